@@ -1,0 +1,49 @@
+# Every target sets up what it needs: python3 (3.11 or newer), make and git are enough.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format bench browser lock clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): requirements.lock pyproject.toml sdk/pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e sdk -e .
+	@touch $@
+
+install: $(STAMP) ## make .venv with everything in it
+
+demo: $(STAMP) ## the service, a pretend Slack, mailbox and pager, and an agent (ARGS="--auto", ARGS="--fast")
+	@$(BIN)/handraise demo $(ARGS)
+
+test: $(STAMP) ## the tests, on SQLite and on a PostgreSQL of their own
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## lint, format, types, and who may know whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## the figures of the README, measured here
+	$(BIN)/python -m tests.bench $(ARGS)
+
+browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
+	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
+
+lock: ## write requirements.lock anew (needs uv)
+	uv lock
+	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build
