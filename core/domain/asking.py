@@ -1,0 +1,133 @@
+"""What a caller asks for, before it is anybody's question: its fields, and what must hold of them alone.
+
+Source: RFC-0025 §4, §5; issue 186; API.md §2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import rfc8785
+from pydantic import JsonValue
+
+from core.domain.answers import check_form_schema, check_schema
+from core.domain.policy import PolicyFields, ResolvedPolicy
+from core.domain.suspension import (
+    AUTHORIZE_VETO,
+    YES_NO,
+    Choice,
+    FallbackPolicy,
+    Kind,
+    ResponseType,
+    Resume,
+)
+from core.errors import InvalidRequest, NotBuilt
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """A suspension as it is asked for. Absent fields are ``None`` (or empty), as on the wire."""
+
+    question: str
+    response_type: ResponseType = ResponseType.CHOICE
+    choices: tuple[Choice, ...] = ()
+    context: Mapping[str, JsonValue] = field(default_factory=dict)
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    responders: tuple[str, ...] = ()
+    answers_required: int = 1
+    timeout: timedelta | None = None
+    fallback_policy: FallbackPolicy | None = None
+    fallback_value: JsonValue = None
+    policy: PolicyFields = field(default_factory=PolicyFields)
+    confidence: float | None = None
+    decision_record: Mapping[str, JsonValue] | None = None
+    kind: Kind = Kind.INPUT
+    action: Mapping[str, JsonValue] | None = None
+    form_schema: Mapping[str, JsonValue] | None = None
+    on_behalf_of: str | None = None
+    resume: Resume = field(default_factory=Resume)
+
+
+def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
+    """The choices that will be shown, defaults included; raises :class:`InvalidRequest` where they can't be."""
+    choices = request.choices
+    if len({choice.value for choice in choices}) < len(choices):
+        raise InvalidRequest("Two choices have the same value.", path="choices")
+    if request.kind is Kind.VETO:
+        return _veto_choices(request)
+    match request.response_type:
+        case ResponseType.CHOICE if not choices:
+            raise InvalidRequest("A choice needs at least one choice.", path="choices")
+        case ResponseType.CONFIRM if choices and {choice.value for choice in choices} != {"yes", "no"}:
+            raise InvalidRequest('The choices of a confirm are "yes" and "no".', path="choices")
+        case ResponseType.CONFIRM:
+            return choices or YES_NO
+        case ResponseType.TEXT | ResponseType.FORM if choices:
+            raise InvalidRequest(f"A {request.response_type} has no choices.", path="choices")
+    return choices
+
+
+def _veto_choices(request: AskRequest) -> tuple[Choice, ...]:
+    if request.response_type is not ResponseType.CHOICE:
+        raise InvalidRequest("A veto window is answered by a choice.", path="response_type")
+    choices = request.choices or AUTHORIZE_VETO
+    vetoes = [choice for choice in choices if choice.is_veto]
+    if len(vetoes) != 1 or len(choices) < 2:
+        message = "A veto window needs exactly one choice with metadata.veto: true, and one to go ahead with."
+        raise InvalidRequest(message, path="choices")
+    return choices
+
+
+def check_request(request: AskRequest, choices: tuple[Choice, ...], resolved: ResolvedPolicy) -> None:
+    """Everything else that must hold before anything is stored."""
+    if request.answers_required != 1:
+        raise NotBuilt("More than one answer (answers_required) is not supported yet.", path="answers_required")
+    if request.form_schema is not None:
+        if request.response_type is not ResponseType.FORM:
+            raise InvalidRequest("form_schema belongs to response_type form.", path="form_schema")
+        check_form_schema(request.form_schema)
+    if request.resume.payload_schema is not None:
+        check_schema(request.resume.payload_schema, "resume.payload_schema")
+    if request.kind is Kind.VETO:
+        _check_veto(request, resolved)
+    else:
+        _check_fallback(request, choices, resolved)
+
+
+def _check_veto(request: AskRequest, resolved: ResolvedPolicy) -> None:
+    if resolved.policy.interval is None:
+        raise InvalidRequest("A veto window needs timeout_seconds.", path="timeout_seconds")
+    given = {
+        "fallback_policy": request.fallback_policy,
+        "fallback_value": request.fallback_value,
+        "retry_policy.final_fallback_policy": request.policy.final_fallback_policy,
+    }
+    for path, value in given.items():
+        if value is not None:
+            raise InvalidRequest(f"A veto window has no {path}: silence goes ahead.", path=path)
+
+
+def _check_fallback(request: AskRequest, choices: tuple[Choice, ...], resolved: ResolvedPolicy) -> None:
+    value = request.fallback_value
+    if value is None:
+        if resolved.policy.final_fallback_policy.continues:
+            message = f"{resolved.policy.final_fallback_policy} needs a fallback_value."
+            raise InvalidRequest(message, path="fallback_value")
+        return
+    if choices and value not in [choice.value for choice in choices]:
+        raise InvalidRequest("fallback_value is not one of the choices.", path="fallback_value")
+
+
+def action_digest(action: Mapping[str, JsonValue] | None) -> str | None:
+    """``sha256:`` and the digest of the action's canonical JSON (RFC 8785), lower-case hex."""
+    if action is None:
+        return None
+    try:
+        canonical = rfc8785.dumps(dict(action))
+    except rfc8785.CanonicalizationError as refusal:
+        raise InvalidRequest(f"action has no canonical JSON (RFC 8785): {refusal}.", path="action") from None
+    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"

@@ -1,0 +1,340 @@
+"""Every move that a suspension can make. Pure: ``now`` comes in, an :class:`Outcome` goes out, nothing is performed.
+
+A row for each (status, signal), even where nothing happens; the README's diagram is drawn from :data:`MOVES`.
+
+Source: RFC-0025 §2, §3, §6; RFC-0026 §2 rule 5, §4; issue 186; API.md §2, §3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from core.domain.suspension import CLOSED, Ask, Claim, Ended, Kind, PlannedAttempt, Status, Suspension
+from core.domain.vocabulary import (
+    ATTEMPT_HELD,
+    CANCELLED,
+    CLAIMED,
+    ESCALATED,
+    EXPIRED,
+    RELEASED,
+    RENOTIFIED,
+    RESUMED,
+    SUSPENDED,
+    AbandonIntent,
+    AlertOperators,
+    AnswerGiven,
+    AttemptDue,
+    AttemptRefused,
+    Cancelled,
+    Claimed,
+    DeadlineReached,
+    Event,
+    Notify,
+    Outcome,
+    ReactivateIntent,
+    Released,
+    ResumeAgent,
+    Signal,
+    Withdraw,
+)
+from core.domain.wire import choice_json, instant, policy_json, seconds
+
+AWAITING = Status.AWAITING
+
+INPUT_TIMEOUT = "input_timeout"
+NOTICE_UNDELIVERED = "notice_undelivered"
+PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
+
+
+def open_suspension(ask: Ask) -> Outcome:
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1))."""
+    suspension = _with_next_look(Suspension(ask), ask.suspended_at)
+    first = ask.planned(1)
+    payload: dict[str, Any] = {
+        "suspension_id": ask.id,
+        "question": ask.question,
+        "response_type": ask.response_type.value,
+        "choices": [choice_json(choice) for choice in ask.choices],
+        "channel_hint": first.channel,
+        "notify_to": first.notify_to,
+        "attempt": 1,
+        "max_attempts": ask.max_attempts,
+        "timeout_seconds": seconds(ask.timeout),
+        "fallback_policy": ask.policy.final_fallback_policy.value,
+        "confidence_at_suspension": ask.confidence,
+        "retry_policy": policy_json(ask.policy) if ask.with_retry_policy else None,
+        "expires_at": instant(ask.expires_at),
+        "next_attempt_at": instant(next_attempt_at(suspension)),
+        "kind": ask.kind.value,
+    }
+    return Outcome(suspension, (Event(SUSPENDED, payload, ask.created_by),), (Notify(1),))
+
+
+def decide(suspension: Suspension, signal: Signal, now: datetime) -> Outcome:
+    """The next record, the events to log and the effects to perform. Performs none of them."""
+    return MOVES[suspension.status, type(signal)](suspension, signal, now)
+
+
+def next_attempt_at(suspension: Suspension) -> datetime | None:
+    """When the next attempt is due, ``None`` after the last one and after the end."""
+    following = suspension.attempt + 1
+    if not suspension.is_open or following > suspension.ask.max_attempts:
+        return None
+    return suspension.ask.due_at(following)
+
+
+def held_until(suspension: Suspension) -> datetime | None:
+    """Until when the claim holds attempts back: never into the last half interval before the end (API.md §3)."""
+    ask, claim = suspension.ask, suspension.claim
+    if claim is None:
+        return None
+    if ask.expires_at is None or ask.policy.interval is None:
+        return claim.until
+    return min(claim.until, ask.expires_at - ask.policy.interval / 2)
+
+
+# --- While it waits -----------------------------------------------------------------------------------------------
+
+
+def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
+    """Expire, hold, or send what is due; where nothing is, only work out when to look again."""
+    ask = suspension.ask
+    if ask.expires_at is not None and now >= ask.expires_at:
+        return _expire(suspension, signal, now)
+    overdue = _overdue(suspension, now)
+    until = held_until(suspension)
+    if until is not None and now < until:
+        return _hold(suspension, overdue, now)
+    suspension = _without_stale_claim(suspension, now)
+    if not overdue:
+        return Outcome(_with_next_look(replace(suspension, held=()), now))
+    if suspension.held:
+        return _renotify(suspension, overdue[-1], now, skipped=overdue[:-1])
+    return _renotify(suspension, overdue[0], now)
+
+
+def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: datetime) -> Outcome:
+    """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3)."""
+    if signal.attempt != suspension.attempt or _is_claimed(suspension, now):
+        return Outcome(suspension)
+    if suspension.attempt < suspension.ask.max_attempts:
+        return _renotify(suspension, suspension.attempt + 1, now)
+    return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
+
+
+def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
+    ask = suspension.ask
+    ended = _end(
+        suspension,
+        Status.RESPONDED,
+        Ended(now, signal.value, signal.by, signal.channel, signal.reason, signal.metadata),
+    )
+    payload = {
+        "suspension_id": ask.id,
+        "value": signal.value,
+        "responded_by": signal.by,
+        "responded_at": instant(now),
+        "channel": signal.channel,
+        "resolution": Status.RESPONDED.value,
+    }
+    event = Event(RESUMED, payload, signal.by)
+    return Outcome(ended, (event,), (ReactivateIntent(), _answer_callback(ask, signal), Withdraw()))
+
+
+def _answer_callback(ask: Ask, signal: AnswerGiven) -> ResumeAgent:
+    if ask.kind is Kind.INPUT:
+        return ResumeAgent(RESUMED)
+    choice = ask.choice(signal.value)
+    name = "intent_vetoed" if choice is not None and choice.is_veto else "intent_authorized"
+    return ResumeAgent(name, name)
+
+
+def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
+    """Somebody is on it. Attempts wait, ``expires_at`` does not."""
+    end = suspension.ask.expires_at
+    until = signal.until if end is None else min(signal.until, end)
+    claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel)), now)
+    payload = {
+        "suspension_id": suspension.id,
+        "claimed_by": signal.by,
+        "claim_until": instant(until),
+        "channel": signal.channel,
+    }
+    return Outcome(claimed, (Event(CLAIMED, payload, signal.by),))
+
+
+def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome:
+    """Given back: whatever was held is due at once, collapsed into the latest attempt."""
+    if suspension.claim is None:
+        return Outcome(suspension)
+    freed = replace(suspension, claim=None)
+    freed = replace(freed, look_at=now) if freed.held else _with_next_look(freed, now)
+    payload = {"suspension_id": suspension.id, "released_by": signal.by}
+    return Outcome(freed, (Event(RELEASED, payload, signal.by),))
+
+
+def _cancel(suspension: Suspension, signal: Cancelled, now: datetime) -> Outcome:
+    ended = _end(suspension, Status.CANCELLED, Ended(now, by=signal.by, reason=signal.reason))
+    payload = {"suspension_id": suspension.id, "cancelled_by": signal.by, "reason": signal.reason}
+    event = Event(CANCELLED, payload, signal.by)
+    return Outcome(ended, (event,), (ReactivateIntent(), ResumeAgent(CANCELLED), Withdraw()))
+
+
+def _abandon(suspension: Suspension, signal: DeadlineReached, now: datetime) -> Outcome:
+    """The portfolio's deadline bypasses the fallback (RFC-0026 §2 rule 5)."""
+    ended = _end(suspension, Status.EXPIRED, Ended(now, error=PORTFOLIO_DEADLINE))
+    effects = (AbandonIntent(PORTFOLIO_DEADLINE), ResumeAgent(EXPIRED), Withdraw())
+    return Outcome(ended, (_expired_event(suspension, "portfolio_deadline", None),), effects)
+
+
+# --- The end by silence -------------------------------------------------------------------------------------------
+
+
+def _expire(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
+    ask = suspension.ask
+    if ask.kind is Kind.VETO:
+        return _veto_window_over(suspension, signal, now)
+    if ask.policy.final_fallback_policy.continues:
+        ended = _end(suspension, Status.EXPIRED, Ended(now, ask.fallback_value))
+        effects = (ReactivateIntent(), ResumeAgent(RESUMED), Withdraw())
+        return Outcome(ended, (_expired_event(suspension, "timeout", ask.fallback_value),), effects)
+    return _fail(suspension, now, INPUT_TIMEOUT)
+
+
+def _veto_window_over(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
+    """Silence authorises only where somebody could have objected (API.md §2)."""
+    if not signal.delivered:
+        return _fail(suspension, now, NOTICE_UNDELIVERED)
+    value = next(choice.value for choice in suspension.ask.choices if not choice.is_veto)
+    ended = _end(suspension, Status.EXPIRED, Ended(now, value))
+    effects = (ReactivateIntent(), ResumeAgent("intent_authorized", "intent_authorized"), Withdraw())
+    return Outcome(ended, (_expired_event(suspension, "timeout", value),), effects)
+
+
+def _fail(suspension: Suspension, now: datetime, error: str) -> Outcome:
+    ended = _end(suspension, Status.EXPIRED, Ended(now, error=error))
+    effects = (AbandonIntent(error), ResumeAgent(EXPIRED), Withdraw())
+    return Outcome(ended, (_expired_event(suspension, "timeout", None, error),), effects)
+
+
+def _expired_event(suspension: Suspension, reason: str, value: Any, error: str | None = None) -> Event:
+    policy = suspension.ask.policy.final_fallback_policy.value
+    payload = {
+        "suspension_id": suspension.id,
+        "reason": reason,
+        "attempts": suspension.attempt,
+        "fallback_policy": policy,
+        "fallback_value": value,
+        "error": error,
+    }
+    return Event(EXPIRED, payload)
+
+
+# --- Once it is closed --------------------------------------------------------------------------------------------
+
+
+def _too_late(suspension: Suspension, _signal: Signal, _now: datetime) -> Outcome:
+    """An honest look, or a late word, may lose the race against the end. Nothing changes."""
+    return Outcome(suspension)
+
+
+# --- What attempts are made of ------------------------------------------------------------------------------------
+
+
+def _renotify(suspension: Suspension, number: int, now: datetime, skipped: tuple[int, ...] = ()) -> Outcome:
+    moved = _with_next_look(replace(suspension, attempt=number, held=()), now)
+    step = suspension.ask.planned(number)
+    return Outcome(moved, tuple(_attempt_events(moved, step, skipped)), (Notify(number),))
+
+
+def _attempt_events(suspension: Suspension, step: PlannedAttempt, skipped: tuple[int, ...]) -> Iterator[Event]:
+    """``renotified``, then ``escalated`` where a rung stands behind the attempt (RFC-0026 §4.4)."""
+    payload: dict[str, Any] = {
+        "suspension_id": suspension.id,
+        "attempt": step.number,
+        "max_attempts": suspension.ask.max_attempts,
+        "channel_hint": step.channel,
+        "notify_to": step.notify_to,
+        "next_attempt_at": instant(next_attempt_at(suspension)),
+    }
+    if skipped:
+        payload["skipped"] = list(skipped)
+    yield Event(RENOTIFIED, payload)
+    if step.rung:
+        yield Event(
+            ESCALATED,
+            {
+                "suspension_id": suspension.id,
+                "attempt": step.number,
+                "escalated_to": step.notify_to,
+                "channel_hint": step.channel,
+            },
+        )
+
+
+def _hold(suspension: Suspension, overdue: tuple[int, ...], now: datetime) -> Outcome:
+    """Record each attempt that the claim holds back, once."""
+    fresh = tuple(number for number in overdue if number not in suspension.held)
+    claim = suspension.claim
+    assert claim is not None  # noqa: S101 (only a claim holds)
+    events = tuple(
+        Event(ATTEMPT_HELD, {"suspension_id": suspension.id, "attempt": number, "claimed_by": claim.by})
+        for number in fresh
+    )
+    held = replace(suspension, held=suspension.held + fresh)
+    return Outcome(_with_next_look(held, now), events)
+
+
+def _overdue(suspension: Suspension, now: datetime) -> tuple[int, ...]:
+    ask = suspension.ask
+    numbers = range(suspension.attempt + 1, ask.max_attempts + 1)
+    return tuple(number for number in numbers if ask.due_at(number) <= now)
+
+
+def _is_claimed(suspension: Suspension, now: datetime) -> bool:
+    return suspension.claim is not None and now < suspension.claim.until
+
+
+def _without_stale_claim(suspension: Suspension, now: datetime) -> Suspension:
+    return suspension if _is_claimed(suspension, now) else replace(suspension, claim=None)
+
+
+def _end(suspension: Suspension, status: Status, ended: Ended) -> Suspension:
+    return replace(suspension, status=status, ended=ended, claim=None, held=(), look_at=None)
+
+
+def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
+    """The record with the next instant that can change anything: an attempt, a claim's end, or the end."""
+    ask = suspension.ask
+    unheld = (number for number in range(suspension.attempt + 1, ask.max_attempts + 1) if number not in suspension.held)
+    times = [ask.due_at(number) for number in unheld][:1]
+    if suspension.claim is not None:
+        times += [at for at in (held_until(suspension), suspension.claim.until) if at is not None and at > now]
+    if ask.expires_at is not None:
+        times.append(ask.expires_at)
+    return replace(suspension, look_at=min(times, default=None))
+
+
+_EVERY_SIGNAL: tuple[type[Any], ...] = (
+    AttemptDue,
+    AttemptRefused,
+    AnswerGiven,
+    Claimed,
+    Released,
+    Cancelled,
+    DeadlineReached,
+)
+
+MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outcome]] = {
+    (AWAITING, AttemptDue): _attempt_due,  # renotify, hold, or expire after the last
+    (AWAITING, AttemptRefused): _attempt_refused,  # the next rung at once
+    (AWAITING, AnswerGiven): _answer_given,
+    (AWAITING, Claimed): _claim,
+    (AWAITING, Released): _release,
+    (AWAITING, Cancelled): _cancel,
+    (AWAITING, DeadlineReached): _abandon,
+    **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},
+}

@@ -1,0 +1,210 @@
+"""What a responder is shown: the question at attempt *n*, its end, and the short messages in between.
+
+Built here from the record alone, so that every channel says the same; how it looks is the channel's ``render``.
+
+Source: RFC-0026 §4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeChoice:
+    """A choice as it is shown. ``index`` (from 0) is what comes back; ``number`` is what a person types."""
+
+    index: int
+    label: str
+    value: str
+    description: str | None = None
+    style: Style | None = None
+    wants_reason: bool = False
+
+    @property
+    def number(self) -> int:
+        return self.index + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the question can be answered in a browser.
+
+    ``personal`` is the page of one recipient (``/a/{token}``), ``None`` for a shared place; ``shared`` (``/q/{ref}``)
+    asks to sign in and may be seen by anybody. ``reply_token`` makes the mail's Reply-To.
+    """
+
+    shared: str
+    personal: str | None = None
+    reply_token: str | None = None
+
+    @property
+    def best(self) -> str:
+        return self.personal or self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``."""
+
+    ref: str
+    question: str
+    response_type: ResponseType
+    choices: tuple[NoticeChoice, ...]
+    context: Mapping[str, JsonValue]
+    attempt: int
+    max_attempts: int
+    asked_by: str
+    asked_at: datetime
+    expires_at: datetime | None
+    silence: str
+    links: Links
+    kind: Kind = Kind.INPUT
+    form_schema: Mapping[str, JsonValue] | None = None
+    risk: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """The attempt in words: a first request, a reminder, or the last one."""
+        if self.attempt == 1:
+            return "Input needed" if self.kind is Kind.INPUT else "About to go ahead"
+        if self.attempt < self.max_attempts:
+            return f"Reminder ({self.attempt} of {self.max_attempts})"
+        return "URGENT: final reminder"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the question ended, for everybody who was asked.
+
+    ``answer`` is the label (or the text) to show, ``None`` where nobody answered; ``continued_with`` says what the
+    agent went on with after silence.
+    """
+
+    ref: str
+    question: str
+    resolution: Status
+    at: datetime
+    answer: str | None = None
+    by: str | None = None
+    channel: str | None = None
+    continued_with: str | None = None
+    links: Links | None = None
+
+    @property
+    def sentence(self) -> str:
+        """One line of plain text, without the question."""
+        when = f"{self.at:%Y-%m-%d %H:%M} UTC"
+        match self.resolution:
+            case Status.RESPONDED:
+                return f"Answered “{self.answer}” by {self.by} via {self.channel}, {when}."
+            case Status.CANCELLED:
+                return f"Cancelled by {self.by}, {when}. No answer is needed any more."
+            case _:
+                went_on = (
+                    f"The agent went on with “{self.continued_with}”." if self.continued_with else "The agent stopped."
+                )
+                return f"Nobody answered by {when}. {went_on}"
+
+
+class Purpose(StrEnum):
+    """Why a short message is sent."""
+
+    SIGN_IN = "sign_in"
+    CONFIRMATION = "confirmation"
+    TOO_LATE = "too_late"
+    CLARIFICATION = "clarification"
+    ALERT = "alert"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A short message to one address: plain text, with at most one link. ``ref`` threads it under its question."""
+
+    purpose: Purpose
+    subject: str
+    text: str
+    link: str | None = None
+    ref: str | None = None
+
+
+def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
+    """The notice of ``attempt`` for the recipient that ``links`` belong to."""
+    ask = suspension.ask
+    return Notice(
+        ref=ask.ref,
+        question=ask.question,
+        response_type=ask.response_type,
+        choices=shown_choices(ask.choices),
+        context=ask.context,
+        attempt=attempt,
+        max_attempts=ask.max_attempts,
+        asked_by=ask.created_by,
+        asked_at=ask.suspended_at,
+        expires_at=ask.expires_at,
+        silence=what_silence_means(suspension),
+        links=links,
+        kind=ask.kind,
+        form_schema=ask.form_schema,
+    )
+
+
+def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
+    return tuple(
+        NoticeChoice(index, choice.label, choice.value, choice.description, choice.style)
+        for index, choice in enumerate(choices)
+    )
+
+
+def what_silence_means(suspension: Suspension) -> str:
+    """What happens if nobody answers, as one sentence a responder can act on."""
+    ask = suspension.ask
+    if ask.expires_at is None:
+        return "The agent waits until somebody answers."
+    deadline = f"{ask.expires_at:%Y-%m-%d %H:%M} UTC"
+    if ask.kind is Kind.VETO:
+        return f"If nobody objects by {deadline}, the agent goes ahead."
+    if ask.policy.final_fallback_policy.continues:
+        return (
+            f"If nobody answers by {deadline}, the agent goes on with “{shown_value(suspension, ask.fallback_value)}”."
+        )
+    return f"If nobody answers by {deadline}, the agent stops."
+
+
+def shown_value(suspension: Suspension, value: JsonValue) -> str:
+    """A value as people read it: the label of the choice it is, else its text."""
+    choice = suspension.ask.choice(value)
+    if choice is not None:
+        return choice.label
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {item}" for key, item in value.items())
+    return str(value)
+
+
+def build_ending(suspension: Suspension, links: Links | None = None) -> Ending:
+    """How an ended suspension is told. Raises ``ValueError`` while it is open."""
+    ended = suspension.ended
+    if ended is None:
+        raise ValueError("the suspension is still open")
+    answered = suspension.status is Status.RESPONDED
+    went_on = suspension.status is Status.EXPIRED and ended.error is None
+    return Ending(
+        ref=suspension.ask.ref,
+        question=suspension.ask.question,
+        resolution=suspension.status,
+        at=ended.at,
+        answer=shown_value(suspension, ended.value) if answered else None,
+        by=ended.by,
+        channel=ended.channel,
+        continued_with=shown_value(suspension, ended.value) if went_on else None,
+        links=links,
+    )

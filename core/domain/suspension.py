@@ -1,0 +1,245 @@
+"""The record of one question to a person, and the values that it is made of.
+
+Everything in :class:`Ask` is frozen when the question is opened: ladder, recipients and choices never follow later
+changes of the configuration. Only the fields of :class:`Suspension` beside ``ask`` move, and only through
+``core.domain.machine``.
+
+Source: RFC-0025 §4, §5; RFC-0026 §4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+
+class ResponseType(StrEnum):
+    """What kind of answer is expected (RFC-0025 §4.1)."""
+
+    CHOICE = "choice"
+    CONFIRM = "confirm"
+    TEXT = "text"
+    FORM = "form"
+
+
+class Kind(StrEnum):
+    """``input`` waits for a decision; ``veto`` goes ahead unless somebody objects (issue 186)."""
+
+    INPUT = "input"
+    VETO = "veto"
+
+
+class Status(StrEnum):
+    """Where a suspension stands. Every value but ``open`` is the RFC's ``resolution``."""
+
+    AWAITING = "open"
+    RESPONDED = "responded"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+
+
+CLOSED = frozenset(Status) - {Status.AWAITING}
+
+
+class Style(StrEnum):
+    """A hint for how a choice looks (RFC-0025 §4.2)."""
+
+    PRIMARY = "primary"
+    DANGER = "danger"
+    DEFAULT = "default"
+
+
+class FallbackPolicy(StrEnum):
+    """What happens when nobody answered (RFC-0025 §6)."""
+
+    FAIL = "fail"
+    COMPLETE_WITH_FALLBACK = "complete_with_fallback"
+    USE_DEFAULT_AND_CONTINUE = "use_default_and_continue"
+
+    @property
+    def continues(self) -> bool:
+        """Whether the agent goes on with the fallback value."""
+        return self is not FallbackPolicy.FAIL
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One option the responder may pick (RFC-0025 §4.2)."""
+
+    value: str
+    label: str
+    description: str | None = None
+    style: Style | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    @property
+    def is_veto(self) -> bool:
+        return self.metadata.get("veto") is True
+
+    @property
+    def on_acknowledge(self) -> bool:
+        """Whether acknowledging a page *is* this answer."""
+        return self.metadata.get("on_acknowledge") is True
+
+
+YES_NO = (Choice("yes", "Yes"), Choice("no", "No"))
+AUTHORIZE_VETO = (
+    Choice("authorize", "Authorize", style=Style.PRIMARY),
+    Choice("veto", "Veto", style=Style.DANGER, metadata={"veto": True}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One entry of an escalation ladder: from this attempt's number, whom and how to ask instead (RFC-0026 §4.1)."""
+
+    attempt: int
+    channel_hint: str | None = None
+    notify_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HumanRetryPolicy:
+    """A resolved policy: how often, how far apart, whom next, and what then (RFC-0026 §4.1).
+
+    ``interval`` is ``None`` only where a single attempt waits for ever.
+    """
+
+    max_attempts: int = 1
+    interval: timedelta | None = None
+    escalation_ladder: tuple[Rung, ...] = ()
+    final_fallback_policy: FallbackPolicy = FallbackPolicy.FAIL
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAttempt:
+    """What attempt ``number`` will do, resolved and frozen at suspension.
+
+    ``notify_to`` is the rung's or the call's own word, ``None`` where neither gave one; ``recipients`` are the
+    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt.
+    """
+
+    number: int
+    channel: str
+    notify_to: str | None
+    recipients: tuple[str, ...]
+    rung: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """How the waiting agent goes on. ``state`` is the agent's own and returns to it untouched."""
+
+    session_id: str | None = None
+    callback_url: str | None = None
+    state: JsonValue = None
+    invocation_id: str | None = None
+    correlation_id: str | None = None
+    signal_id: str | None = None
+    signal_metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    payload_schema: Mapping[str, JsonValue] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Everything about a suspension that never changes once it is open."""
+
+    id: str
+    ref: str
+    intent_id: str
+    created_by: str
+    question: str
+    response_type: ResponseType
+    choices: tuple[Choice, ...]
+    context: Mapping[str, JsonValue]
+    suspended_at: datetime
+    attempts: tuple[PlannedAttempt, ...]
+    policy: HumanRetryPolicy
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    responders: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    expires_at: datetime | None = None
+    fallback_value: JsonValue = None
+    with_retry_policy: bool = False
+    confidence: float | None = None
+    decision_record: Mapping[str, JsonValue] | None = None
+    kind: Kind = Kind.INPUT
+    action: Mapping[str, JsonValue] | None = None
+    action_digest: str | None = None
+    form_schema: Mapping[str, JsonValue] | None = None
+    on_behalf_of: str | None = None
+    resume: Resume = field(default_factory=Resume)
+
+    @property
+    def max_attempts(self) -> int:
+        return self.policy.max_attempts
+
+    def due_at(self, attempt: int) -> datetime:
+        """When ``attempt`` is due, anchored at the start so that a slow worker does not bend the ladder."""
+        if attempt == 1 or self.policy.interval is None:
+            return self.suspended_at
+        return self.suspended_at + self.policy.interval * (attempt - 1)
+
+    def planned(self, attempt: int) -> PlannedAttempt:
+        return self.attempts[attempt - 1]
+
+    def choice(self, value: JsonValue) -> Choice | None:
+        return next((choice for choice in self.choices if choice.value == value), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody has said "I'm on it". Holds attempts back; never an answer."""
+
+    by: str
+    until: datetime
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a suspension ended. ``by`` and ``channel`` are ``None`` where time ended it."""
+
+    at: datetime
+    value: JsonValue = None
+    by: str | None = None
+    channel: str | None = None
+    reason: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """One question and how far it has come.
+
+    ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
+    ``look_at`` is when the clock has to look at this record again, ``None`` when never.
+    """
+
+    ask: Ask
+    status: Status = Status.AWAITING
+    attempt: int = 1
+    held: tuple[int, ...] = ()
+    claim: Claim | None = None
+    ended: Ended | None = None
+    look_at: datetime | None = None
+    version: int = 1
+
+    @property
+    def id(self) -> str:
+        return self.ask.id
+
+    @property
+    def is_open(self) -> bool:
+        return self.status is Status.AWAITING
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Every recipient that an attempt so far has addressed, in order and once."""
+        return tuple(dict.fromkeys(ref for step in self.ask.attempts[: self.attempt] for ref in step.recipients))

@@ -1,0 +1,149 @@
+"""The words of the machine: what happened, what is recorded, what must be done, and all of it together.
+
+Source: RFC-0025 §3; RFC-0026 §4.4; API.md §3, §4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from core.domain.suspension import Suspension
+
+# --- Signals: what happened ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptDue:
+    """The clock looked. ``delivered`` tells whether any notice so far was accepted by its channel."""
+
+    delivered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRefused:
+    """Every recipient of ``attempt`` was refused for good."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGiven:
+    """A valid answer by somebody who may give it; both were checked before."""
+
+    value: JsonValue
+    by: str
+    channel: str
+    reason: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Somebody is on it until ``until`` at the latest."""
+
+    by: str
+    until: datetime
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The claim is given back."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The creator (or an admin) no longer asks."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineReached:
+    """A portfolio's deadline came first (RFC-0026 §2, rule 5)."""
+
+
+Signal = AttemptDue | AttemptRefused | AnswerGiven | Claimed | Released | Cancelled | DeadlineReached
+
+# --- Events: what is recorded -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the intent's log. ``type`` is the RFC's string."""
+
+    type: str
+    payload: Mapping[str, JsonValue]
+    actor: str = "handraise"
+
+
+SUSPENDED = "intent.suspended"
+RESUMED = "intent.resumed"
+EXPIRED = "intent.suspension_expired"
+CANCELLED = "intent.suspension_cancelled"
+RENOTIFIED = "intent.suspension_renotified"
+ESCALATED = "intent.suspension_escalated"
+CLAIMED = "intent.suspension_claimed"
+RELEASED = "intent.suspension_released"
+ATTEMPT_HELD = "intent.suspension_attempt_held"
+ENGAGEMENT = "engagement.decision"
+
+# --- Effects: what must be done -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Ask every recipient of this attempt."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Tell every place where it was asked how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeAgent:
+    """Call the agent back. ``type`` is the callback's; ``event`` is set for veto windows only."""
+
+    type: str
+    event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReactivateIntent:
+    """The intent goes on: ``active`` again."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonIntent:
+    """The intent ends here, for this ``reason``."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertOperators:
+    """The people who run this service have to know; ``reason`` is a stable code."""
+
+    reason: str
+
+
+Effect = Notify | Withdraw | ResumeAgent | ReactivateIntent | AbandonIntent | AlertOperators
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The next record, the events to log and the effects to perform, in order. Nothing changed where all are empty."""
+
+    suspension: Suspension
+    events: tuple[Event, ...] = ()
+    effects: tuple[Effect, ...] = ()

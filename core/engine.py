@@ -1,0 +1,455 @@
+"""The one door: ask, preview, answer, claim, cancel, and look at what is due. Load, decide, save, commit.
+
+Every way in (API, Slack, mail, PagerDuty, pages, signals) ends in :meth:`Engine.respond`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from core import access
+from core.containers.intents import Intent, IntentStatus
+from core.domain.answering import GivenAnswer
+from core.domain.answers import check_answer, check_resume_payload, chosen
+from core.domain.asking import AskRequest
+from core.domain.machine import open_suspension
+from core.domain.notice import Message
+from core.domain.people import Actor, Address, Role
+from core.domain.policy import PolicyFields
+from core.domain.suspension import Kind, Status, Suspension
+from core.domain.vocabulary import AnswerGiven, AttemptDue, Cancelled, Claimed, Released
+from core.domain.wire import continued_with, instant
+from core.errors import (
+    AlreadyAnswered,
+    AlreadySuspended,
+    ClaimedByAnother,
+    HandraiseError,
+    IdempotencyConflict,
+    IntentNotActive,
+    NotClaimed,
+    NotFound,
+    NotSuspended,
+    SignalIdInUse,
+    SignalUnmatched,
+    SuspensionEnded,
+    SuspensionMismatch,
+    VersionConflict,
+)
+from core.opening import Draft, Drafter
+from core.policies import policy_fields
+from core.ports import Clock, Responders
+from core.store import intents, keeping, suspensions, tokens
+from core.store.database import Database, Tx
+from core.tokens import TokenPurpose, new_ref
+from core.transitions import Transitions, tell_row
+
+T = TypeVar("T")
+
+DEFAULT_CLAIM = timedelta(minutes=30)
+"""How long a claim lasts where nobody says otherwise (API.md §3)."""
+
+_AT_ONCE = 200
+_TIDY_EVERY = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An idempotent request: whose, under which key, of what content, and how its reply is written for keeping."""
+
+    owner: str
+    key: str
+    fingerprint: str
+    write: Callable[[Suspension], tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The first reply to the same idempotent request."""
+
+    status: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a token was made for."""
+
+    suspension: Suspension
+    actor: Actor
+    address: Address
+
+
+class Engine:
+    """Moves suspensions. Safe to call from any number of tasks at once."""
+
+    def __init__(
+        self,
+        database: Database,
+        transitions: Transitions,
+        drafter: Drafter,
+        clock: Clock,
+        *,
+        allow_self_response: bool = False,
+    ) -> None:
+        self.database = database
+        self.responders: Responders = transitions.responders
+        self._transitions = transitions
+        self._drafter = drafter
+        self._clock = clock
+        self._allow_self = allow_self_response
+        self._tidied_at: datetime | None = None
+
+    # --- Asking ---------------------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        request: AskRequest,
+        by: Actor,
+        *,
+        intent_id: str | None = None,
+        expected_version: int | None = None,
+        once: Once | None = None,
+    ) -> Suspension | Replayed:
+        """Open a question in one transaction: record, status, event, first notice. With no ``intent_id`` the intent
+        is made too.
+
+        Raises the :class:`CallerError` that refuses it; nothing is stored then.
+        """
+        creator = by.key or by.identity
+
+        def job(tx: Tx) -> Suspension | Replayed:
+            return self._once(tx, once, lambda: self._open(tx, request, creator, intent_id, expected_version))
+
+        return await self._write_again(job)
+
+    def _open(
+        self, tx: Tx, request: AskRequest, creator: str, intent_id: str | None, expected_version: int | None
+    ) -> Suspension:
+        now = self._clock.now()
+        draft = self._draft(tx, request, creator)
+        draft.plan.check()
+        signal_id = request.resume.signal_id
+        if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id) is not None:
+            raise SignalIdInUse("An open suspension has registered this signal_id.", signal_id=signal_id)
+        intent = self._intent_to_suspend(tx, request, creator, intent_id, expected_version, now)
+        ask = draft.ask(
+            suspension_id=str(uuid.uuid4()),
+            ref=_free_ref(tx),
+            intent_id=intent.id,
+            created_by=creator,
+            now=now,
+        )
+        return self._transitions.open(tx, open_suspension(ask), intent, now).suspension
+
+    def _draft(self, tx: Tx, request: AskRequest, creator: str) -> Draft:
+        return self._drafter.draft(request, creator, self._agent_default(tx, creator))
+
+    def _agent_default(self, tx: Tx, agent: str) -> PolicyFields:
+        return policy_fields(keeping.agent_policy(tx.conn, agent))
+
+    def _intent_to_suspend(
+        self,
+        tx: Tx,
+        request: AskRequest,
+        creator: str,
+        intent_id: str | None,
+        expected_version: int | None,
+        now: datetime,
+    ) -> Intent:
+        if intent_id is None:
+            intent = intents.new(str(uuid.uuid4()), request.question[:200], creator, now, IntentStatus.ACTIVE)
+            intents.insert(tx, intent)
+            return intent
+        found = intents.lock(tx, intent_id)
+        if found is None or found.created_by != creator:
+            raise NotFound("There is no such intent.")
+        if expected_version is not None and found.version != expected_version:
+            raise VersionConflict("The intent has changed meanwhile.", current_version=found.version)
+        if found.status is IntentStatus.SUSPENDED:
+            raise AlreadySuspended("The intent already waits for an answer.")
+        if found.status is not IntentStatus.ACTIVE:
+            raise IntentNotActive(f"Only an active intent can be suspended; this one is {found.status}.")
+        return found
+
+    async def preview(self, request: AskRequest, by: Actor) -> tuple[Draft, datetime]:
+        """What asking would do, and as of when. Nothing is stored, nobody is asked."""
+        creator = by.key or by.identity
+        default = await self.database.read(lambda conn: policy_fields(keeping.agent_policy(conn, creator)))
+        return self._drafter.draft(request, creator, default), self._clock.now()
+
+    # --- Answering ------------------------------------------------------------------------------------------------
+
+    async def respond(self, answer: GivenAnswer) -> Suspension:
+        """Record the first valid answer; returns the ended suspension.
+
+        Raises :class:`NotSuspended`, :class:`SuspensionMismatch`, :class:`AlreadyAnswered` or
+        :class:`SuspensionEnded` where it does not wait (any more), :class:`SelfResponseForbidden` or
+        :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer` where the value is none; in
+        this order (API.md §4).
+        """
+
+        return _raised(await self._write_again(lambda tx: self._answer(tx, answer)))
+
+    async def respond_once(self, answer: GivenAnswer, once: Once) -> Suspension | Replayed:
+        """As :meth:`respond`, for a request that may be repeated."""
+
+        def job(tx: Tx) -> Suspension | Replayed | HandraiseError:
+            return self._once(tx, once, lambda: self._answer(tx, answer))
+
+        done = await self._write_again(job)
+        if isinstance(done, HandraiseError):
+            raise done
+        return done
+
+    def _answer(self, tx: Tx, answer: GivenAnswer) -> Suspension | HandraiseError:
+        now = self._clock.now()
+        intent, suspension = self._locked(tx, answer.suspension_id)
+        if suspension is None or intent is None or answer.intent_id not in {None, intent.id}:
+            return self._unknown(tx, answer)
+        if suspension.is_open:
+            suspension = self._ended_by_now(tx, suspension, intent, now)
+        if not suspension.is_open:
+            return _truth(suspension, answer)
+        access.check(suspension, answer.by, self.responders, allow_self=self._allow_self)
+        ask = suspension.ask
+        value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
+        check_resume_payload(ask, value, answer.reason)
+        given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
+        return self._transitions.move(tx, suspension, given, intent, now).suspension
+
+    def _unknown(self, tx: Tx, answer: GivenAnswer) -> HandraiseError:
+        """Not the id of any suspension of this intent; what is the right one is never said."""
+        if answer.intent_id is None:
+            return NotFound("There is no such suspension.")
+        if suspensions.open_of_intent(tx.conn, answer.intent_id) is None:
+            return NotSuspended("The intent does not wait for an answer.")
+        return SuspensionMismatch("This is not the suspension that is open.")
+
+    def _ended_by_now(self, tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+        """Time comes first: a question whose end has passed is ended before anything else is looked at."""
+        expires_at = suspension.ask.expires_at
+        if expires_at is None or now < expires_at:
+            return suspension
+        return self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now).suspension
+
+    def _attempt_due(self, tx: Tx, suspension: Suspension) -> AttemptDue:
+        if suspension.ask.kind is not Kind.VETO:
+            return AttemptDue()
+        return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
+
+    def _locked(self, tx: Tx, suspension_id: str) -> tuple[Intent | None, Suspension | None]:
+        intent = intents.lock_by_suspension(tx, suspension_id)
+        return intent, suspensions.get(tx.conn, suspension_id) if intent else None
+
+    def may_answer(self, suspension: Suspension, actor: Actor) -> str | None:
+        """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
+        return access.refusal(suspension, actor, self.responders, allow_self=self._allow_self)
+
+    async def signal(self, answer: GivenAnswer, signal_id: str) -> Suspension:
+        """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6).
+
+        Raises :class:`SignalUnmatched` where none ever did.
+        """
+        found = await self.database.read(
+            lambda conn: suspensions.open_by_signal(conn, signal_id) or suspensions.latest_by_signal(conn, signal_id)
+        )
+        if found is None:
+            raise SignalUnmatched("No suspension has registered this signal_id.")
+        return await self.respond(replace(answer, suspension_id=found))
+
+    # --- Claiming and cancelling ----------------------------------------------------------------------------------
+
+    async def claim(self, suspension_id: str, by: Actor, channel: str, duration: timedelta | None = None) -> Suspension:
+        """Hold further attempts back: somebody is on it. Renews the person's own claim.
+
+        Raises :class:`ClaimedByAnother`, :class:`NotAResponder`, or the truth about an ended suspension.
+        """
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            access.check(suspension, by, self.responders, allow_self=self._allow_self)
+            held = suspension.claim
+            if held is not None and held.by != by.identity and now < held.until:
+                raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
+            signal = Claimed(by.identity, now + (duration or DEFAULT_CLAIM), channel)
+            return self._transitions.move(tx, suspension, signal, intent, now).suspension
+
+        return await self._change(suspension_id, change)
+
+    async def release(self, suspension_id: str, by: Actor) -> Suspension:
+        """Give a claim back; what it held goes out at once. Raises :class:`NotClaimed` unless it is ``by``'s own."""
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            if suspension.claim is None or suspension.claim.by != by.identity:
+                raise NotClaimed("You hold no claim on this question.")
+            return self._transitions.move(tx, suspension, Released(by.identity), intent, now).suspension
+
+        return await self._change(suspension_id, change)
+
+    async def cancel(self, suspension_id: str, by: Actor, reason: str | None) -> Suspension:
+        """The creator (or an admin) no longer asks: the intent is active again, the agent is told.
+
+        Raises :class:`NotFound` for anybody else, and the truth about a suspension that has ended.
+        """
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            if by.key != suspension.ask.created_by and not by.has(Role.ADMIN):
+                raise NotFound("There is no such suspension.")
+            return self._transitions.move(tx, suspension, Cancelled(by.identity, reason), intent, now).suspension
+
+        return await self._change(suspension_id, change)
+
+    async def _change(
+        self, suspension_id: str, change: Callable[[Tx, Suspension, Intent, datetime], Suspension]
+    ) -> Suspension:
+        def job(tx: Tx) -> Suspension | HandraiseError:
+            now = self._clock.now()
+            intent, suspension = self._locked(tx, suspension_id)
+            if suspension is None or intent is None:
+                return NotFound("There is no such suspension.")
+            if suspension.is_open:
+                suspension = self._ended_by_now(tx, suspension, intent, now)
+            if not suspension.is_open:
+                return _truth(suspension, None)
+            return change(tx, suspension, intent, now)
+
+        return _raised(await self._write_again(job))
+
+    # --- The clock ------------------------------------------------------------------------------------------------
+
+    async def look(self) -> datetime | None:
+        """Do everything that is due now; returns when to look again at the latest."""
+        await self._tidy()
+        while due := await self.database.read(lambda conn: suspensions.due(conn, self._clock.now(), _AT_ONCE)):
+            await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))
+        return await self.database.read(suspensions.next_look)
+
+    def _look_at(self, suspension_id: str) -> Callable[[Tx], None]:
+        def job(tx: Tx) -> None:
+            now = self._clock.now()
+            intent, suspension = self._locked(tx, suspension_id)
+            if suspension is None or intent is None or suspension.look_at is None or suspension.look_at > now:
+                return  # somebody else was faster
+            self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+
+        return job
+
+    async def _tidy(self) -> None:
+        now = self._clock.now()
+        if self._tidied_at is None or now - self._tidied_at >= _TIDY_EVERY:
+            self._tidied_at = now
+            await self.database.write(lambda tx: keeping.forget_old(tx, now))
+
+    # --- Looking things up ----------------------------------------------------------------------------------------
+
+    async def get(self, suspension_id: str) -> Suspension | None:
+        return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
+
+    async def find(self, ref: str) -> Suspension | None:
+        """The suspension with this public reference, however it is typed."""
+        return await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
+
+    async def find_by_token(self, token: str, purpose: TokenPurpose) -> Holder | None:
+        """Whom a link or a mail address was made for, ``None`` for a token we did not make."""
+
+        def look_up(conn: sa.Connection) -> Holder | None:
+            held = tokens.find(conn, token, purpose)
+            suspension = suspensions.get(conn, held.suspension_id) if held else None
+            if held is None or suspension is None or held.address.person is None:
+                return None
+            return Holder(suspension, self.responders.actor(held.address.person), held.address)
+
+        return await self.database.read(look_up)
+
+    async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
+        """Open questions that ``actor`` may answer, oldest first."""
+        waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
+        return [one for one in waiting if self.may_answer(one, actor) is None][:limit]
+
+    async def tell(self, message: Message, to: Address) -> None:
+        """Send a short message, through the outbox."""
+        now = self._clock.now()
+        await self.database.write(lambda tx: self._transitions.dispatch(tx, [tell_row(message, to, now)]))
+
+    async def seen(self, channel: str, key: str) -> bool:
+        """Remember the id of something that came in; true where it was there already."""
+        return await self.database.write(lambda tx: keeping.note_seen(tx, channel, key, self._clock.now()))
+
+    async def was_seen(self, channel: str, key: str) -> bool:
+        """Whether :meth:`seen` was called with this id; remembers nothing."""
+        return await self.database.read(lambda conn: keeping.was_seen(conn, channel, key))
+
+    # --- Transactions ---------------------------------------------------------------------------------------------
+
+    async def _write_again(self, job: Callable[[Tx], T]) -> T:
+        """Run ``job``; once more where somebody else's row was there first, so that it meets it and says so."""
+        try:
+            return await self.database.write(job)
+        except IntegrityError:
+            return await self.database.write(job)
+
+    def _once(self, tx: Tx, once: Once | None, perform: Callable[[], T]) -> T | Replayed:
+        if once is None:
+            return perform()
+        kept = keeping.kept_reply(tx.conn, once.owner, once.key)
+        if kept is not None:
+            if kept.fingerprint != once.fingerprint:
+                raise IdempotencyConflict("This Idempotency-Key was used with another request.")
+            return Replayed(kept.status, kept.body)
+        done = perform()
+        if isinstance(done, Suspension):
+            status, body = once.write(done)
+            reply = keeping.Kept(once.fingerprint, status, body)
+            keeping.keep_reply(tx, once.owner, once.key, reply, done.id, self._clock.now())
+        return done
+
+
+def _raised(result: T | HandraiseError) -> T:
+    """Errors that must not undo the transaction come back as values, and are raised after the commit."""
+    if isinstance(result, HandraiseError):
+        raise result
+    return result
+
+
+def _truth(suspension: Suspension, answer: GivenAnswer | None) -> HandraiseError:
+    """What somebody who comes too late is told."""
+    ended = suspension.ended
+    assert ended is not None  # noqa: S101 (a closed suspension has an end)
+    if suspension.status is Status.RESPONDED:
+        return AlreadyAnswered(
+            f"{ended.by} has already answered.",
+            same_answer=answer is not None and _same_answer(suspension, answer),
+            responded_by=ended.by,
+            responded_at=instant(ended.at),
+            channel=ended.channel,
+        )
+    went_on = continued_with(suspension)
+    return SuspensionEnded(
+        f"The question has {'expired' if suspension.status is Status.EXPIRED else 'been cancelled'}.",
+        resolution=suspension.status.value,
+        ended_at=instant(ended.at),
+        continued_with=went_on,
+    )
+
+
+def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
+    ended, choices = suspension.ended, suspension.ask.choices
+    value = answer.value
+    if answer.choice is not None:
+        value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
+    return ended is not None and ended.by == answer.by.identity and ended.value == value
+
+
+def _free_ref(tx: Tx) -> str:
+    """A reference that nobody has; longer where the short ones get scarce."""
+    length = 4
+    while suspensions.ref_is_taken(tx.conn, ref := new_ref(length)):
+        length += 1
+    return ref

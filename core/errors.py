@@ -1,0 +1,271 @@
+"""Every error of Handraise, by who can mend it.
+
+    HandraiseError
+    ├── CallerError              the agent or API client that made the request
+    │   ├── MalformedRequest, InvalidRequest (InvalidRecipient, NoRecipient, …)
+    │   ├── NotFound, Forbidden
+    │   └── Conflict             (IntentNotActive, AlreadySuspended, VersionConflict, …)
+    ├── SuspensionError          the responder
+    │   ├── InvalidAnswer, SuspensionIdRequired
+    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, SuspensionEnded, ClaimedByAnother
+    │   └── SelfResponseForbidden, IdentityMismatch, NotAResponder
+    └── OperatorError            whoever runs this service
+        └── ConfigError, DatabaseUnavailable, SchemaTooNew, AlreadyRunning
+
+``code`` is stable and on the wire; ``bot/web/errors.py`` maps codes to statuses. ``fields`` go into the envelope
+beside it. Expected outcomes (a refused delivery, a lost race in the relay) are values, not errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+
+class HandraiseError(Exception):
+    """The root. ``message`` is one sentence for a person; ``details`` go on the wire beside ``code``."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, **details: JsonValue) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: dict[str, JsonValue] = dict(details)
+
+
+class CallerError(HandraiseError):
+    """The request was wrong; the caller can mend it."""
+
+
+class MalformedRequest(CallerError):
+    """The body is not JSON, or not an object."""
+
+    code = "malformed_json"
+
+
+class InvalidRequest(CallerError):
+    """A field holds what it may not. ``fields`` names each: ``[{"path", "message"}]``."""
+
+    code = "invalid_request"
+
+    def __init__(self, message: str, *, path: str | None = None, **details: JsonValue) -> None:
+        super().__init__(message, **details)
+        if path is not None:
+            self.details["fields"] = [{"path": path, "message": message}]
+
+
+class NotBuilt(InvalidRequest):
+    """The field belongs to a part of the contract that this version does not serve; refused rather than ignored."""
+
+    code = "not_supported"
+
+
+class InvalidRecipient(InvalidRequest):
+    """The text has none of the forms a recipient may have."""
+
+    code = "invalid_recipient"
+
+    def __init__(self, message: str, *, recipient: str, path: str | None = None) -> None:
+        super().__init__(message, path=path, recipient=recipient)
+
+
+class RecipientNotAllowed(InvalidRequest):
+    """``recipients.allow`` does not cover somebody who would be asked or may answer (RFC-0026 §11)."""
+
+    code = "recipient_not_allowed"
+
+
+class NoRecipient(InvalidRequest):
+    """Nobody is reachable for an attempt on its channel."""
+
+    code = "no_recipient"
+
+
+class UnknownChannel(InvalidRequest):
+    """No channel of that name is set up here."""
+
+    code = "unknown_channel"
+
+
+class CallbackNotAllowed(InvalidRequest):
+    """The callback can't be signed or its address is out of bounds."""
+
+    code = "callback_not_allowed"
+
+
+class ResumePayloadInvalid(InvalidRequest):
+    """The answer does not fit the ``payload_schema`` that the agent gave (OpenArmature suspension §9)."""
+
+    code = "suspension_resume_payload_invalid"
+
+
+class NotFound(CallerError):
+    """There is no such thing, or the caller may not know of it."""
+
+    code = "not_found"
+
+
+class SignalUnmatched(NotFound):
+    """No suspension has registered this signal id (OpenArmature harness §6)."""
+
+    code = "harness_signal_correlation_failed"
+
+
+class Unauthorized(CallerError):
+    """No key, or none that we know."""
+
+    code = "unauthorized"
+
+
+class Forbidden(CallerError):
+    """The key's roles do not cover this."""
+
+    code = "forbidden"
+
+
+class ReservedPath(Forbidden):
+    """``state._suspension`` belongs to the server."""
+
+    code = "reserved_path"
+
+
+class Conflict(CallerError):
+    """What is stored now does not allow it."""
+
+    code = "conflict"
+
+
+class IntentNotActive(Conflict):
+    code = "intent_not_active"
+
+
+class AlreadySuspended(Conflict):
+    code = "already_suspended"
+
+
+class SignalIdInUse(Conflict):
+    code = "signal_id_in_use"
+
+
+class InvalidTransition(Conflict):
+    code = "invalid_transition"
+
+
+class IdempotencyConflict(Conflict):
+    code = "idempotency_conflict"
+
+
+class VersionConflict(Conflict):
+    """``If-Match`` names another version than ``current_version``."""
+
+    code = "version_conflict"
+
+
+class VersionRequired(CallerError):
+    """``If-Match`` is missing where a change needs it."""
+
+    code = "version_required"
+
+
+class CallbackNotRedrivable(Conflict):
+    code = "callback_not_redrivable"
+
+
+class SuspensionError(HandraiseError):
+    """The responder can mend it, or has to be told the truth."""
+
+
+class SuspensionIdRequired(SuspensionError):
+    code = "suspension_id_required"
+
+
+class InvalidAnswer(SuspensionError):
+    """The value is not an answer to this question (RFC-0025 §8).
+
+    ``valid_choices`` are the accepted values in display order; empty for free text.
+    """
+
+    code = "invalid_answer"
+
+    def __init__(self, message: str, *, valid_choices: Sequence[dict[str, JsonValue]] = ()) -> None:
+        super().__init__(message)
+        self.valid_choices = tuple(valid_choices)
+        if valid_choices:
+            self.details["valid_choices"] = list(valid_choices)
+
+
+class InvalidChoice(InvalidAnswer):
+    code = "invalid_choice"
+
+
+class NotSuspended(SuspensionError):
+    """The intent waits for nobody."""
+
+    code = "not_suspended"
+
+
+class SuspensionMismatch(SuspensionError):
+    """Another suspension is open. Its id is never disclosed."""
+
+    code = "suspension_mismatch"
+
+
+class AlreadyAnswered(SuspensionError):
+    """Somebody was first. ``same_answer`` tells whether it was this person with this value."""
+
+    code = "already_answered"
+
+
+class SuspensionEnded(SuspensionError):
+    """Too late: it expired or was cancelled. ``continued_with`` is what the agent went on with."""
+
+    code = "suspension_ended"
+
+
+class ClaimedByAnother(SuspensionError):
+    code = "claimed_by_another"
+
+
+class NotClaimed(SuspensionError):
+    code = "not_claimed"
+
+
+class SelfResponseForbidden(SuspensionError):
+    code = "self_response_forbidden"
+
+
+class IdentityMismatch(SuspensionError):
+    code = "identity_mismatch"
+
+
+class NotAResponder(SuspensionError):
+    code = "not_a_responder"
+
+
+class OperatorError(HandraiseError):
+    """Whoever runs this service can mend it. The command line prints ``message`` alone and exits with status 2."""
+
+
+class ConfigError(OperatorError):
+    code = "config"
+
+
+class DatabaseUnavailable(OperatorError):
+    code = "database_unavailable"
+
+
+class SchemaTooNew(OperatorError):
+    code = "schema_too_new"
+
+
+class SchemaTooOld(OperatorError):
+    code = "schema_too_old"
+
+
+class AlreadyRunning(OperatorError):
+    """Another process runs the clock of this database."""
+
+    code = "already_running"

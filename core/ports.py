@@ -1,0 +1,169 @@
+"""What core asks of the world: channels, agents, responders, the clock and the work engine.
+
+A send never raises for what the wire did: it returns one of four outcomes, and only :class:`Deferred` is repeated
+blindly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from core.domain.notice import Ending, Message, Notice
+from core.domain.people import Actor, Address
+
+Receipt = Mapping[str, str]
+"""What a channel needs to find its message again, in its own words (``{"channel": "C…", "ts": "…"}``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """The other side has accepted it. ``receipt`` finds the message again."""
+
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Surely not sent; try again, not before ``until`` where it is given. ``reason`` is a stable code."""
+
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It will never be accepted like this. ``reason`` is a stable code."""
+
+    reason: str
+
+
+Delivery = Delivered | Deferred | Ambiguous | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One row of the outbox on its way out.
+
+    ``id`` is stable over every try: it is in the mail's Message-ID and in the Slack message's metadata. ``tries``
+    counts this one, from 1. ``ambiguous`` says that an earlier try may have got through. ``since`` is when the row
+    was written.
+    """
+
+    id: str
+    tries: int
+    ambiguous: bool
+    since: datetime
+
+
+class Channel(Protocol):
+    """A way to reach people. ``name`` is the ``channel_hint`` it answers to."""
+
+    name: str
+    lanes: int
+    """How many sends may be under way at once."""
+    withdraws: bool
+    """Whether an ended question's messages can be changed or taken back."""
+
+    async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
+
+    async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
+        """Show everybody how it ended, at the message that ``receipt`` names."""
+        ...
+
+    async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``."""
+
+    id: str
+    url: str
+    key: str
+    body: Mapping[str, JsonValue]
+    tries: int
+
+
+class Agents(Protocol):
+    """Calls the waiting agent back."""
+
+    lanes: int
+
+    def may_call(self, key: str, url: str) -> str | None:
+        """Why ``key`` may not be called back at ``url``, as one sentence; ``None`` where it may. No network call."""
+        ...
+
+    async def resume(self, callback: Callback) -> Delivery: ...
+
+    async def close(self) -> None: ...
+
+
+class Responders(Protocol):
+    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call."""
+
+    def allowed(self, reference: str) -> bool: ...
+
+    def addresses(self, reference: str, channel: str) -> Sequence[Address]:
+        """Where ``reference`` is reached on ``channel``, empty where it is not."""
+        ...
+
+    def defaults(self, channel: str) -> Sequence[str]:
+        """The recipients that the configuration names for ``channel``."""
+        ...
+
+    def answers_to(self, reference: str, actor: Actor) -> bool:
+        """Whether ``reference`` (a person, a group, an address) means ``actor``."""
+        ...
+
+    def actor(self, identity: str) -> Actor:
+        """Whoever has this canonical identity, in the directory or not."""
+        ...
+
+    def actor_at(self, channel: str, address: str) -> Actor | None:
+        """Whoever is known by ``address`` on ``channel`` (a Slack user id, a mailbox, a PagerDuty user id)."""
+        ...
+
+    def known_group(self, name: str) -> bool: ...
+
+
+class Clock(Protocol):
+    """The one source of time. Instants are aware and UTC."""
+
+    def now(self) -> datetime: ...
+
+
+class Work(Protocol):
+    """When to look again. The engine behind it only ever says "look"; looking twice is harmless."""
+
+    async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
+        """Begin calling ``look`` whenever something may be due. It does all due work and returns the next instant."""
+        ...
+
+    def nudge(self, at: datetime) -> None:
+        """Something will be due at ``at``: look then, at the latest."""
+        ...
+
+    async def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits between tries: ``first`` doubling to ``longest``, given up ``give_up_after`` the row was written."""
+
+    first: timedelta
+    longest: timedelta
+    give_up_after: timedelta

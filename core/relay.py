@@ -1,0 +1,289 @@
+"""Sends what the outbox holds: take a row, look again whether it still matters, send, settle.
+
+No transaction is open while sending. A try ends as delivered, deferred, ambiguous or refused; what that means for
+the row is decided here, in :meth:`Relay._settle`, and nowhere else. An **attempt** asks a person again (the engine's
+business); a **try** repeats a send (ours).
+
+Source: DESIGN.md, "The outbox"; API.md §3, §5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, assert_never, cast
+
+import structlog
+
+from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
+from core.domain.people import Address
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import AttemptRefused
+from core.errors import DatabaseUnavailable
+from core.lanes import Lanes
+from core.ports import (
+    Agents,
+    Ambiguous,
+    Backoff,
+    Callback,
+    Channel,
+    Clock,
+    Deferred,
+    Delivered,
+    Delivery,
+    Refused,
+    Sending,
+)
+from core.store import intents, outbox, suspensions
+from core.store.database import Database, Tx
+from core.store.outbox import Row, RowKind, RowStatus
+from core.tokens import TokenMaker, TokenPurpose
+from core.transitions import LEASE, Alarm, Transitions
+
+log = structlog.get_logger(__name__)
+
+SEND_TIMEOUT = timedelta(seconds=30)
+NOTICES = Backoff(timedelta(seconds=2), timedelta(minutes=10), timedelta(days=3))
+_STILL_IN_HAND = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    """Looked again, and it no longer matters."""
+
+    reason: str
+
+
+@dataclass(slots=True)
+class Relay:
+    """Runs the lanes' senders. ``public_url`` is where links lead."""
+
+    database: Database
+    lanes: Lanes
+    transitions: Transitions
+    channels: Mapping[str, Channel]
+    agents: Agents
+    tokens: TokenMaker
+    clock: Clock
+    alarm: Alarm
+    public_url: str
+    callbacks: Backoff
+    _senders: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Take back what an earlier process had in hand, and begin to send."""
+        owner, now = self.lanes.owner, self.clock.now()
+        taken = await self.database.write(lambda tx: outbox.void_leases(tx, owner=owner, now=now))
+        if taken:
+            log.info("relay.taken_back", rows=taken)
+        self.lanes.open()
+        widths = {name: channel.lanes for name, channel in self.channels.items()} | {outbox.AGENTS: self.agents.lanes}
+        for channel, width in widths.items():
+            self._senders += [asyncio.create_task(self._run(channel), name=f"relay-{channel}") for _ in range(width)]
+
+    async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
+        """Finish the sends that are under way; give the rest back."""
+        left = self.lanes.close()
+        if self._senders:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.lanes.empty(), patience.total_seconds())
+        for sender in self._senders:
+            sender.cancel()
+        await asyncio.gather(*self._senders, return_exceptions=True)
+        self._senders.clear()
+        await self.database.write(lambda tx: outbox.give_back(tx, [row.id for row in left]))
+
+    async def look(self) -> datetime | None:
+        """Take what is due and fits; returns when the next row is due."""
+        now = self.clock.now()
+        for channel in await self.database.read(lambda conn: outbox.channels_due(conn, now)):
+            await self._refill(channel, now)
+        return await self.database.read(outbox.next_due)
+
+    async def _refill(self, channel: str, now: datetime) -> None:
+        room = self.lanes.room(channel)
+        if not room:
+            return
+
+        def job(tx: Tx) -> list[Row]:
+            return outbox.claim(tx, channel, now=now, limit=room, owner=self.lanes.owner, until=now + LEASE)
+
+        self.lanes.hand_over(await self.database.write(job))
+
+    async def _run(self, channel: str) -> None:
+        while True:
+            row = await self.lanes.next(channel)
+            try:
+                await self._send_and_settle(row)
+            except DatabaseUnavailable:
+                # The row stays leased; the next start, or its own try after the outage, finds it there.
+                log.warning("relay.settling_failed", delivery=row.id, channel=channel)
+                await self._settle_later(row)
+            finally:
+                self.lanes.done(channel)
+            if self.lanes.room(channel) == 1:
+                self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
+
+    async def _send_and_settle(self, row: Row) -> None:
+        row = replace(row, tries=row.tries + 1)
+        outcome = await self._try(row)
+        log.info(
+            "relay.tried",
+            delivery=row.id,
+            kind=row.kind.value,
+            channel=row.channel,
+            tries=row.tries,
+            outcome=type(outcome).__name__.strip("_").lower(),
+            reason=getattr(outcome, "reason", None),
+        )
+        await self._settle(row, outcome)
+
+    async def _settle_later(self, row: Row) -> None:
+        """The database is away: what became of the try is unknown to it, so the row is taken up again as such."""
+        while True:
+            await asyncio.sleep(_STILL_IN_HAND.total_seconds())
+            with contextlib.suppress(DatabaseUnavailable):
+                await self._settle(replace(row, tries=row.tries + 1), Ambiguous("database_unavailable"))
+                return
+
+    # --- Sending --------------------------------------------------------------------------------------------------
+
+    async def _try(self, row: Row) -> Delivery | _Dropped:
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
+                return await self._send(row)
+        except TimeoutError:
+            return Ambiguous("timeout")
+        except DatabaseUnavailable:
+            return Deferred("database_unavailable")
+        except Exception as bug:
+            # A channel returns what the wire did; whatever it raises is our mistake, and must not lose the message.
+            log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
+            return Ambiguous("channel_failed")
+
+    async def _send(self, row: Row) -> Delivery | _Dropped:
+        sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
+        match row.kind:
+            case RowKind.NOTIFY:
+                return await self._notify(row, sending)
+            case RowKind.WITHDRAW:
+                return await self._withdraw(row, sending)
+            case RowKind.TELL:
+                return await self._tell(row, sending)
+            case RowKind.RESUME:
+                return await self._resume(row)
+            case _ as unknown:
+                assert_never(unknown)
+
+    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped:
+        suspension = await self._suspension(row)
+        if suspension is None or not suspension.is_open:
+            return _Dropped("question_ended")
+        channel = self.channels.get(row.channel)
+        if channel is None or row.address is None or row.attempt is None:
+            return Refused("channel_not_configured")
+        to = Address(row.channel, row.address, row.person)
+        notice = build_notice(suspension, row.attempt, self._links(suspension, to))
+        return await channel.send(notice, to, sending)
+
+    async def _withdraw(self, row: Row, sending: Sending) -> Delivery | _Dropped:
+        suspension = await self._suspension(row)
+        channel = self.channels.get(row.channel)
+        if channel is None or suspension is None:
+            return Refused("channel_not_configured")
+        receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
+        return await channel.withdraw(build_ending(suspension), receipt, sending)
+
+    async def _tell(self, row: Row, sending: Sending) -> Delivery:
+        channel = self.channels.get(row.channel)
+        if channel is None or row.address is None or row.body is None:
+            return Refused("channel_not_configured")
+        body = cast("Mapping[str, Any]", row.body)
+        message = Message(Purpose(body["purpose"]), body["subject"], body["text"], body["link"], body["ref"])
+        return await channel.tell(message, Address(row.channel, row.address, row.person), sending)
+
+    async def _resume(self, row: Row) -> Delivery:
+        body = cast("Mapping[str, Any]", row.body)
+        return await self.agents.resume(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
+
+    async def _suspension(self, row: Row) -> Suspension | None:
+        suspension_id = row.suspension_id
+        if suspension_id is None:
+            return None
+        return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
+
+    def _links(self, suspension: Suspension, to: Address) -> Links:
+        shared = f"{self.public_url}/q/{suspension.ask.ref}"
+        if to.person is None:
+            return Links(shared)
+        page = self.tokens.token(TokenPurpose.PAGE, suspension.id, to.channel, to.value)
+        mail = self.tokens.token(TokenPurpose.MAIL, suspension.id, to.channel, to.value)
+        return Links(shared, f"{self.public_url}/a/{page}", mail if to.channel == "email" else None)
+
+    # --- Settling -------------------------------------------------------------------------------------------------
+
+    async def _settle(self, row: Row, outcome: Delivery | _Dropped) -> None:
+        """One transaction for what became of a try."""
+        now = self.clock.now()
+        match outcome:
+            case Delivered(receipt):
+                await self.database.write(lambda tx: self._delivered(tx, row, receipt, now))
+            case Refused(reason):
+                await self.database.write(lambda tx: self._refused(tx, row, reason, now))
+            case _Dropped(reason):
+                await self.database.write(lambda tx: outbox.settle(tx, row, RowStatus.DROPPED, now, reason=reason))
+            case Deferred(reason, until):
+                await self._again(row, reason, now, until)
+            case Ambiguous(reason):
+                await self._again(replace(row, ambiguous=True), reason, now, None)
+            case _ as unknown:
+                assert_never(unknown)
+
+    def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
+        """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once."""
+        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY else None
+        outbox.settle(tx, row, RowStatus.DELIVERED, now, receipt=receipt)
+        if ended is not None:
+            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [replace(row, receipt=receipt)], now))
+
+    def _ended(self, tx: Tx, row: Row) -> Suspension | None:
+        """The row's suspension if it has ended, with its status held still until this transaction is over."""
+        if row.suspension_id is None or suspensions.is_still_open(tx, row.suspension_id):
+            return None
+        return suspensions.get(tx.conn, row.suspension_id)
+
+    def _refused(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+        """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
+        notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
+        intent = intents.lock_by_suspension(tx, row.suspension_id) if notice and row.suspension_id else None
+        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=reason)
+        if intent is None or row.suspension_id is None or row.attempt is None:
+            return
+        suspension = suspensions.get(tx.conn, row.suspension_id)
+        if suspension is not None and outbox.all_refused(tx.conn, suspension.id, row.attempt):
+            self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
+
+    async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None) -> None:
+        backoff = self.callbacks if row.kind is RowKind.RESUME else NOTICES
+        if now - row.created_at >= backoff.give_up_after:
+            await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
+            return
+        due_at = max(now + delay(backoff, row.tries), until or now)
+        await self.database.write(lambda tx: outbox.postpone(tx, row, due_at=due_at, reason=reason))
+        self.alarm.nudge(due_at)
+
+    def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+        if row.kind is RowKind.RESUME:
+            outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
+        else:
+            self._refused(tx, row, f"gave_up: {reason}", now)
+
+
+def delay(backoff: Backoff, tries: int) -> timedelta:
+    """The wait after the ``tries``-th try: doubling up to the longest, spread by a fifth to either side."""
+    doubled: timedelta = backoff.first * (1 << min(tries - 1, 40))
+    return min(doubled, backoff.longest) * random.uniform(0.8, 1.2)  # noqa: S311 (spreads load, guards nothing)

@@ -1,0 +1,144 @@
+"""Intents, to and from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.containers.intents import Intent, IntentStatus
+from core.store.database import Tx
+from core.store.tables import intents, suspensions
+
+_BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))
+_BY_ID_LOCKED = _BY_ID.with_for_update()
+_BY_SUSPENSION_LOCKED = (
+    sa.select(intents)
+    .join(suspensions, suspensions.c.intent_id == intents.c.id)
+    .where(suspensions.c.id == sa.bindparam("suspension_id"))
+    .with_for_update(of=intents)
+)
+
+
+def insert(tx: Tx, intent: Intent) -> None:
+    tx.conn.execute(intents.insert(), _columns(intent))
+
+
+def update(tx: Tx, intent: Intent) -> None:
+    """Replace the record. Read it with :func:`lock` in the same transaction first."""
+    statement = intents.update().where(intents.c.id == sa.bindparam("_id"))
+    values = _columns(intent)
+    values["_id"] = values.pop("id")
+    tx.conn.execute(statement.values({name: sa.bindparam(name) for name in values if name != "_id"}), values)
+
+
+def advance(tx: Tx, intent: Intent) -> None:
+    """Replace what a suspension's move changes, and leave title, state and constraints unread and unwritten."""
+    tx.conn.execute(
+        _ADVANCE,
+        {
+            "_id": intent.id,
+            "status": intent.status.value,
+            "version": intent.version,
+            "abandonment_reason": intent.abandonment_reason,
+            "suspension_id": intent.suspension_id,
+            "log_length": intent.log_length,
+            "log_mac": intent.log_mac,
+            "updated_at": intent.updated_at,
+        },
+    )
+
+
+_ADVANCING = (
+    "status",
+    "version",
+    "abandonment_reason",
+    "suspension_id",
+    "log_length",
+    "log_mac",
+    "updated_at",
+)
+_ADVANCE = (
+    intents.update()
+    .where(intents.c.id == sa.bindparam("_id"))
+    .values({name: sa.bindparam(name) for name in _ADVANCING})
+)
+
+
+def get(conn: sa.Connection, intent_id: str) -> Intent | None:
+    row = conn.execute(_BY_ID, {"id": intent_id}).first()
+    return None if row is None else _record(row)
+
+
+def lock(tx: Tx, intent_id: str) -> Intent | None:
+    """As :func:`get`; nobody else changes it until this transaction ends."""
+    row = tx.conn.execute(_BY_ID_LOCKED, {"id": intent_id}).first()
+    return None if row is None else _record(row)
+
+
+def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
+    """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
+    row = tx.conn.execute(_BY_SUSPENSION_LOCKED, {"suspension_id": suspension_id}).first()
+    return None if row is None else _record(row)
+
+
+def page(
+    conn: sa.Connection,
+    *,
+    status: str | None,
+    created_by: str | None,
+    limit: int,
+    offset: int,
+) -> Sequence[Intent]:
+    """Newest first."""
+    statement = sa.select(intents).order_by(intents.c.created_at.desc(), intents.c.id.desc())
+    if status is not None:
+        statement = statement.where(intents.c.status == status)
+    if created_by is not None:
+        statement = statement.where(intents.c.created_by == created_by)
+    return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
+
+
+def _columns(intent: Intent) -> dict[str, Any]:
+    return {
+        "id": intent.id,
+        "title": intent.title,
+        "description": intent.description,
+        "status": intent.status.value,
+        "version": intent.version,
+        "state": dict(intent.state),
+        "constraints": dict(intent.constraints),
+        "confidence": intent.confidence,
+        "created_by": intent.created_by,
+        "abandonment_reason": intent.abandonment_reason,
+        "suspension_id": intent.suspension_id,
+        "log_length": intent.log_length,
+        "log_mac": intent.log_mac,
+        "created_at": intent.created_at,
+        "updated_at": intent.updated_at,
+    }
+
+
+def _record(row: Any) -> Intent:
+    values = dict(row._mapping)
+    values["status"] = IntentStatus(values["status"])
+    return Intent(**values)
+
+
+def new(intent_id: str, title: str, created_by: str, now: datetime, status: IntentStatus) -> Intent:
+    """A fresh intent that nothing has happened to."""
+    return Intent(
+        id=intent_id,
+        title=title,
+        description="",
+        status=status,
+        version=1,
+        state={},
+        constraints={},
+        confidence=0.0,
+        created_by=created_by,
+        created_at=now,
+        updated_at=now,
+    )

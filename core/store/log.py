@@ -1,0 +1,165 @@
+"""The event log: append-only, numbered and chained per intent with a keyed MAC.
+
+Each MAC covers the one before it and everything in the line, so that nobody who can write to the database, but does
+not hold the key, can change, drop or reorder a line unseen.
+
+Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.containers.intents import Intent
+from core.domain.vocabulary import Event
+from core.domain.wire import instant
+from core.store.database import Tx
+from core.store.tables import events, intents
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One line as it stands in the log. ``cursor`` orders lines over all intents in the order they became visible."""
+
+    id: str
+    intent_id: str
+    position: int
+    type: str
+    actor: str
+    payload: dict[str, JsonValue]
+    created_at: datetime
+    mac: str
+    cursor: tuple[int, int]
+
+
+def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: bytes) -> Intent:
+    """Write ``added`` at the end of the intent's log; returns the intent with the new head, still to be stored."""
+    rows = []
+    position, mac = intent.log_length, intent.log_mac
+    for event in added:
+        position += 1
+        line = {
+            "id": str(uuid.uuid4()),
+            "intent_id": intent.id,
+            "position": position,
+            "type": event.type,
+            "actor": event.actor,
+            "payload": dict(event.payload),
+            "created_at": now,
+        }
+        mac = seal(key, mac, line)
+        rows.append({**line, "mac": mac})
+    if rows:
+        insert = events.insert()
+        if tx.conn.dialect.name == "postgresql":
+            insert = insert.values(transaction_id=_POSTGRES_TRANSACTION)
+        tx.conn.execute(insert, rows)
+    return replace(intent, log_length=position, log_mac=mac)
+
+
+_POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
+
+
+def seal(key: bytes, previous: str, line: dict[str, Any]) -> str:
+    """The MAC of one line, over the MAC before it and the line's canonical JSON."""
+    shown = {**line, "created_at": instant(line["created_at"])}
+    text = json.dumps(shown, sort_keys=True, separators=(",", ":"))
+    return hmac.new(key, f"{previous}\n{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def first_broken(lines: Sequence[Logged], key: bytes) -> Logged | None:
+    """The first line of one intent's log that is not what was written, ``None`` where the chain holds."""
+    mac = ""
+    for position, line in enumerate(lines, start=1):
+        content = {
+            "id": line.id,
+            "intent_id": line.intent_id,
+            "position": line.position,
+            "type": line.type,
+            "actor": line.actor,
+            "payload": line.payload,
+            "created_at": line.created_at,
+        }
+        expected = seal(key, mac, content)
+        if line.position != position or not hmac.compare_digest(expected, line.mac):
+            return line
+        mac = line.mac
+    return None
+
+
+def of_intent(
+    conn: sa.Connection,
+    intent_id: str,
+    *,
+    types: Sequence[str] | None = None,
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Logged]:
+    """The log of one intent, oldest first; with ``limit`` the newest that many."""
+    statement = sa.select(events).where(events.c.intent_id == intent_id)
+    if types is not None:
+        statement = statement.where(events.c.type.in_(types))
+    if since is not None:
+        statement = statement.where(events.c.created_at >= since)
+    statement = statement.order_by(events.c.position.desc())
+    if limit is not None:
+        statement = statement.limit(limit)
+    return [_line(row) for row in conn.execute(statement)][::-1]
+
+
+def after(
+    conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, created_by: str | None, limit: int
+) -> list[Logged]:
+    """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled.
+
+    On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
+    still running is left for the next call, so that nothing appears behind a cursor that has passed it.
+    """
+    place = sa.tuple_(events.c.transaction_id, events.c.seq)
+    statement = sa.select(events).where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
+    if conn.dialect.name == "postgresql":
+        statement = statement.where(events.c.transaction_id < _OLDEST_RUNNING)
+    if intent_id is not None:
+        statement = statement.where(events.c.intent_id == intent_id)
+    if created_by is not None:
+        mine = sa.select(intents.c.id).where(intents.c.created_by == created_by)
+        statement = statement.where(events.c.intent_id.in_(mine))
+    statement = statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)
+    return [_line(row) for row in conn.execute(statement)]
+
+
+_OLDEST_RUNNING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+
+
+def newest_cursor(conn: sa.Connection) -> tuple[int, int]:
+    """The cursor behind everything that is visible for good."""
+    statement = sa.select(events.c.transaction_id, events.c.seq)
+    if conn.dialect.name == "postgresql":
+        statement = statement.where(events.c.transaction_id < _OLDEST_RUNNING)
+    statement = statement.order_by(events.c.transaction_id.desc(), events.c.seq.desc()).limit(1)
+    row = conn.execute(statement).first()
+    return (0, 0) if row is None else (row.transaction_id, row.seq)
+
+
+def _line(row: Any) -> Logged:
+    return Logged(
+        id=row.id,
+        intent_id=row.intent_id,
+        position=row.position,
+        type=row.type,
+        actor=row.actor,
+        payload=row.payload,
+        created_at=row.created_at,
+        mac=row.mac,
+        cursor=(row.transaction_id, row.seq),
+    )

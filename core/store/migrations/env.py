@@ -1,0 +1,10 @@
+"""Alembic's entry: runs on the connection that ``core.store.schema`` hands over."""
+
+from alembic import context
+
+from core.store.tables import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, transaction_per_migration=True)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,264 @@
+"""The outbox: every message that leaves, as a row written in the transition's own transaction.
+
+    pending ──claim──▶ sending ──settle──▶ delivered | refused | dropped | dead
+       ▲                  │
+       └── postponed ─────┘      (deferred, ambiguous, or its process died)
+
+A row may be *born* ``sending``: written with the lease of the process that will send it right after the commit, so
+that the usual case costs no claim. Leases of an earlier process are void when the next one starts; such a row may
+have been sent, and says so (``ambiguous``).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.store.database import Tx
+from core.store.tables import outbox, suspensions
+
+
+class RowKind(StrEnum):
+    NOTIFY = "notify"
+    WITHDRAW = "withdraw"
+    RESUME = "resume"
+    TELL = "tell"
+
+
+class RowStatus(StrEnum):
+    PENDING = "pending"
+    SENDING = "sending"
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+    DROPPED = "dropped"
+    DEAD = "dead"
+
+
+AGENTS = "agents"
+"""The ``channel`` of rows that call an agent back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One message on its way. ``id`` is the delivery id, the ``webhook-id`` of a callback."""
+
+    kind: RowKind
+    channel: str
+    created_at: datetime
+    due_at: datetime
+    suspension_id: str | None = None
+    attempt: int | None = None
+    address: str | None = None
+    person: str | None = None
+    body: Mapping[str, JsonValue] | None = None
+    status: RowStatus = RowStatus.PENDING
+    tries: int = 0
+    ambiguous: bool = False
+    receipt: Mapping[str, str] | None = None
+    reason: str | None = None
+    settled_at: datetime | None = None
+    lease_until: datetime | None = None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+_COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
+
+
+def insert(tx: Tx, rows: Sequence[Row], owner: str) -> None:
+    """Write ``rows``; those whose status is ``sending`` are leased to ``owner``."""
+    if rows:
+        tx.conn.execute(outbox.insert(), [_values(row, owner) for row in rows])
+
+
+def _values(row: Row, owner: str) -> dict[str, Any]:
+    values = {column.name: getattr(row, column.name) for column in _COLUMNS}
+    values["kind"], values["status"] = row.kind.value, row.status.value
+    values["body"] = None if row.body is None else dict(row.body)
+    values["lease_owner"] = owner if row.status is RowStatus.SENDING else None
+    return values
+
+
+def claim(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until: datetime) -> list[Row]:
+    """Lease up to ``limit`` rows of ``channel`` that are due, the most overdue first."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == channel, outbox.c.due_at <= now)
+        .order_by(outbox.c.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    rows = [_row(row) for row in tx.conn.execute(wanted)]
+    if rows:
+        leased = {"status": RowStatus.SENDING.value, "lease_owner": owner, "lease_until": until}
+        tx.conn.execute(outbox.update().where(outbox.c.id.in_([row.id for row in rows])).values(**leased))
+    return rows
+
+
+def void_leases(tx: Tx, *, owner: str, now: datetime) -> int:
+    """Give back what processes other than ``owner`` had in hand: due now, and perhaps sent already. How many."""
+    abandoned = (outbox.c.status == sa.literal_column("'sending'")) & (outbox.c.lease_owner != owner)
+    again = {"status": RowStatus.PENDING.value, "ambiguous": True, "due_at": now, "reason": "interrupted"}
+    return tx.conn.execute(outbox.update().where(abandoned).values(**again, lease_owner=None)).rowcount
+
+
+def give_back(tx: Tx, ids: Sequence[str]) -> None:
+    """Rows in hand that were surely not sent: pending again."""
+    if ids:
+        again = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
+        tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**again))
+
+
+_SETTLE = (
+    outbox.update()
+    .where(outbox.c.id == sa.bindparam("_id"))
+    .values(
+        status=sa.bindparam("status"),
+        tries=sa.bindparam("tries"),
+        receipt=sa.bindparam("receipt"),
+        reason=sa.bindparam("reason"),
+        settled_at=sa.bindparam("settled_at"),
+        lease_owner=None,
+        lease_until=None,
+    )
+)
+_FORGET = outbox.update().where(outbox.c.id == sa.bindparam("_id")).values(body=None)
+
+
+def settle(
+    tx: Tx,
+    row: Row,
+    status: RowStatus,
+    now: datetime,
+    *,
+    receipt: Mapping[str, str] | None = None,
+    reason: str | None = None,
+) -> None:
+    """This row is done. What a short message said is forgotten: it may hold a sign-in link."""
+    tx.conn.execute(
+        _SETTLE,
+        {
+            "_id": row.id,
+            "status": status.value,
+            "tries": row.tries,
+            "receipt": None if receipt is None else dict(receipt),
+            "reason": reason,
+            "settled_at": now,
+        },
+    )
+    if row.kind is RowKind.TELL:
+        tx.conn.execute(_FORGET, {"_id": row.id})
+
+
+def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
+    """Another try at ``due_at``; ``row`` says how many there were and whether one may have got through."""
+    later = {
+        "status": RowStatus.PENDING.value,
+        "tries": row.tries,
+        "ambiguous": row.ambiguous,
+        "due_at": due_at,
+        "reason": reason,
+        "lease_owner": None,
+        "lease_until": None,
+    }
+    tx.conn.execute(outbox.update().where(outbox.c.id == row.id).values(**later))
+
+
+def next_due(conn: sa.Connection) -> datetime | None:
+    """When the next waiting row is due."""
+    waiting = outbox.c.status == sa.literal_column("'pending'")
+    found: datetime | None = conn.scalar(sa.select(outbox.c.due_at).where(waiting).order_by(outbox.c.due_at).limit(1))
+    return found
+
+
+def channels_due(conn: sa.Connection, now: datetime) -> list[str]:
+    """Channels with at least one row that is due."""
+    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at <= now)
+    return list(conn.scalars(sa.select(outbox.c.channel).where(waiting).distinct()))
+
+
+def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
+    """Everything that was or will be sent about one suspension, oldest first."""
+    statement = sa.select(*_COLUMNS).where(outbox.c.suspension_id == suspension_id)
+    return [_row(row) for row in conn.execute(statement.order_by(outbox.c.created_at, outbox.c.id))]
+
+
+def delivered_notices(conn: sa.Connection, suspension_id: str) -> list[Row]:
+    """The notices that a channel has accepted."""
+    return [
+        row
+        for row in of_suspension(conn, suspension_id)
+        if row.kind is RowKind.NOTIFY and row.status is RowStatus.DELIVERED
+    ]
+
+
+def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
+    """Whether every notice of ``attempt`` was refused for good."""
+    notices = (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.attempt == attempt)
+    hopeful = sa.select(outbox.c.id).where(notices, outbox.c.status != RowStatus.REFUSED.value).limit(1)
+    return conn.scalar(hopeful) is None
+
+
+def drop_waiting_notices(tx: Tx, suspension_id: str, now: datetime) -> None:
+    """Notices that no try has in hand will not be sent any more: their question has ended."""
+    waiting = (
+        (outbox.c.suspension_id == suspension_id)
+        & (outbox.c.kind == "notify")
+        & (outbox.c.status == RowStatus.PENDING.value)
+    )
+    gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
+    tx.conn.execute(outbox.update().where(waiting).values(**gone))
+
+
+def get(conn: sa.Connection, row_id: str) -> Row | None:
+    row = conn.execute(sa.select(*_COLUMNS).where(outbox.c.id == row_id)).first()
+    return None if row is None else _row(row)
+
+
+_CALLBACK_STATUS = {
+    "pending": ("pending", "sending"),
+    "delivered": ("delivered",),
+    "refused": ("refused",),
+    "dead": ("dead",),
+}
+
+
+def callbacks(
+    conn: sa.Connection,
+    *,
+    status: str | None,
+    created_by: str | None,
+    before: tuple[datetime, str] | None,
+    limit: int,
+) -> list[Row]:
+    """Callbacks to agents, newest first; those of one key where ``created_by`` is given."""
+    statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
+    if status is not None:
+        statement = statement.where(outbox.c.status.in_(_CALLBACK_STATUS.get(status, (status,))))
+    if created_by is not None:
+        mine = sa.select(suspensions.c.id).where(suspensions.c.created_by == created_by)
+        statement = statement.where(outbox.c.suspension_id.in_(mine))
+    if before is not None:
+        at, last = before
+        place = sa.tuple_(outbox.c.created_at, outbox.c.id)
+        statement = statement.where(place < sa.tuple_(sa.literal(at, outbox.c.created_at.type), sa.literal(last)))
+    statement = statement.order_by(outbox.c.created_at.desc(), outbox.c.id.desc()).limit(limit)
+    return [_row(row) for row in conn.execute(statement)]
+
+
+def redrive(tx: Tx, row_id: str, now: datetime) -> None:
+    """Begin again with a dead or refused callback, under the same id, with the full time to give up."""
+    again = {"status": RowStatus.PENDING.value, "tries": 0, "due_at": now, "created_at": now, "settled_at": None}
+    tx.conn.execute(outbox.update().where(outbox.c.id == row_id).values(**again, reason="redriven"))
+
+
+def _row(row: Any) -> Row:
+    values = dict(row._mapping)
+    values["kind"], values["status"] = RowKind(values["kind"]), RowStatus(values["status"])
+    return Row(**values)

@@ -1,0 +1,83 @@
+"""The schema of a database: bring it up to date, or refuse to start on one that does not fit.
+
+Alembic's migrations are in ``migrations/``. Its import costs a quarter of a second, so a start that finds the newest
+revision in place does without it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from core.errors import DatabaseUnavailable, SchemaTooNew, SchemaTooOld
+from core.store.database import Database
+
+HEAD = "0001"
+"""The newest revision that this version knows."""
+
+_VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
+
+
+def current_revision(database: Database) -> str | None:
+    """The revision that the database is at, ``None`` for an empty one; raises :class:`DatabaseUnavailable`."""
+    try:
+        with database.engine.connect() as conn:
+            if not sa.inspect(conn).has_table("alembic_version"):
+                return None
+            return conn.scalar(sa.select(_VERSIONS.c.version_num))
+    except DBAPIError as failure:
+        where = database.engine.url.render_as_string(hide_password=True)
+        raise DatabaseUnavailable(f"The database can't be opened: {where} ({_brief(failure)}).") from failure
+
+
+def prepare(database: Database) -> None:
+    """Ready the schema for serving: SQLite is migrated here, PostgreSQL by ``handraise migrate``.
+
+    Raises :class:`SchemaTooNew` or :class:`SchemaTooOld`.
+    """
+    found = current_revision(database)
+    if found == HEAD:
+        return
+    _refuse_newer(found)
+    if database.dialect != "sqlite":
+        raise SchemaTooOld("The database's schema is not up to date: run `handraise migrate` first.")
+    migrate(database)
+
+
+def migrate(database: Database) -> tuple[str | None, str]:
+    """Bring the schema to :data:`HEAD`; returns the revision it was at and the one it is at now."""
+    found = current_revision(database)
+    _refuse_newer(found)
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    engine = _migrating_engine(database)
+    with engine.connect() as conn:
+        config.attributes["connection"] = conn
+        command.upgrade(config, HEAD)
+        conn.commit()
+    engine.dispose()
+    return found, HEAD
+
+
+def _migrating_engine(database: Database) -> sa.Engine:
+    """An engine whose transactions cover the DDL too: SQLite's driver would commit before each statement."""
+    if database.dialect != "sqlite":
+        return sa.create_engine(database.engine.url, poolclass=NullPool)
+    engine = sa.create_engine(database.engine.url, poolclass=NullPool, connect_args={"isolation_level": None})
+    sa.event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
+    return engine
+
+
+def _refuse_newer(found: str | None) -> None:
+    if found is not None and found > HEAD:
+        raise SchemaTooNew(f"The database's schema ({found}) is newer than this version knows ({HEAD}).")
+
+
+def _brief(failure: DBAPIError) -> str:
+    return str(failure.orig).strip().splitlines()[0] if failure.orig else type(failure).__name__

@@ -1,0 +1,222 @@
+"""Suspensions, to and from their rows. What never changes is written once (``ask``); what moves has its own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+
+from core.domain.suspension import Ask, Claim, Ended, Status, Suspension
+from core.errors import Conflict
+from core.store.database import Tx
+from core.store.tables import outbox, suspensions
+
+_ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
+_CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
+_ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
+
+_COLUMNS = (
+    suspensions.c.ask,
+    suspensions.c.status,
+    suspensions.c.attempt,
+    suspensions.c.held,
+    suspensions.c.claim,
+    suspensions.c.ended,
+    suspensions.c.look_at,
+    suspensions.c.version,
+)
+
+
+def insert(tx: Tx, suspension: Suspension) -> None:
+    """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
+    ask = suspension.ask
+    tx.conn.execute(
+        suspensions.insert(),
+        {
+            "id": ask.id,
+            "ref": ask.ref,
+            "intent_id": ask.intent_id,
+            "created_by": ask.created_by,
+            "session_id": ask.resume.session_id,
+            "signal_id": ask.resume.signal_id,
+            "question": ask.question,
+            "ask": _ASK.dump_python(ask, mode="json"),
+            "suspended_at": ask.suspended_at,
+            **_moving(suspension),
+        },
+    )
+
+
+def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
+    """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
+    statement = (
+        suspensions.update()
+        .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
+        .values({name: sa.bindparam(name) for name in _MOVING})
+    )
+    values = {**_moving(suspension), "_id": suspension.id, "_version": version}
+    if tx.conn.execute(statement, values).rowcount != 1:
+        raise Conflict("The suspension has moved meanwhile; ask again.")
+
+
+_MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "look_at", "version")
+
+
+def _moving(suspension: Suspension) -> dict[str, Any]:
+    return {
+        "status": suspension.status.value,
+        "attempt": suspension.attempt,
+        "channel": suspension.ask.planned(suspension.attempt).channel,
+        "held": list(suspension.held),
+        "claim": None if suspension.claim is None else _CLAIM.dump_python(suspension.claim, mode="json"),
+        "ended": None if suspension.ended is None else _ENDED.dump_python(suspension.ended, mode="json"),
+        "look_at": suspension.look_at,
+        "version": suspension.version,
+    }
+
+
+def _record(row: Any) -> Suspension:
+    return Suspension(
+        ask=_ASK.validate_python(row.ask),
+        status=Status(row.status),
+        attempt=row.attempt,
+        held=tuple(row.held),
+        claim=None if row.claim is None else _CLAIM.validate_python(row.claim),
+        ended=None if row.ended is None else _ENDED.validate_python(row.ended),
+        look_at=row.look_at,
+        version=row.version,
+    )
+
+
+_BY_ID = sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id"))
+_STATUS_SHARED = (
+    sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
+)
+_BY_REF = sa.select(*_COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
+
+
+def get(conn: sa.Connection, suspension_id: str) -> Suspension | None:
+    row = conn.execute(_BY_ID, {"id": suspension_id}).first()
+    return None if row is None else _record(row)
+
+
+def is_still_open(tx: Tx, suspension_id: str) -> bool:
+    """Whether it waits; and whoever would end it waits until this transaction is over."""
+    return tx.conn.scalar(_STATUS_SHARED, {"id": suspension_id}) == Status.AWAITING.value
+
+
+def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
+    row = conn.execute(_BY_REF, {"ref": ref}).first()
+    return None if row is None else _record(row)
+
+
+def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
+    return conn.scalar(sa.select(suspensions.c.id).where(suspensions.c.ref == ref)) is not None
+
+
+def open_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
+    """The id of the open suspension that registered ``signal_id``."""
+    waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == Status.AWAITING.value)
+    found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
+    return found
+
+
+def latest_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
+    """The id of the newest suspension that registered ``signal_id``, open or ended."""
+    mine = sa.select(suspensions.c.id).where(suspensions.c.signal_id == signal_id)
+    found: str | None = conn.scalar(mine.order_by(suspensions.c.suspended_at.desc()).limit(1))
+    return found
+
+
+def open_of_intent(conn: sa.Connection, intent_id: str) -> str | None:
+    waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == Status.AWAITING.value)
+    found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
+    return found
+
+
+def due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
+    """Ids of open suspensions that the clock has to look at, the most overdue first."""
+    statement = (
+        sa.select(suspensions.c.id)
+        .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at <= now)
+        .order_by(suspensions.c.look_at)
+        .limit(limit)
+    )
+    return list(conn.scalars(statement))
+
+
+def next_look(conn: sa.Connection) -> datetime | None:
+    found: datetime | None = conn.scalar(
+        sa.select(suspensions.c.look_at)
+        .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at.is_not(None))
+        .order_by(suspensions.c.look_at)
+        .limit(1)
+    )
+    return found
+
+
+def all_open(conn: sa.Connection, limit: int) -> list[Suspension]:
+    """Open suspensions, oldest first."""
+    statement = (
+        sa.select(*_COLUMNS)
+        .where(suspensions.c.status == sa.literal_column("'open'"))
+        .order_by(suspensions.c.suspended_at, suspensions.c.id)
+        .limit(limit)
+    )
+    return [_record(row) for row in conn.execute(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which suspensions to list; ``None`` means any."""
+
+    status: str | None = None
+    session_id: str | None = None
+    channel: str | None = None
+    text: str | None = None
+    created_by: str | None = None
+
+
+def page(
+    conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
+) -> Sequence[Suspension]:
+    """Newest first, older than ``before`` (its ``suspended_at`` and id)."""
+    table = suspensions.c
+    statement = sa.select(*_COLUMNS).order_by(table.suspended_at.desc(), table.id.desc()).limit(limit)
+    same = {
+        table.status: wanted.status,
+        table.session_id: wanted.session_id,
+        table.channel: wanted.channel,
+        table.created_by: wanted.created_by,
+    }
+    for column, value in same.items():
+        if value is not None:
+            statement = statement.where(column == value)
+    if wanted.text is not None:
+        found = table.question.icontains(wanted.text, autoescape=True) | (table.ref == wanted.text.strip().upper())
+        statement = statement.where(found)
+    if before is not None:
+        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
+    return [_record(row) for row in conn.execute(statement)]
+
+
+def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:
+    at, last = before
+    return sa.literal(at, suspensions.c.suspended_at.type), sa.literal(last, sa.Text)
+
+
+def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
+    """Whether a channel has accepted at least one notice of this suspension."""
+    accepted = (
+        (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.status == "delivered")
+    )
+    return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
+
+
+def count_open(conn: sa.Connection) -> int:
+    statement = sa.select(sa.func.count()).where(suspensions.c.status == sa.literal_column("'open'"))
+    return conn.scalar(statement.select_from(suspensions)) or 0

@@ -1,0 +1,227 @@
+"""Every table, for SQLite and PostgreSQL alike.
+
+Instants are whole microseconds since 1970 (UTC), so that both databases order and compare them the same way; JSON is
+text, since nothing in it is ever queried. Indexes on what waits are partial: a million ended rows cost them nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Instant(TypeDecorator[datetime]):
+    """An aware UTC instant, kept as microseconds since 1970."""
+
+    impl = sa.BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        return None if value is None else (value - _EPOCH) // _MICROSECOND
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+class Json(TypeDecorator[Any]):
+    """Any JSON value as compact text; ``None`` is SQL's NULL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+_SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_TRANSACTION = sa.text("0")
+
+intents = sa.Table(
+    "intents",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("state", Json, nullable=False),
+    sa.Column("constraints", Json, nullable=False),
+    sa.Column("confidence", sa.Float, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("abandonment_reason", sa.Text),
+    sa.Column("suspension_id", sa.Text),
+    sa.Column("log_length", sa.Integer, nullable=False),
+    sa.Column("log_mac", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_intents_created", "created_at", "id"),
+    sa.Index("ix_intents_creator", "created_by", "created_at", "id"),
+)
+
+_OPEN = sa.text("status = 'open'")
+
+suspensions = sa.Table(
+    "suspensions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("ref", sa.Text, nullable=False, unique=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text),
+    sa.Column("signal_id", sa.Text),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("ask", Json, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("held", Json, nullable=False),
+    sa.Column("claim", Json),
+    sa.Column("ended", Json),
+    sa.Column("suspended_at", Instant, nullable=False),
+    sa.Column("look_at", Instant),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Index("ix_suspensions_listed", "suspended_at", "id"),
+    sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
+    sa.Index("ix_suspensions_session", "session_id"),
+    sa.Index("ix_suspensions_intent", "intent_id"),
+    sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index("uq_suspensions_open_signal", "signal_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("seq", _SERIAL, primary_key=True, autoincrement=True),
+    sa.Column("transaction_id", sa.BigInteger, nullable=False, server_default=_TRANSACTION),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("payload", Json, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("mac", sa.Text, nullable=False),
+    sa.Index("uq_events_position", "intent_id", "position", unique=True),
+    sa.Index("ix_events_stream", "transaction_id", "seq"),
+    sqlite_autoincrement=True,
+)
+
+_PENDING = sa.text("status = 'pending'")
+_SENDING = sa.text("status = 'sending'")
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("suspension_id", sa.Text),
+    sa.Column("attempt", sa.Integer),
+    sa.Column("address", sa.Text),
+    sa.Column("person", sa.Text),
+    sa.Column("body", Json),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("ambiguous", sa.Boolean, nullable=False),
+    sa.Column("due_at", Instant, nullable=False),
+    sa.Column("lease_owner", sa.Text),
+    sa.Column("lease_until", Instant),
+    sa.Column("receipt", Json),
+    sa.Column("reason", sa.Text),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("settled_at", Instant),
+    sa.Index("ix_outbox_pending", "channel", "due_at", sqlite_where=_PENDING, postgresql_where=_PENDING),
+    sa.Index("ix_outbox_sending", "lease_until", sqlite_where=_SENDING, postgresql_where=_SENDING),
+    sa.Index("ix_outbox_suspension", "suspension_id"),
+    sa.Index("ix_outbox_callbacks", "kind", "created_at", "id"),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("suspension_id", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("person", sa.Text),
+)
+
+idempotency = sa.Table(
+    "idempotency",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("suspension_id", sa.Text),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Index("ix_idempotency_created", "created_at"),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("callback_url", sa.Text),
+    sa.Column("metadata", Json, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+)
+
+agent_policies = sa.Table(
+    "agent_policies",
+    metadata,
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("policy", Json, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+)
+
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("key_hash", sa.Text, nullable=False, unique=True),
+    sa.Column("roles", Json, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+)
+
+seen = sa.Table(
+    "seen",
+    metadata,
+    sa.Column("channel", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("at", Instant, nullable=False),
+    sa.Index("ix_seen_at", "at"),
+)
+
+installation = sa.Table(
+    "installation",
+    metadata,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)

