@@ -229,6 +229,8 @@ class Engine:
         """Not the id of any suspension of this intent; what is the right one is never said."""
         if answer.intent_id is None:
             return NotFound("There is no such suspension.")
+        if intents.get(tx.conn, answer.intent_id) is None:
+            return NotFound("There is no such intent.")
         if suspensions.open_of_intent(tx.conn, answer.intent_id) is None:
             return NotSuspended("The intent does not wait for an answer.")
         return SuspensionMismatch("This is not the suspension that is open.")

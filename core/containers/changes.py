@@ -30,7 +30,10 @@ _ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.sus
 """Events the published SDK posts about its own ladder. Acknowledged; the server's own event is the one that counts."""
 
 _OURS = ("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease.")
-_RFC_NAMES = {"fallback_triggered", "failure_recorded", "status_changed", "state_patched", "intent_created"}
+CREATED = "intent_created"
+STATE_PATCHED = "state_patched"
+STATUS_CHANGED = "status_changed"
+_RFC_NAMES = {"fallback_triggered", "failure_recorded", CREATED, STATE_PATCHED, STATUS_CHANGED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,14 @@ class Intents:
             confidence=wanted.confidence,
             status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
         )
-        await self._database.write(lambda tx: intents.insert(tx, made))
-        return Shown(made, dict(made.state))
+
+        def job(tx: Tx) -> Intent:
+            intents.insert(tx, made)
+            payload: JsonObject = {"title": made.title, "status": made.status.value}
+            return self._logged(tx, made, Event(CREATED, payload, by.identity), now)
+
+        kept = await self._database.write(job)
+        return Shown(kept, dict(kept.state))
 
     async def get(self, intent_id: str, by: Actor) -> Shown:
         """Raises :class:`NotFound` where there is none that ``by`` may read."""
@@ -96,34 +105,54 @@ class Intents:
 
         return await self._database.read(job)
 
-    async def change_status(self, intent_id: str, wanted: IntentStatus, by: Actor, version: int) -> Shown:
+    async def change_status(
+        self, intent_id: str, wanted: IntentStatus, by: Actor, version: int, *, reason: str | None = None
+    ) -> Shown:
         """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
 
-        def change(intent: Intent) -> Intent:
+        def change(intent: Intent) -> tuple[Intent, Event]:
             check_move(intent.status, wanted)
-            return replace(intent, status=wanted)
+            payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
+            return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
 
         return await self._change(intent_id, by, version, change)
 
     async def patch_state(self, intent_id: str, patches: Sequence[Patch], by: Actor, version: int) -> Shown:
-        return await self._change(
-            intent_id, by, version, lambda intent: replace(intent, state=apply_patches(intent.state, patches))
-        )
+        def change(intent: Intent) -> tuple[Intent, Event]:
+            changed = replace(intent, state=apply_patches(intent.state, patches))
+            paths: list[JsonValue] = [patch.path for patch in patches]
+            return changed, Event(STATE_PATCHED, {"paths": paths}, by.identity)
+
+        return await self._change(intent_id, by, version, change)
 
     async def replace_state(self, intent_id: str, wanted: Mapping[str, JsonValue], by: Actor, version: int) -> Shown:
-        return await self._change(intent_id, by, version, lambda intent: replace(intent, state=replace_state(wanted)))
+        def change(intent: Intent) -> tuple[Intent, Event]:
+            state = replace_state(wanted)
+            return replace(intent, state=state), Event(STATE_PATCHED, {"paths": list(state)}, by.identity)
 
-    async def _change(self, intent_id: str, by: Actor, version: int, change: Callable[[Intent], Intent]) -> Shown:
+        return await self._change(intent_id, by, version, change)
+
+    async def _change(
+        self, intent_id: str, by: Actor, version: int, change: Callable[[Intent], tuple[Intent, Event]]
+    ) -> Shown:
         def job(tx: Tx) -> Shown:
+            now = self._clock.now()
             intent = _owned(intents.lock(tx, intent_id), by)
             if intent.version != version:
                 message = f"The intent is at version {intent.version}."
                 raise VersionConflict(message, current_version=intent.version)
-            changed = replace(change(intent), version=version + 1, updated_at=self._clock.now())
+            changed, event = change(intent)
+            changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)
-            return _shown(tx.conn, changed)
+            return _shown(tx.conn, self._logged(tx, changed, event, now))
 
         return await self._database.write(job)
+
+    def _logged(self, tx: Tx, intent: Intent, event: Event, now: datetime) -> Intent:
+        grown = log.append(tx, intent, [event], now, self._log_key)
+        intents.advance(tx, grown)
+        tx.after_commit(lambda: self._hub.tell(EVERYTHING, intent.id))
+        return grown
 
     # --- Events ---------------------------------------------------------------------------------------------------
 
@@ -168,9 +197,7 @@ class Intents:
             intent = _owned(intents.lock(tx, intent_id), by)
             if event.type in _ACKNOWLEDGED:
                 return _acknowledged(intent, event, self._clock.now())
-            grown = log.append(tx, intent, [event], self._clock.now(), self._log_key)
-            intents.advance(tx, grown)
-            tx.after_commit(lambda: self._hub.tell(EVERYTHING, intent_id))
+            self._logged(tx, intent, event, self._clock.now())
             return log.of_intent(tx.conn, intent_id, limit=1)[0]
 
         return await self._database.write(job)
