@@ -32,7 +32,6 @@ from core.errors import (
     AlreadySuspended,
     ClaimedByAnother,
     HandraiseError,
-    IdempotencyConflict,
     IntentNotActive,
     NotClaimed,
     NotFound,
@@ -43,6 +42,7 @@ from core.errors import (
     SuspensionMismatch,
     VersionConflict,
 )
+from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
@@ -52,30 +52,14 @@ from core.tokens import TokenPurpose, new_ref
 from core.transitions import Transitions, tell_row
 
 T = TypeVar("T")
+Change = Callable[[Tx, Suspension, Intent, datetime], Suspension]
+"""What to do with an open suspension, its intent locked."""
 
 DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts where nobody says otherwise (API.md §3)."""
 
 _AT_ONCE = 200
 _TIDY_EVERY = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """An idempotent request: whose, under which key, of what content, and how its reply is written for keeping."""
-
-    owner: str
-    key: str
-    fingerprint: str
-    write: Callable[[Suspension], tuple[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The first reply to the same idempotent request."""
-
-    status: int
-    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,19 +179,14 @@ class Engine:
         :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer` where the value is none; in
         this order (API.md §4).
         """
-
-        return _raised(await self._write_again(lambda tx: self._answer(tx, answer)))
-
-    async def respond_once(self, answer: GivenAnswer, once: Once) -> Suspension | Replayed:
-        """As :meth:`respond`, for a request that may be repeated."""
-
-        def job(tx: Tx) -> Suspension | Replayed | HandraiseError:
-            return self._once(tx, once, lambda: self._answer(tx, answer))
-
-        done = await self._write_again(job)
+        done = await self._write_again(lambda tx: self._answer(tx, answer))
         if isinstance(done, HandraiseError):
             raise done
         return done
+
+    async def respond_once(self, answer: GivenAnswer, once: Once | None) -> Suspension | Replayed:
+        """As :meth:`respond`, for a request that may be repeated."""
+        return await self._perform(once, lambda tx: self._answer(tx, answer))
 
     def _answer(self, tx: Tx, answer: GivenAnswer) -> Suspension | HandraiseError:
         now = self._clock.now()
@@ -255,7 +234,7 @@ class Engine:
         """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
         return access.refusal(suspension, actor, self.responders, allow_self=self._allow_self)
 
-    async def signal(self, answer: GivenAnswer, signal_id: str) -> Suspension:
+    async def signal(self, answer: GivenAnswer, signal_id: str, once: Once | None = None) -> Suspension | Replayed:
         """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6).
 
         Raises :class:`SignalUnmatched` where none ever did.
@@ -265,7 +244,7 @@ class Engine:
         )
         if found is None:
             raise SignalUnmatched("No suspension has registered this signal_id.")
-        return await self.respond(replace(answer, suspension_id=found))
+        return await self.respond_once(replace(answer, suspension_id=found), once)
 
     # --- Claiming and cancelling ----------------------------------------------------------------------------------
 
@@ -295,7 +274,9 @@ class Engine:
 
         return await self._change(suspension_id, change)
 
-    async def cancel(self, suspension_id: str, by: Actor, reason: str | None) -> Suspension:
+    async def cancel(
+        self, suspension_id: str, by: Actor, reason: str | None, once: Once | None = None
+    ) -> Suspension | Replayed:
         """The creator (or an admin) no longer asks: the intent is active again, the agent is told.
 
         Raises :class:`NotFound` for anybody else, and the truth about a suspension that has ended.
@@ -306,23 +287,33 @@ class Engine:
                 raise NotFound("There is no such suspension.")
             return self._transitions.move(tx, suspension, Cancelled(by.identity, reason), intent, now).suspension
 
-        return await self._change(suspension_id, change)
+        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
 
-    async def _change(
-        self, suspension_id: str, change: Callable[[Tx, Suspension, Intent, datetime], Suspension]
-    ) -> Suspension:
-        def job(tx: Tx) -> Suspension | HandraiseError:
-            now = self._clock.now()
-            intent, suspension = self._locked(tx, suspension_id)
-            if suspension is None or intent is None:
-                return NotFound("There is no such suspension.")
-            if suspension.is_open:
-                suspension = self._ended_by_now(tx, suspension, intent, now)
-            if not suspension.is_open:
-                return _truth(suspension, None)
-            return change(tx, suspension, intent, now)
+    async def _change(self, suspension_id: str, change: Change) -> Suspension:
+        done = await self._write_again(lambda tx: self._changed(tx, suspension_id, change))
+        if isinstance(done, HandraiseError):
+            raise done
+        return done
 
-        return _raised(await self._write_again(job))
+    def _changed(self, tx: Tx, suspension_id: str, change: Change) -> Suspension | HandraiseError:
+        now = self._clock.now()
+        intent, suspension = self._locked(tx, suspension_id)
+        if suspension is None or intent is None:
+            return NotFound("There is no such suspension.")
+        if suspension.is_open:
+            suspension = self._ended_by_now(tx, suspension, intent, now)
+        if not suspension.is_open:
+            return _truth(suspension, None)
+        return change(tx, suspension, intent, now)
+
+    async def _perform(
+        self, once: Once | None, perform: Callable[[Tx], Suspension | HandraiseError]
+    ) -> Suspension | Replayed:
+        """Errors that must not undo the transaction come back as values, and are raised after the commit."""
+        done = await self._write_again(lambda tx: self._once(tx, once, lambda: perform(tx)))
+        if isinstance(done, HandraiseError):
+            raise done
+        return done
 
     # --- The clock ------------------------------------------------------------------------------------------------
 
@@ -398,26 +389,7 @@ class Engine:
             return await self.database.write(job)
 
     def _once(self, tx: Tx, once: Once | None, perform: Callable[[], T]) -> T | Replayed:
-        if once is None:
-            return perform()
-        kept = keeping.kept_reply(tx.conn, once.owner, once.key)
-        if kept is not None:
-            if kept.fingerprint != once.fingerprint:
-                raise IdempotencyConflict("This Idempotency-Key was used with another request.")
-            return Replayed(kept.status, kept.body)
-        done = perform()
-        if isinstance(done, Suspension):
-            status, body = once.write(done)
-            reply = keeping.Kept(once.fingerprint, status, body)
-            keeping.keep_reply(tx, once.owner, once.key, reply, done.id, self._clock.now())
-        return done
-
-
-def _raised(result: T | HandraiseError) -> T:
-    """Errors that must not undo the transaction come back as values, and are raised after the commit."""
-    if isinstance(result, HandraiseError):
-        raise result
-    return result
+        return perform_once(tx, once, self._clock.now(), perform)
 
 
 def _truth(suspension: Suspension, answer: GivenAnswer | None) -> HandraiseError:

@@ -21,6 +21,7 @@ from core.domain.vocabulary import ENGAGEMENT, Event
 from core.domain.wire import JsonObject, record_json
 from core.errors import Forbidden, NotFound, VersionConflict
 from core.hub import EVERYTHING, Hub
+from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
 from core.store import intents, log, suspensions
 from core.store.database import Database, Tx
@@ -65,7 +66,7 @@ class Intents:
         self._clock = clock
         self._log_key = log_key
 
-    async def create(self, wanted: NewIntent, by: Actor) -> Shown:
+    async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
         now = self._clock.now()
         creator = by.key or by.identity
         made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
@@ -78,13 +79,13 @@ class Intents:
             status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
         )
 
-        def job(tx: Tx) -> Intent:
+        def insert(tx: Tx) -> Shown:
             intents.insert(tx, made)
             payload: JsonObject = {"title": made.title, "status": made.status.value}
-            return self._logged(tx, made, Event(CREATED, payload, by.identity), now)
+            kept = self._logged(tx, made, Event(CREATED, payload, by.identity), now)
+            return Shown(kept, dict(kept.state))
 
-        kept = await self._database.write(job)
-        return Shown(kept, dict(kept.state))
+        return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
 
     async def get(self, intent_id: str, by: Actor) -> Shown:
         """Raises :class:`NotFound` where there is none that ``by`` may read."""

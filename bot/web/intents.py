@@ -1,0 +1,136 @@
+"""Intents: create, get, list, status, state patches, events. Source: RFC-0001; API.md §7."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from bot.web import replies, schemas
+from bot.web.auth import Agent, Caller, KeyedRoute
+from bot.web.openintent_events import EVENT_TYPES
+from bot.web.paging import IdempotencyKey, IfMatch, Limit, once, required_version
+from bot.web.replies import BODY, refusals, reply
+from bot.web.services import Services
+from bot.web.suspensions import Id, replayed
+from core.containers.changes import NewIntent, Shown
+from core.containers.intents import IntentStatus
+from core.domain.vocabulary import Event
+from core.domain.wire import as_utc
+from core.idempotency import Replayed
+
+
+def router(services: Services) -> APIRouter:
+    routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
+    intents = services.intents
+
+    @routes.post(
+        "/intents",
+        status_code=201,
+        summary="Create an intent",
+        responses={201: {"model": replies.IntentReply}, **refusals(*BODY, 403)},
+    )
+    async def create(request: Request, actor: Agent, body: schemas.IntentBody, key: IdempotencyKey = None) -> Response:
+        wanted = NewIntent(
+            title=body.title,
+            description=body.description or "",
+            state=body.state or {},
+            constraints=body.constraints or {},
+            confidence=body.confidence or 0.0,
+            active=body.status == "active",
+        )
+        made = await intents.create(wanted, actor, await once(request, actor, key, _created))
+        return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
+
+    @routes.get(
+        "/intents",
+        summary="List intents, newest first",
+        responses={200: {"model": replies.IntentPage}, **refusals(422)},
+    )
+    async def page(
+        actor: Caller,
+        status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
+        | None = None,
+        limit: Limit = 50,
+        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    ) -> Response:
+        found = await intents.page(actor, status=status, limit=limit, offset=offset)
+        return reply({"intents": [replies.intent_json(shown) for shown in found]})
+
+    @routes.get(
+        "/intents/{intent_id}",
+        summary="Show an intent, with the record of its latest suspension in state._suspension",
+        responses={200: {"model": replies.IntentReply}, **refusals(404, 422)},
+    )
+    async def show(intent_id: Id, actor: Caller) -> Response:
+        return _with_etag(await intents.get(intent_id, actor))
+
+    @routes.post(
+        "/intents/{intent_id}/status",
+        summary="Change an intent's status",
+        responses={200: {"model": replies.IntentReply}, **refusals(*BODY, 403, 404, 409, 428)},
+    )
+    async def change_status(
+        intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch = None
+    ) -> Response:
+        version = required_version(if_match)
+        wanted = IntentStatus(body.status)
+        return _with_etag(await intents.change_status(intent_id, wanted, actor, version, reason=body.reason))
+
+    @routes.post(
+        "/intents/{intent_id}/state",
+        summary="Patch an intent's state",
+        responses={200: {"model": replies.IntentReply}, **refusals(*BODY, 403, 404, 409, 428)},
+    )
+    async def change_state(intent_id: Id, actor: Agent, body: schemas.StateBody, if_match: IfMatch = None) -> Response:
+        version = required_version(if_match)
+        body.one_of()
+        if body.patches is not None:
+            patches = [patch.patch() for patch in body.patches]
+            return _with_etag(await intents.patch_state(intent_id, patches, actor, version))
+        return _with_etag(await intents.replace_state(intent_id, body.state or {}, actor, version))
+
+    @routes.get(
+        "/intents/{intent_id}/events",
+        summary="The event log of an intent, oldest first",
+        responses={200: {"model": replies.EventPage}, **refusals(404, 422)},
+    )
+    async def events(
+        request: Request,
+        intent_id: Id,
+        actor: Caller,
+        event_type: Annotated[str | None, Query(max_length=200)] = None,
+        since: datetime | None = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    ) -> Response:
+        types = _types(event_type, request.url.path)
+        after = None if since is None else as_utc(since)
+        found = await intents.events(intent_id, actor, types=types, since=after, limit=limit)
+        return reply({"events": [replies.event_json(line) for line in found]})
+
+    @routes.post(
+        "/intents/{intent_id}/events",
+        summary="Add an event of your own to the log",
+        responses={200: {"model": replies.EventReply}, **refusals(*BODY, 403, 404)},
+    )
+    async def post_event(intent_id: Id, actor: Agent, body: schemas.EventBody) -> Response:
+        event = Event(body.event_type, body.payload or {}, actor.identity)
+        return reply(replies.event_json(await intents.post_event(intent_id, event, actor)))
+
+    return routes
+
+
+def _types(wanted: str | None, path: str) -> list[str] | None:
+    """Under ``/api/v1`` only types that the published client knows: it fails on the whole list otherwise."""
+    if not path.startswith("/api/"):
+        return None if wanted is None else [wanted]
+    return sorted(EVENT_TYPES if wanted is None else EVENT_TYPES & {wanted})
+
+
+def _created(shown: Shown) -> tuple[int, str]:
+    return 201, replies.write(replies.intent_json(shown))
+
+
+def _with_etag(shown: Shown, status: int = 200) -> Response:
+    return reply(replies.intent_json(shown), status, {"ETag": f'"{shown.intent.version}"'})

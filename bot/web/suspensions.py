@@ -1,0 +1,214 @@
+"""Asking, and following a question: suspend, preview, list, show, timeline, wait, cancel, claim.
+
+Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from bot.web import replies, schemas
+from bot.web.auth import Agent, Caller, KeyedRoute, Operator
+from bot.web.paging import Cursor, IdempotencyKey, IfMatch, Limit, cursor_after, once, place, version
+from bot.web.replies import BODY, refusals, reply
+from bot.web.services import Services
+from core.domain.policy import ResolvedPolicy
+from core.domain.suspension import Suspension
+from core.domain.wire import JsonObject, attempt_json, instant, policy_json
+from core.idempotency import Replayed
+from core.store.suspensions import Filter
+
+Id = Annotated[str, Path(min_length=1, max_length=255)]
+
+
+def router(services: Services) -> APIRouter:
+    routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
+    engine, books = services.engine, services.books
+
+    @routes.post(
+        "/intents/{intent_id}/suspend",
+        status_code=201,
+        summary="Suspend an intent and ask a person",
+        responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409)},
+    )
+    async def suspend(
+        request: Request,
+        intent_id: Id,
+        actor: Agent,
+        body: schemas.SuspendBody,
+        key: IdempotencyKey = None,
+        if_match: IfMatch = None,
+    ) -> Response:
+        done = await engine.request(
+            body.request(),
+            actor,
+            intent_id=intent_id,
+            expected_version=version(if_match),
+            once=await once(request, actor, key, _created),
+        )
+        return _told(done)
+
+    @routes.post(
+        "/suspensions",
+        status_code=201,
+        summary="Ask a person; the intent is made too",
+        responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 409)},
+    )
+    async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
+        done = await engine.request(body.request(), actor, once=await once(request, actor, key, _created))
+        return _told(done)
+
+    @routes.post(
+        "/suspensions/preview",
+        summary="What asking would do; nothing is stored",
+        responses={200: {"model": replies.PreviewReply}, **refusals(*BODY, 403)},
+    )
+    async def preview(actor: Agent, body: schemas.SuspendBody) -> Response:
+        draft, now = await engine.preview(body.request(), actor)
+        ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
+        policy = _policy_with_sources(draft.resolved)
+        problems = [
+            {"attempt": problem.attempt, "code": problem.code, "message": problem.message}
+            for problem in draft.plan.problems
+        ]
+        ladder = [attempt_json(ask, step) for step in ask.attempts]
+        return reply({"ladder": ladder, "expires_at": instant(ask.expires_at), "policy": policy, "problems": problems})
+
+    @routes.get(
+        "/suspensions",
+        summary="List suspensions, newest first",
+        responses={200: {"model": replies.SuspensionPage}, **refusals(422)},
+    )
+    async def page(
+        actor: Caller,
+        status: Literal["open", "responded", "expired", "cancelled"] | None = None,
+        session_id: Annotated[str | None, Query(max_length=255)] = None,
+        channel: Annotated[str | None, Query(max_length=64)] = None,
+        q: Annotated[str | None, Query(max_length=200, description="Words of the question, or its ref.")] = None,
+        limit: Limit = 50,
+        cursor: Cursor = None,
+    ) -> Response:
+        wanted = Filter(status, session_id, channel, q or None)
+        found = await books.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
+        more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
+        return reply({"items": [replies.suspension_json(one) for one in found[:limit]], "next_cursor": more})
+
+    @routes.get(
+        "/suspensions/{suspension_id}",
+        summary="Show one suspension",
+        responses={200: {"model": replies.SuspensionReply}, **refusals(404, 422)},
+    )
+    async def show(suspension_id: Id, actor: Caller) -> Response:
+        return reply(replies.suspension_json(await books.suspension(suspension_id, actor)))
+
+    @routes.get(
+        "/suspensions/{suspension_id}/timeline",
+        summary="Everything that has happened to it, in order",
+        responses={200: {"model": replies.TimelineReply}, **refusals(404, 422)},
+    )
+    async def timeline(suspension_id: Id, actor: Caller) -> Response:
+        return reply(replies.timeline_json(await books.story(suspension_id, actor)))
+
+    @routes.get(
+        "/suspensions/{suspension_id}/wait",
+        summary="Wait until it has ended",
+        responses={
+            200: {"model": replies.SuspensionReply},
+            204: {"description": "It is still open."},
+            **refusals(404, 422),
+        },
+    )
+    async def wait(
+        suspension_id: Id, actor: Caller, timeout_seconds: Annotated[int, Query(ge=1, le=55)] = 55
+    ) -> Response:
+        ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds))
+        return Response(status_code=204) if ended is None else reply(replies.suspension_json(ended))
+
+    @routes.post(
+        "/suspensions/{suspension_id}/cancel",
+        summary="Stop asking",
+        responses={200: {"model": replies.SuspensionReply}, **refusals(*BODY, 404, 409)},
+    )
+    async def cancel(
+        request: Request, suspension_id: Id, actor: Caller, body: schemas.CancelBody, key: IdempotencyKey = None
+    ) -> Response:
+        repeatable = await once(request, actor, key, _shown)
+        done = await engine.cancel(suspension_id, actor, body.reason, repeatable)
+        return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+
+    @routes.post(
+        "/suspensions/{suspension_id}/claim",
+        summary="Say that you are on it: further attempts wait",
+        responses={200: {"model": replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
+    )
+    async def claim(suspension_id: Id, actor: Operator, body: schemas.ClaimBody) -> Response:
+        duration = None if body.seconds is None else timedelta(seconds=body.seconds)
+        return reply(replies.claim_json(await engine.claim(suspension_id, actor, "api", duration)))
+
+    @routes.delete(
+        "/suspensions/{suspension_id}/claim",
+        summary="Give the claim back: what waited goes out",
+        responses={200: {"model": replies.ClaimReply}, **refusals(403, 404, 409, 422)},
+    )
+    async def release(suspension_id: Id, actor: Operator) -> Response:
+        return reply(replies.claim_json(await engine.release(suspension_id, actor)))
+
+    return routes
+
+
+async def wait_for_end(services: Services, suspension_id: str, actor: Caller, patience: timedelta) -> Suspension | None:
+    """The ended suspension, ``None`` where it is still open when ``patience`` or the server ends."""
+    with services.hub.subscribe(suspension_id) as news:
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                while True:
+                    news.clear()
+                    suspension = await services.books.suspension(suspension_id, actor)
+                    if not suspension.is_open:
+                        return suspension
+                    await first_of(news, services.closing)
+                    if services.closing.is_set():
+                        return None
+        except TimeoutError:
+            return None
+
+
+async def first_of(*events: asyncio.Event) -> None:
+    """Return as soon as one of ``events`` is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _policy_with_sources(resolved: ResolvedPolicy) -> JsonObject:
+    """Each field of the policy, and the level that it came from (RFC-0026 §5)."""
+    values = policy_json(resolved.policy)
+    return {name: {"value": values[name], "from": level.value} for name, level in resolved.sources.items()}
+
+
+def _shown(suspension: Suspension) -> tuple[int, str]:
+    return 200, replies.write(replies.suspension_json(suspension))
+
+
+def _created(suspension: Suspension) -> tuple[int, str]:
+    return 201, replies.write(replies.suspended_outcome(suspension))
+
+
+def _told(done: Suspension | Replayed) -> Response:
+    if isinstance(done, Replayed):
+        return replayed(done)
+    status, body = _created(done)
+    return Response(body, status, media_type="application/json")
+
+
+def replayed(done: Replayed) -> Response:
+    """The first reply again, and that it is one."""
+    headers = {"Idempotency-Replayed": "true"}
+    return Response(done.body, done.status, headers, media_type="application/json")

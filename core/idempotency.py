@@ -1,0 +1,71 @@
+"""Requests that may be repeated: the first reply is kept in the request's own transaction, and given again.
+
+Source: API.md §1, ``Idempotency-Key``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from core.domain.suspension import Suspension
+from core.errors import HandraiseError, IdempotencyConflict
+from core.store import keeping
+from core.store.database import Tx
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An idempotent request: whose, under which key, of what content, and how its reply is written for keeping."""
+
+    owner: str
+    key: str
+    fingerprint: str
+    write: Callable[[Any], tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The first reply to the same request."""
+
+    status: int
+    body: str
+
+
+def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[], T]) -> T | Replayed:
+    """What ``perform`` returns, or the kept reply. Refusals are not kept: the next try may succeed.
+
+    Raises :class:`IdempotencyConflict` where the key was used with another request.
+    """
+    if once is None:
+        return perform()
+    _wait_for_the_same_key(tx, once)
+    kept = keeping.kept_reply(tx.conn, once.owner, once.key)
+    if kept is not None:
+        if kept.fingerprint != once.fingerprint:
+            raise IdempotencyConflict("This Idempotency-Key was used with another request.")
+        return Replayed(kept.status, kept.body)
+    done = perform()
+    if not isinstance(done, HandraiseError):
+        status, body = once.write(done)
+        reply = keeping.Kept(once.fingerprint, status, body)
+        keeping.keep_reply(tx, once.owner, once.key, reply, _suspension_of(done), now)
+    return done
+
+
+def _wait_for_the_same_key(tx: Tx, once: Once) -> None:
+    """Two at once under one key: the second waits, and then finds the first one's reply."""
+    if tx.conn.dialect.name == "postgresql":
+        text = f"{once.owner}\n{once.key}"
+        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(text, 0))))
+
+
+def _suspension_of(done: object) -> str | None:
+    """The suspension whose life the reply is kept for."""
+    return done.id if isinstance(done, Suspension) else None

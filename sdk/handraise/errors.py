@@ -1,0 +1,112 @@
+"""What can go wrong, by who can mend it.
+
+    HandraiseError
+    ├── ConfigurationError      url or key are missing or can't be used
+    ├── RequestRefused          the server said no (4xx): ``code`` says why
+    ├── ServerUnavailable       no answer for as long as the client was patient
+    ├── UnexpectedResponse      something answered, but not Handraise
+    ├── InvalidCallback         a callback that must not be believed
+    └── NotAnswered             the question ended, and nothing says how to go on
+        ├── InputTimeoutError
+        └── InputCancelledError
+
+No message holds a key, a secret, a question or an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from handraise.records import SuspensionRecord
+
+
+class HandraiseError(Exception):
+    """The root: catch this for everything that the library itself raises."""
+
+
+class ConfigurationError(HandraiseError):
+    """The client can't be made like this."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One field that the server refused: where it is in the request, and what is wrong with it."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a refusal says: the error envelope, taken apart (API.md §1). ``details`` is what stands beside it."""
+
+    status: int
+    code: str
+    message: str
+    fields: tuple[FieldProblem, ...] = ()
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+class RequestRefused(HandraiseError):
+    """The server understood and said no; the same request will be refused again.
+
+    ``code`` is stable (``no_recipient``, ``already_suspended``, …). Where something in between refused instead of
+    Handraise, it is ``http_`` and the status.
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        where = "".join(f"; {problem.path}: {problem.message}" for problem in refusal.fields)
+        super().__init__(f"{refusal.status} {refusal.code}: {refusal.message}{where}")
+        self.status = refusal.status
+        self.code = refusal.code
+        self.message = refusal.message
+        self.fields = refusal.fields
+        self.details = refusal.details
+
+
+class ServerUnavailable(HandraiseError):
+    """Nobody answered, or only with 5xx, for as long as the client was patient."""
+
+
+class UnexpectedResponse(HandraiseError):
+    """What answered does not speak the Handraise API; most likely the URL is another service's."""
+
+
+class InvalidCallback(HandraiseError):
+    """The callback is not to be believed. ``reason`` is one of the codes of :mod:`handraise.callbacks`."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class NotAnswered(HandraiseError):
+    """The question ended without anything to go on with. ``suspension`` is the ended record."""
+
+    def __init__(self, message: str, suspension: SuspensionRecord) -> None:
+        super().__init__(message)
+        self.suspension = suspension
+
+
+class InputTimeoutError(NotAnswered):
+    """Time ran out and the policy was to fail (RFC-0025 §6). It is not a denial: nobody decided.
+
+    ``reason`` is the server's code: ``input_timeout``, ``notice_undelivered`` (a veto window that nobody could have
+    seen) or ``portfolio_deadline_exceeded``.
+    """
+
+    def __init__(self, suspension: SuspensionRecord) -> None:
+        self.reason = suspension.error or "input_timeout"
+        super().__init__(f"{suspension.ref or 'The question'} ended unanswered: {self.reason}.", suspension)
+
+
+class InputCancelledError(NotAnswered):
+    """The question was taken back; ``suspension.reason`` says why where somebody said so."""
+
+    def __init__(self, suspension: SuspensionRecord) -> None:
+        super().__init__(f"{suspension.ref or 'The question'} was cancelled.", suspension)

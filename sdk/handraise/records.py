@@ -1,0 +1,161 @@
+"""What the server tells about a question: that it waits, where it stands, and how it ended.
+
+Unknown fields are kept and known ones may be missing, so that an older agent goes on talking to a newer server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from handraise.errors import InputCancelledError, InputTimeoutError, NotAnswered
+from handraise.questions import HumanRetryPolicy, SuspensionChoice, Wire
+
+
+def _utc(instant: datetime) -> datetime:
+    """Naive instants are UTC (API.md §1)."""
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+Instant = Annotated[datetime, AfterValidator(_utc)]
+JsonObject = Mapping[str, JsonValue]
+
+
+class Received(Wire):
+    """What the server sends. ``null`` means absent (API.md §1)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: object) -> object:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class InputResponse(Received):
+    """What a person answered, and who it was (RFC-0025 §10)."""
+
+    suspension_id: str
+    value: JsonValue = None
+    choice_label: str | None = None
+    choice_description: str | None = None
+    responded_by: str | None = None
+    responded_at: Instant | None = None
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+class SuspensionRecord(Received):
+    """One question and how far it has come (RFC-0025 §5). ``id`` is a secret: it goes to nobody but the agent.
+
+    ``resolution`` is ``None`` while it is open. ``continued_with`` is what silence meant: the fallback value, or the
+    choice to go ahead of a veto window.
+    """
+
+    id: str
+    question: str
+    intent_id: str | None = None
+    ref: str | None = None
+    kind: str = "input"
+    response_type: str = "choice"
+    choices: tuple[SuspensionChoice, ...] = ()
+    context: JsonObject = Field(default_factory=dict)
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    responders: tuple[str, ...] = ()
+    suspended_at: Instant | None = None
+    timeout_seconds: int | None = None
+    expires_at: Instant | None = None
+    fallback_value: JsonValue = None
+    fallback_policy: str | None = None
+    retry_policy: HumanRetryPolicy | None = None
+    confidence_at_suspension: float | None = None
+    decision_record: JsonObject | None = None
+    attempt: int | None = None
+    max_attempts: int | None = None
+    next_attempt_at: Instant | None = None
+    claimed_by: str | None = None
+    claim_until: Instant | None = None
+    response: JsonValue = None
+    responded_by: str | None = None
+    responded_at: Instant | None = None
+    resolution: str | None = None
+    ended_at: Instant | None = None
+    channel: str | None = None
+    reason: str | None = None
+    metadata: JsonObject = Field(default_factory=dict)
+    error: str | None = None
+    continued_with: JsonValue = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.resolution is None
+
+    @property
+    def answer(self) -> InputResponse | None:
+        """The person's answer; ``None`` where time or a cancellation ended it, and while it is open."""
+        if self.resolution != "responded":
+            return None
+        choice = next((choice for choice in self.choices if choice.value == self.response), None)
+        return InputResponse(
+            suspension_id=self.id,
+            value=self.response,
+            choice_label=choice.label if choice else None,
+            choice_description=choice.description if choice else None,
+            responded_by=self.responded_by,
+            responded_at=self.responded_at,
+            metadata=self.metadata,
+        )
+
+    def result(self) -> JsonValue:
+        """What the agent goes on with: the answer, or what silence was agreed to mean.
+
+        Raises :class:`InputTimeoutError` where silence meant nothing, :class:`InputCancelledError` where the question
+        was taken back, ``ValueError`` while it is open.
+        """
+        match self.resolution:
+            case "responded":
+                return self.response
+            case "cancelled":
+                raise InputCancelledError(self)
+            # Only what the server says it went on with counts; a fallback is never worked out here.
+            case "expired" if self.error is None and self.continued_with is not None:
+                return self.continued_with
+            case "expired":
+                raise InputTimeoutError(self)
+            case None:
+                raise ValueError("The question is still open.")
+        raise NotAnswered(f"{self.ref or 'The question'} ended as {self.resolution}.", self)
+
+
+class PlannedAttempt(Received):
+    """Whom an attempt will ask, where and when."""
+
+    attempt: int
+    due_at: Instant
+    channel: str
+    notify_to: str | None = None
+    recipients: tuple[str, ...] = ()
+
+
+class Suspended(Received):
+    """The suspended outcome (API.md §2): the question is stored and on its way, the process may end.
+
+    ``status`` is ``pending_veto`` for a veto window. ``ref`` may be shown to anybody, ``suspension_id`` to nobody.
+    """
+
+    status: str
+    intent_id: str
+    suspension_id: str
+    suspension: SuspensionRecord
+    outcome: str = "suspended"
+    ref: str | None = None
+    session_id: str | None = None
+    invocation_id: str | None = None
+    correlation_id: str | None = None
+    descriptor: JsonObject = Field(default_factory=dict)
+    suspended_at: Instant | None = None
+    expires_at: Instant | None = None
+    ladder: tuple[PlannedAttempt, ...] = ()

@@ -1,0 +1,640 @@
+"""Asking and waiting, against a loopback server that does what API.md §1 and §2 promise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from handraise import (
+    ConfigurationError,
+    EscalationRung,
+    Handraise,
+    HumanRetryPolicy,
+    InputCancelledError,
+    InputTimeoutError,
+    NotAnswered,
+    RequestRefused,
+    ResumeTarget,
+    ServerUnavailable,
+    Suspended,
+    SuspensionChoice,
+    UnexpectedResponse,
+)
+
+KEY = "agent-key-1"
+LIMIT = 10
+REASONS = {200: "OK", 201: "Created", 204: "No Content", 307: "Temporary Redirect", 403: "Forbidden", 503: "Away"}
+
+
+@dataclass
+class Asked:
+    """One request as the server saw it."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class PretendServer:
+    """Suspensions, waits and cancellations on one port that can go away and come back.
+
+    ``windows`` is how long the next waits last before their 204; ``faults`` is what befalls the next requests:
+    ``"cut"`` does the work and closes the connection without a word, ``"lose"`` closes it before, ``None`` is none,
+    anything else is a raw ``(status, body)``.
+    """
+
+    port: int = 0
+    seen: list[Asked] = field(default_factory=list)
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    remembered: dict[str, tuple[bytes, int, bytes]] = field(default_factory=dict)
+    faults: deque[str | tuple[int, bytes] | None] = field(default_factory=deque)
+    windows: deque[float] = field(default_factory=deque)
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    connections: set[asyncio.StreamWriter] = field(default_factory=set)
+    server: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def only(self) -> dict[str, Any]:
+        (record,) = self.records.values()
+        return record
+
+    async def start(self) -> None:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """As a kill does: every connection is reset in the middle of whatever it was doing."""
+        assert self.server is not None
+        self.server.close()
+        for connection in list(self.connections):
+            connection.transport.abort()
+
+    async def until(self, condition: Any) -> None:
+        async with asyncio.timeout(LIMIT), self.changed:
+            await self.changed.wait_for(condition)
+
+    async def waits(self, number: int) -> None:
+        """Until that many polls have come in."""
+        await self.until(lambda: len([asked for asked in self.seen if asked.path.endswith("/wait")]) >= number)
+
+    async def end(self, **ending: Any) -> None:
+        async with self.changed:
+            self.only.update(ending)
+            self.changed.notify_all()
+
+    async def answer(self, value: Any, by: str = "alice@example.com") -> None:
+        await self.end(
+            resolution="responded",
+            response=value,
+            responded_by=by,
+            responded_at="2026-03-23T10:01:00Z",
+            channel="slack",
+        )
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections.add(writer)
+        try:
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while await self._exchange(reader, writer):
+                    pass
+        finally:
+            self.connections.discard(writer)
+            writer.close()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Serve one request; whether another may follow on this connection."""
+        asked = await _read(reader)
+        async with self.changed:
+            self.seen.append(asked)
+            self.changed.notify_all()
+        fault = self.faults.popleft() if self.faults else None
+        if fault == "lose":
+            return False
+        status, content = fault if isinstance(fault, tuple) else await self._answer(asked)
+        if fault == "cut":
+            return False
+        writer.write(_written(status, content))
+        await writer.drain()
+        return True
+
+    async def _answer(self, asked: Asked) -> tuple[int, bytes]:
+        if asked.headers.get("x-api-key") != KEY:
+            return _refused(401, "unauthorized", "No key, or none that we know.")
+        key = asked.headers.get("idempotency-key")
+        if key in self.remembered:
+            body, status, content = self.remembered[key]
+            return (status, content) if body == asked.body else _refused(409, "idempotency_conflict", "Another body.")
+        status, content = await self._route(asked)
+        if key is not None:
+            self.remembered[key] = (asked.body, status, content)
+        return status, content
+
+    async def _route(self, asked: Asked) -> tuple[int, bytes]:
+        match asked.method, asked.path.split("/")[1:]:
+            case "POST", ["v1", "suspensions"]:
+                return self._suspend(asked.json, f"intent-{len(self.records) + 1}")
+            case "POST", ["v1", "intents", intent, "suspend"]:
+                return self._suspend(asked.json, intent)
+            case "GET", ["v1", "suspensions", name] if name in self.records:
+                return 200, json.dumps(self.records[name]).encode()
+            case "GET", ["v1", "suspensions", name, "wait"] if name in self.records:
+                return await self._wait(name, int(asked.query["timeout_seconds"]))
+            case "POST", ["v1", "suspensions", name, "cancel"] if name in self.records:
+                if self.records[name]["resolution"] is not None:
+                    by = self.records[name]["responded_by"]
+                    return _refused(409, "already_answered", f"{by} has already answered.", responded_by=by)
+                await self.end(resolution="cancelled", reason=asked.json.get("reason"))
+                return 200, json.dumps(self.records[name]).encode()
+        return _refused(404, "not_found", "There is no such thing.")
+
+    def _suspend(self, ask: dict[str, Any], intent: str) -> tuple[int, bytes]:
+        if ask.get("response_type", "choice") == "choice" and not ask.get("choices") and ask.get("kind") != "veto":
+            problem = {"path": "choices", "message": "A choice needs at least one choice."}
+            return _refused(422, "invalid_request", "A choice needs at least one choice.", fields=[problem])
+        name, ref = f"susp-{len(self.records) + 1}", f"HR-7F3{len(self.records)}"
+        record = {
+            "id": name,
+            "ref": ref,
+            "intent_id": intent,
+            "question": ask["question"],
+            "kind": ask.get("kind", "input"),
+            "response_type": ask.get("response_type", "choice"),
+            "choices": ask.get("choices") or [],
+            "context": ask.get("context") or {},
+            "suspended_at": "2026-03-23T10:00:00Z",
+            "expires_at": None,
+            "retry_policy": None,
+            "resolution": None,
+            "response": None,
+            "metadata": {},
+            "error": None,
+            "continued_with": None,
+            "a_field_of_next_year": 1,
+        }
+        self.records[name] = record
+        outcome = {
+            "outcome": "suspended",
+            "status": "pending_veto" if ask.get("kind") == "veto" else "suspended_awaiting_input",
+            "intent_id": intent,
+            "suspension_id": name,
+            "ref": ref,
+            "session_id": (ask.get("resume") or {}).get("session_id"),
+            "invocation_id": None,
+            "correlation_id": None,
+            "descriptor": {"signal_id": None, "metadata": {}},
+            "suspended_at": "2026-03-23T10:00:00Z",
+            "expires_at": None,
+            "ladder": [
+                {
+                    "attempt": 1,
+                    "due_at": "2026-03-23T10:00:00Z",
+                    "channel": "slack",
+                    "notify_to": None,
+                    "recipients": ["group:finance"],
+                }
+            ],
+            "suspension": record,
+        }
+        return 201, json.dumps(outcome).encode()
+
+    async def _wait(self, name: str, seconds: int) -> tuple[int, bytes]:
+        if not 1 <= seconds <= 55:
+            return _refused(422, "invalid_request", "timeout_seconds is 1 to 55.")
+        ended = lambda: self.records[name]["resolution"] is not None  # noqa: E731
+        async with self.changed:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.windows.popleft() if self.windows else seconds):
+                    await self.changed.wait_for(ended)
+        return (200, json.dumps(self.records[name]).encode()) if ended() else (204, b"")
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, target, _ = head[0].split(" ")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    parts = urlsplit(target)
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Asked(method, parts.path, query, headers, body)
+
+
+def _written(status: int, content: bytes) -> bytes:
+    length = "" if status == 204 else f"Content-Length: {len(content)}\r\n"
+    return f"HTTP/1.1 {status} {REASONS.get(status, 'No')}\r\n{length}\r\n".encode() + content
+
+
+def _refused(status: int, code: str, message: str, **details: Any) -> tuple[int, bytes]:
+    return status, json.dumps({"detail": {"error": code, "message": message, **details}}).encode()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[PretendServer]:
+    server = PretendServer()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def client(server: PretendServer) -> AsyncIterator[Handraise]:
+    async with Handraise(server.url, KEY, patience_seconds=LIMIT) as client:
+        yield client
+
+
+def asking(client: Handraise, **options: Any) -> asyncio.Task[Any]:
+    question = client.request_input("Refund order 12345?", **{"choices": ["approve", "deny"]} | options)
+    return asyncio.create_task(asyncio.wait_for(question, LIMIT))
+
+
+# --- What comes back ----------------------------------------------------------------------------------------------
+
+
+async def test_the_answer_comes_back(server, client):
+    task = asking(client)
+    await server.waits(1)
+    await server.answer("approve")
+    assert await task == "approve"
+
+
+async def test_an_empty_wait_is_followed_by_another_until_the_answer_is_there(server, client):
+    server.windows.extend([0, 0])
+    task = asking(client)
+    await server.waits(3)
+    await server.answer("deny")
+    assert await task == "deny"
+    assert {asked.query["timeout_seconds"] for asked in server.seen[1:]} == {"55"}
+
+
+async def test_a_server_that_cuts_every_wait_short_is_not_stormed(server, client):
+    server.windows.extend([0] * 1000)
+    task = asking(client)
+    await server.waits(5)
+    task.cancel()
+    waits = [asked.at for asked in server.seen if asked.path.endswith("/wait")]
+    assert waits[4] - waits[0] > 0.5
+
+
+async def test_a_form_comes_back_as_the_object_it_is(server, client):
+    task = asking(client, choices=None, response_type="form", context={"amount": "How much?"})
+    await server.waits(1)
+    await server.answer({"amount": "12"})
+    assert await task == {"amount": "12"}
+
+
+async def test_a_fallback_is_returned_when_nobody_answered(server, client):
+    task = asking(client, fallback_policy="complete_with_fallback", fallback_value="deny", timeout_seconds=60)
+    await server.waits(1)
+    await server.end(resolution="expired", continued_with="deny")
+    assert await task == "deny"
+
+
+async def test_silence_without_a_fallback_is_a_timeout_that_carries_the_record(server, client):
+    task = asking(client, fallback_policy="fail", timeout_seconds=60)
+    await server.waits(1)
+    await server.end(resolution="expired", error="input_timeout")
+    with pytest.raises(InputTimeoutError, match="HR-7F30") as raised:
+        await task
+    assert raised.value.reason == "input_timeout"
+    assert raised.value.suspension.id == "susp-1"
+    assert raised.value.suspension.answer is None
+
+
+async def test_a_deadline_is_a_timeout_even_where_a_fallback_was_given(server, client):
+    task = asking(client, fallback_policy="complete_with_fallback", fallback_value="approve", timeout_seconds=60)
+    await server.waits(1)
+    await server.end(resolution="expired", error="portfolio_deadline_exceeded", fallback_value="approve")
+    with pytest.raises(InputTimeoutError, match="portfolio_deadline_exceeded"):
+        await task
+
+
+async def test_a_veto_window_that_nobody_saw_is_a_timeout_and_never_an_authorisation(server, client):
+    task = asking(client, choices=None, kind="veto", timeout_seconds=60)
+    await server.waits(1)
+    await server.end(resolution="expired", error="notice_undelivered")
+    with pytest.raises(InputTimeoutError) as raised:
+        await task
+    assert raised.value.reason == "notice_undelivered"
+
+
+async def test_a_veto_window_that_passed_in_silence_authorises(server, client):
+    task = asking(client, choices=None, kind="veto", timeout_seconds=60)
+    await server.waits(1)
+    await server.end(resolution="expired", continued_with="authorize")
+    assert await task == "authorize"
+
+
+async def test_a_cancelled_question_says_so_and_why(server, client):
+    task = asking(client)
+    await server.waits(1)
+    cancelled = await client.cancel("susp-1", "The customer called back.")
+    assert cancelled.resolution == "cancelled"
+    with pytest.raises(InputCancelledError) as raised:
+        await task
+    assert raised.value.suspension.reason == "The customer called back."
+
+
+async def test_an_ending_of_a_kind_not_known_yet_is_no_answer(server, client):
+    task = asking(client)
+    await server.waits(1)
+    await server.end(resolution="superseded", continued_with="approve")
+    with pytest.raises(NotAnswered, match="superseded"):
+        await task
+
+
+# --- Suspending without waiting -----------------------------------------------------------------------------------
+
+
+async def test_suspend_tells_where_the_question_went_and_returns_at_once(server, client):
+    suspended = await client.suspend("Deploy?", response_type="confirm", resume=ResumeTarget(session_id="sess-1"))
+    assert isinstance(suspended, Suspended)
+    assert (suspended.status, suspended.suspension_id, suspended.ref) == (
+        "suspended_awaiting_input",
+        "susp-1",
+        "HR-7F30",
+    )
+    assert suspended.session_id == "sess-1"
+    assert suspended.ladder[0].recipients == ("group:finance",)
+    assert suspended.suspension.is_open
+
+
+async def test_the_record_can_be_waited_for_later_and_has_the_whole_answer(server, client):
+    choice = SuspensionChoice(value="approve", label="Approve refund", description="The full amount.")
+    await client.suspend("Refund?", choices=[choice])
+    assert (await client.get("susp-1")).is_open
+    with pytest.raises(ValueError, match="open"):
+        (await client.get("susp-1")).result()
+    await server.answer("approve")
+    answer = (await client.wait("susp-1")).answer
+    assert answer is not None
+    assert (answer.value, answer.choice_label, answer.choice_description, answer.responded_by) == (
+        "approve",
+        "Approve refund",
+        "The full amount.",
+        "alice@example.com",
+    )
+    assert answer.responded_at is not None
+    assert answer.responded_at.isoformat() == "2026-03-23T10:01:00+00:00"
+
+
+async def test_an_intent_of_ones_own_is_the_one_that_is_suspended(server, client):
+    suspended = await client.suspend("Deploy?", intent_id="a b/c", choices=["yes"])
+    assert server.seen[-1].path == "/v1/intents/a%20b%2Fc/suspend"
+    assert suspended.intent_id == "a%20b%2Fc"
+
+
+# --- What is sent -------------------------------------------------------------------------------------------------
+
+
+async def test_only_what_was_given_is_sent_so_that_the_rest_is_inherited(server, client):
+    await client.suspend(
+        "Refund?",
+        choices=["approve", {"value": "deny", "label": "Deny", "style": "danger"}],
+        timeout_seconds=None,
+        retry_policy=HumanRetryPolicy(
+            max_attempts=2, escalation_ladder=(EscalationRung(attempt=2, channel_hint="email"),)
+        ),
+    )
+    assert server.seen[-1].json == {
+        "question": "Refund?",
+        "choices": [
+            {"value": "approve", "label": "approve"},
+            {"value": "deny", "label": "Deny", "style": "danger"},
+        ],
+        "retry_policy": {"max_attempts": 2, "escalation_ladder": [{"attempt": 2, "channel_hint": "email"}]},
+    }
+
+
+async def test_the_agents_own_state_travels_untouched_nulls_included(server, client):
+    state = {"cart": None, "steps": [1, None]}
+    await client.suspend("Go on?", response_type="confirm", context={"note": None}, resume=ResumeTarget(state=state))
+    assert server.seen[-1].json["resume"] == {"state": state}
+    assert server.seen[-1].json["context"] == {"note": None}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"chioces": ["approve"]}, "chioces"),
+        ({"choices": "approve"}, "list"),
+        ({"choices": ["approve"], "context": {"when": object()}}, "object"),
+    ],
+)
+async def test_a_question_that_can_not_be_written_is_a_type_error_and_nothing_is_sent(server, client, options, problem):
+    with pytest.raises(TypeError, match=problem):
+        await asyncio.wait_for(client.request_input("Refund?", **options), LIMIT)
+    assert server.seen == []
+
+
+# --- When the server is away --------------------------------------------------------------------------------------
+
+
+async def test_a_restart_in_the_middle_of_a_wait_goes_unnoticed_but_for_one_line_in_the_log(server, client, caplog):
+    caplog.set_level(logging.WARNING)
+    task = asking(client)
+    await server.waits(1)
+    await server.stop()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", server.port)
+    await server.start()
+    await server.waits(2)
+    await server.answer("approve")
+    assert await task == "approve"
+    assert len(server.records) == 1
+    (line,) = [record for record in caplog.records if record.name == "handraise"]
+    assert not [secret for secret in ("susp-1", "HR-7F30", KEY, "Refund", "approve") if secret in line.getMessage()]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+async def test_a_gateway_that_lost_the_server_is_waited_out(server, client, status):
+    server.windows.append(0)
+    task = asking(client)
+    await server.waits(1)
+    server.faults.extend([(status, b"<html>away</html>")] * 2)
+    await server.waits(4)
+    await server.answer("approve")
+    assert await task == "approve"
+
+
+async def test_each_outage_is_logged_once_however_long_it_lasts(server, client, caplog):
+    caplog.set_level(logging.WARNING, "handraise")
+    away = (503, b"")
+    server.windows.extend([0, 0])
+    server.faults.extend([None, None, away, away, None, away])
+    task = asking(client)
+    await server.waits(6)
+    await server.answer("approve")
+    assert await task == "approve"
+    assert len(caplog.records) == 2
+
+
+async def test_a_question_whose_acknowledgement_was_lost_is_asked_once(server, client):
+    server.faults.extend(["cut", (503, b""), "lose"])
+    suspended = await client.suspend("Refund?", choices=["approve"])
+    posts = [asked for asked in server.seen if asked.method == "POST"]
+    assert len(posts) == 4
+    assert len({asked.headers["idempotency-key"] for asked in posts}) == 1
+    assert len({asked.body for asked in posts}) == 1
+    assert list(server.records) == [suspended.suspension_id]
+
+
+async def test_two_questions_have_two_idempotency_keys(server, client):
+    await client.suspend("Refund?", choices=["approve"])
+    await client.suspend("Refund?", choices=["approve"])
+    assert len(server.records) == 2
+
+
+async def test_an_agent_that_died_and_asks_again_under_its_own_key_gets_the_answer_of_the_first_time(server, client):
+    first = asking(client, idempotency_key="refund-12345")
+    await server.waits(1)
+    first.cancel()
+    await server.answer("approve")
+    async with Handraise(server.url, KEY) as reborn:
+        assert await asking(reborn, idempotency_key="refund-12345") == "approve"
+    assert len(server.records) == 1
+
+
+async def test_a_server_that_stays_away_is_told_apart_from_a_refusal(server):
+    await server.stop()
+    async with Handraise(server.url, KEY, patience_seconds=0.2) as client:
+        with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{server.port}.*ConnectError") as raised:
+            await asyncio.wait_for(client.suspend("Refund?", choices=["approve"]), LIMIT)
+    assert KEY not in str(raised.value)
+
+
+# --- When the server says no --------------------------------------------------------------------------------------
+
+
+async def test_a_refusal_names_its_code_and_the_field(server, client):
+    with pytest.raises(RequestRefused) as raised:
+        await client.request_input("Refund?")
+    assert (raised.value.status, raised.value.code) == (422, "invalid_request")
+    assert raised.value.fields[0].path == "choices"
+    assert "choices: A choice needs at least one choice." in str(raised.value)
+    assert len(server.seen) == 1
+
+
+async def test_an_unknown_key_is_refused_without_being_repeated_in_the_message(server):
+    async with Handraise(server.url, "not-a-key") as client:
+        with pytest.raises(RequestRefused) as raised:
+            await client.get("susp-1")
+    assert (raised.value.status, raised.value.code) == (401, "unauthorized")
+    assert "not-a-key" not in f"{raised.value} {raised.value!r} {client!r}"
+
+
+async def test_a_question_that_was_answered_is_not_cancelled_and_the_refusal_says_who_answered(server, client):
+    await client.suspend("Refund?", choices=["approve"])
+    await server.answer("approve")
+    with pytest.raises(RequestRefused) as raised:
+        await client.cancel("susp-1")
+    assert raised.value.code == "already_answered"
+    assert raised.value.details == {"responded_by": "alice@example.com"}
+
+
+@pytest.mark.parametrize("page", [b"<html>no</html>", b"[]", b'{"detail": "no"}', b'{"detail": {"fields": 1}}', b""])
+async def test_a_proxy_that_refuses_in_its_own_words_is_a_refusal_too(server, client, page):
+    server.faults.append((403, page))
+    with pytest.raises(RequestRefused) as raised:
+        await client.suspend("Refund?", choices=["approve"])
+    assert raised.value.code == "http_403"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((200, b"<html>It works!</html>"), "JSON"),
+        ((200, b"[1]"), "Suspended"),
+        ((200, b"{}"), "suspension_id"),
+        ((307, b""), "307"),
+    ],
+)
+async def test_another_service_at_that_address_is_recognised(server, client, answer, told):
+    server.faults.append(answer)
+    with pytest.raises(UnexpectedResponse, match=told):
+        await client.suspend("Refund?", choices=["approve"])
+    assert len(server.seen) == 1
+
+
+# --- Setting up ---------------------------------------------------------------------------------------------------
+
+
+async def test_url_and_key_come_from_the_environment(server, monkeypatch):
+    monkeypatch.setenv("HANDRAISE_URL", f"{server.url}/")
+    monkeypatch.setenv("HANDRAISE_API_KEY", KEY)
+    async with Handraise() as client:
+        assert (await client.suspend("Refund?", choices=["approve"])).suspension_id == "susp-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "named"),
+    [
+        ("", KEY, "HANDRAISE_URL"),
+        ("http://127.0.0.1:1", "", "HANDRAISE_API_KEY"),
+        ("127.0.0.1:8080", KEY, "http://"),
+        ("ftp://host", KEY, "http://"),
+        ("http://127.0.0.1:1", "sécret", "header"),
+        ("http://127.0.0.1:1", "sec\nret", "header"),
+    ],
+)
+def test_what_is_missing_or_unusable_is_named_at_once_and_no_key_is_repeated(monkeypatch, url, key, named):
+    monkeypatch.delenv("HANDRAISE_URL", raising=False)
+    monkeypatch.delenv("HANDRAISE_API_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match=named) as raised:
+        Handraise(url, key)
+    assert not key or key not in str(raised.value)
+
+
+def test_importing_the_library_does_not_import_httpx():
+    seen = "import sys, handraise; sys.exit('httpx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", seen], check=False).returncode == 0
+
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = [
+    pytest.param(program, id=f"{page.name}-{number}")
+    for page in (ROOT / "sdk" / "README.md", ROOT / "docs" / "agents.md")
+    for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+    if "asyncio.run(" in program
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_every_program_in_the_documentation_runs_as_it_stands(server, program):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        program,
+        env={"HANDRAISE_URL": server.url, "HANDRAISE_API_KEY": KEY},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    await server.until(lambda: server.records)
+    choices = server.only["choices"]
+    await server.answer(choices[0]["value"] if choices else "yes")
+    async with asyncio.timeout(LIMIT):
+        printed, _ = await process.communicate()
+    assert process.returncode == 0
+    assert printed
