@@ -131,7 +131,8 @@ class Relay:
     async def _send_and_settle(self, row: Row) -> None:
         row = replace(row, tries=row.tries + 1)
         outcome = await self._try(row)
-        log.info(
+        usual = isinstance(outcome, Delivered) and row.tries == 1
+        (log.debug if usual else log.info)(
             "relay.tried",
             delivery=row.id,
             kind=row.kind.value,

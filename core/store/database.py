@@ -143,6 +143,7 @@ def open_database(url: str) -> Database:
             max_overflow=4,
             pool_pre_ping=False,
             pool_recycle=1800,
+            hide_parameters=True,  # questions and answers must not be in an error's text
         ),
         dialect="postgresql",
         path=None,
@@ -160,6 +161,7 @@ def _open_sqlite(url: sa.URL) -> Database:
         poolclass=QueuePool,
         pool_size=_READERS + 2,
         max_overflow=4,
+        hide_parameters=True,
         connect_args={"isolation_level": None, "check_same_thread": False, "timeout": 10, "cached_statements": 512},
     )
     sa.event.listen(engine, "connect", _sqlite_pragmas)

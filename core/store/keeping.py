@@ -184,11 +184,20 @@ def _stored_key(row: Any) -> StoredKey | None:
 
 def installation_id(tx: Tx) -> str:
     """A short name of this installation, made once. It is in PagerDuty's dedup keys."""
-    wanted = sa.select(installation.c.value).where(installation.c.key == "id")
+    return _made_once(tx, "id", uuid.uuid4().hex[:12])
+
+
+def key_check(tx: Tx, check: str) -> bool:
+    """Whether ``check``, which is derived from the secret key, is the one that this database was first used with."""
+    return _made_once(tx, "key_check", check) == check
+
+
+def _made_once(tx: Tx, name: str, value: str) -> str:
+    """The stored value of that name; ``value`` where there was none."""
+    wanted = sa.select(installation.c.value).where(installation.c.key == name)
     found: str | None = tx.conn.scalar(wanted)
     if found is not None:
         return found
-    made = uuid.uuid4().hex[:12]
     dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
-    tx.conn.execute(dialect.insert(installation).values(key="id", value=made).on_conflict_do_nothing())
+    tx.conn.execute(dialect.insert(installation).values(key=name, value=value).on_conflict_do_nothing())
     return str(tx.conn.scalar(wanted))

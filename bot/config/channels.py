@@ -1,0 +1,83 @@
+"""The three channels as they are set up. A section that is absent (or ``null``) means that the channel is not."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.config.kinds import (
+    HttpUrl,
+    Listed,
+    Mail,
+    RoutingKey,
+    Sender,
+    SlackApp,
+    SlackPlace,
+    SlackTeam,
+    SmtpUrl,
+    Text,
+    Word,
+    between,
+    mailbox_of,
+)
+from core.domain.people import canonical
+
+DEFAULT_SERVICE = "default"
+"""What ``pagerduty.routing_key`` is called in ``pagerduty:default``."""
+
+ChannelName = Annotated[Literal["slack", "email", "pagerduty"], Word]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_by_name=True)
+
+
+class Slack(Section):
+    """HTTP mode: Slack's requests are verified by ``signing_secret``, so it is needed with the token."""
+
+    bot_token: Text = Field(repr=False)
+    signing_secret: Text = Field(repr=False)
+    api_url: HttpUrl = "https://slack.com/api"
+    default_channel: SlackPlace | None = None
+    team_id: SlackTeam | None = None
+    app_id: SlackApp | None = None
+
+
+class Email(Section):
+    """``reply_to`` is the mailbox that answers come to; each mail adds its token to it. By default that is ``from``'s
+    where replies can come in, else none, and mails don't ask for any.
+
+    Replies come in only with ``inbound_secret``: without it the door is shut, never open. ``authserv_id`` is the one
+    server whose Authentication-Results are believed (default: the domain of ``from``).
+    """
+
+    smtp_url: SmtpUrl = Field(repr=False)
+    sender: Sender = Field(alias="from")
+    inbound_secret: Text | None = Field(None, repr=False)
+    reply_to: Mail | None = Field(
+        default_factory=lambda data: canonical(mailbox_of(data["sender"])) if data["inbound_secret"] else None
+    )
+    default_to: Annotated[tuple[Mail, ...], Listed] = ()
+    sender_auth: Annotated[Literal["dmarc", "dkim", "token_only", "link_only"], Word] = "dmarc"
+    authserv_id: Text = Field(default_factory=lambda data: mailbox_of(data["sender"]).rpartition("@")[2].lower())
+    max_connections: Annotated[int, between(1, 50)] = 4
+
+
+class PagerDuty(Section):
+    """``routing_key`` is the default service's; ``services`` are others, by the name in ``pagerduty:NAME``.
+
+    ``webhook_secrets`` may be several while one is being replaced. Without any, webhooks are refused.
+    """
+
+    routing_key: RoutingKey | None = Field(None, repr=False)
+    services: dict[str, RoutingKey] = Field(default_factory=dict, repr=False)
+    events_url: HttpUrl = "https://events.pagerduty.com"
+    api_url: HttpUrl = "https://api.pagerduty.com"
+    api_token: Text | None = Field(None, repr=False)
+    webhook_secrets: Annotated[tuple[Text, ...], Listed] = Field((), repr=False)
+
+    @property
+    def routing_keys(self) -> dict[str, str]:
+        """Every service's routing key by the service's name."""
+        return {**({DEFAULT_SERVICE: self.routing_key} if self.routing_key else {}), **self.services}

@@ -1,0 +1,92 @@
+"""What must hold between settings, each as its key and the end of the sentence that begins with it.
+
+Off loopback every way in needs its secret: the root key always, mail's and PagerDuty's where those channels are set
+up (Slack's is never optional). On loopback a missing one closes that way in, and the root key is made and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from bot.config.channels import DEFAULT_SERVICE
+from bot.config.known import Path, written
+from bot.config.settings import Settings
+
+Misfit = tuple[Path, str]
+
+SHORTEST_SECRET = 16
+"""Characters of a root key that others may attack over the network."""
+
+
+def misfits(settings: Settings) -> Iterator[Misfit]:
+    """Everything that does not fit, the most basic first."""
+    return chain(_keys(settings), _people(settings), _channels(settings), _delays(settings), _exposed(settings))
+
+
+def _keys(settings: Settings) -> Iterator[Misfit]:
+    entries = settings.api_keys
+    for index, entry in enumerate(entries):
+        if (entry.key is None) == (entry.key_hash is None):
+            yield ("api_keys", index), "must have one of key and key_hash"
+    yield from _twice("api_keys", "name", [entry.name for entry in entries])
+    yield from _twice("api_keys", "key", [entry.key for entry in entries])
+    yield from _twice("api_keys", "key_hash", [entry.key_hash for entry in entries])
+
+
+def _people(settings: Settings) -> Iterator[Misfit]:
+    people = settings.people
+    yield from _twice("people", "email", [person.email for person in people])
+    yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
+    yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])
+
+
+def _twice(section: str, field: str, values: Sequence[Hashable]) -> Iterator[Misfit]:
+    first: dict[Hashable, int] = {}
+    for index, value in enumerate(values):
+        if value is not None and first.setdefault(value, index) != index:
+            yield (section, index, field), f"is the same as {written((section, first[value], field))}"
+
+
+def _channels(settings: Settings) -> Iterator[Misfit]:
+    pagerduty, suspension = settings.pagerduty, settings.suspension
+    if pagerduty is not None and not (pagerduty.routing_key or pagerduty.services):
+        yield ("pagerduty", "routing_key"), "is missing (or name a service in pagerduty.services)"
+    if pagerduty is not None and DEFAULT_SERVICE in pagerduty.services:
+        yield ("pagerduty", "services", DEFAULT_SERVICE), "must have another name: the default is pagerduty.routing_key"
+    if suspension.default_channel is not None:
+        yield from _set_up(settings, suspension.default_channel, ("suspension", "default_channel"))
+    policy = ("suspension", "default_retry_policy", "escalation_ladder")
+    ladder = (suspension.default_retry_policy.escalation_ladder if suspension.default_retry_policy else None) or ()
+    numbers = [rung.attempt for rung in ladder]
+    for index, rung in enumerate(ladder):
+        if rung.attempt in numbers[:index]:
+            yield (*policy, index, "attempt"), f"is the same as {written((*policy, numbers.index(rung.attempt)))}'s"
+        if rung.channel_hint is not None:
+            yield from _set_up(settings, rung.channel_hint, (*policy, index, "channel_hint"))
+
+
+def _set_up(settings: Settings, channel: str, path: Path) -> Iterable[Misfit]:
+    if channel not in settings.channels:
+        needed = {"slack": "bot_token", "email": "smtp_url", "pagerduty": "routing_key"}[channel]
+        yield path, f"is {channel}, which is not set up ({channel}.{needed} is missing)"
+
+
+def _delays(settings: Settings) -> Iterator[Misfit]:
+    retry = settings.resume.retry
+    if retry.max_delay_ms < retry.base_delay_ms:
+        yield ("resume", "retry", "max_delay_ms"), "must not be less than resume.retry.base_delay_ms"
+
+
+def _exposed(settings: Settings) -> Iterator[Misfit]:
+    if settings.http.is_loopback:
+        return
+    why = "http.host is not loopback"
+    if settings.secret_key is None:
+        yield ("secret_key",), f"is missing: {why}"
+    elif len(settings.secret_key) < SHORTEST_SECRET:
+        yield ("secret_key",), f"must have at least {SHORTEST_SECRET} characters: {why}"
+    if settings.email is not None and settings.email.inbound_secret is None:
+        yield ("email", "inbound_secret"), f"is missing: {why}"
+    if settings.pagerduty is not None and not settings.pagerduty.webhook_secrets:
+        yield ("pagerduty", "webhook_secrets"), f"is missing: {why}"

@@ -1,0 +1,188 @@
+"""The kinds of values that a setting may have. Each refusal says what is allowed, and never what was given.
+
+Everything that is wrong ends in a ``ValueError`` whose text follows the key's name: ``must be a whole number …``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from email.utils import parseaddr
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import sqlalchemy as sa
+from pydantic import AfterValidator, BeforeValidator
+
+from core.domain.people import canonical, parse_recipient
+from core.errors import InvalidRecipient
+
+A_YEAR = 31_536_000
+"""The longest duration, in seconds (API.md §1)."""
+
+
+class FromVariable(str):
+    """A value from the environment, where numbers and booleans are text too. In the file they may not be."""
+
+    __slots__ = ()
+
+
+def between(low: int, high: int) -> BeforeValidator:
+    """A strict whole number: no text in the file, no fraction, no boolean."""
+
+    def check(value: object) -> int:
+        if isinstance(value, FromVariable) and re.fullmatch(r"\s*[0-9]{1,12}\s*", value):
+            value = int(value)
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, FromVariable):
+        value = {"true": True, "false": False}.get(value.strip().lower(), value)
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text (in quotes, where YAML reads it as something else)")
+    text = str(value).strip()
+    if not text:
+        raise ValueError("must not be empty")
+    if not text.isprintable():
+        raise ValueError("must be one line of printable text")
+    return text
+
+
+def _word(value: object) -> str:
+    return _text(value).lower()
+
+
+def _split(value: object) -> object:
+    """A list may be written as one comma-separated text; in variables it always is."""
+    if isinstance(value, str):
+        return [part for part in (part.strip() for part in value.split(",")) if part]
+    return value
+
+
+def matching(pattern: str, must: str) -> AfterValidator:
+    """Text of one shape; ``must`` completes the sentence "must …"."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value) is None:
+            raise ValueError(f"must {must}")
+        return value
+
+    return AfterValidator(check)
+
+
+_MAILBOX = re.compile(r"[^@\s<>()\[\]\\,;:\"]+@[^@\s<>()\[\]\\,;:\"]+")
+
+
+def _mail(value: str) -> str:
+    if _MAILBOX.fullmatch(value) is None:
+        raise ValueError("must be an e-mail address")
+    return canonical(value)
+
+
+def mailbox_of(sender: str) -> str:
+    """The bare address of ``Handraise <handraise@example.com>``."""
+    return parseaddr(sender)[1]
+
+
+def _sender(value: str) -> str:
+    if _MAILBOX.fullmatch(mailbox_of(value)) is None:
+        raise ValueError("must be an e-mail address, with or without a name before it")
+    return value
+
+
+def _recipient(value: str) -> str:
+    try:
+        return str(parse_recipient(value))
+    except InvalidRecipient:
+        message = "must be a recipient: an e-mail address, group:NAME, slack:C…|U…, email:x@y or pagerduty:SERVICE"
+        raise ValueError(message) from None
+
+
+def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        try:
+            parts = urlsplit(value)
+            good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is no number, brackets that don't close
+            good = False
+        if not good or parts.query or parts.fragment or (parts.scheme.startswith("smtp") and parts.path.strip("/")):
+            raise ValueError(f"must look like {example}")
+        return value.rstrip("/")
+
+    return check
+
+
+def _network(value: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(value, strict=False)
+    except ValueError:
+        raise ValueError("must be a network such as 10.0.0.0/8 or 192.0.2.7/32") from None
+
+
+def _database_url(value: str) -> str:
+    try:
+        known = sa.make_url(value).drivername in {"sqlite+aiosqlite", "postgresql+psycopg"}
+    except (sa.exc.ArgumentError, ValueError):
+        known = False
+    if not known:
+        raise ValueError("must begin with sqlite+aiosqlite:/// or postgresql+psycopg://")
+    return value
+
+
+def _webhook_secret(value: str) -> str:
+    """Standard Webhooks: ``whsec_`` and the base64 of 24 to 64 bytes.
+
+    Source: github.com/standard-webhooks/standard-webhooks, spec, "Signature scheme".
+    """
+    prefix, _, encoded = value.partition("_")
+    try:
+        size = len(base64.b64decode(encoded, validate=True))
+    except (binascii.Error, ValueError):
+        size = 0
+    if prefix != "whsec" or not 24 <= size <= 64:
+        raise ValueError("must be whsec_ followed by the base64 of 24 to 64 bytes")
+    return value
+
+
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Text = Annotated[str, BeforeValidator(_text)]
+Word = BeforeValidator(_word)
+Listed = BeforeValidator(_split)
+
+HeaderKey = Annotated[Text, matching(r"[!-~]+", "be printable ASCII without blanks, since it travels in a header")]
+Mail = Annotated[Text, AfterValidator(_mail)]
+Sender = Annotated[Text, AfterValidator(_sender)]
+RecipientRef = Annotated[Text, AfterValidator(_recipient)]
+HttpUrl = Annotated[Text, AfterValidator(_url(("http", "https"), "https://host or http://host:port"))]
+SmtpUrl = Annotated[Text, AfterValidator(_url(("smtp", "smtps"), "smtp://user:password@host:25 or smtps://host"))]
+DatabaseUrl = Annotated[Text, AfterValidator(_database_url)]
+Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _network(_text(value)))]
+WebhookSecret = Annotated[Text, AfterValidator(_webhook_secret)]
+KeyName = Annotated[Text, AfterValidator(canonical)]
+KeyHash = Annotated[Text, Word, matching(r"[0-9a-f]{64}", "be 64 hexadecimal digits")]
+GroupName = Annotated[Text, matching(r"[^\s,:]+", "be a group's name without blanks, commas and colons")]
+SlackPlace = Annotated[
+    Text, matching(r"[CGDUW][A-Z0-9]+", "be the id of a channel or a person, such as C0123456789, not a name")
+]
+SlackUser = Annotated[Text, matching(r"[UW][A-Z0-9]+", "be a Slack user id, such as U0123456789")]
+SlackTeam = Annotated[Text, matching(r"[TE][A-Z0-9]+", "be a Slack workspace id, such as T0123456789")]
+SlackApp = Annotated[Text, matching(r"A[A-Z0-9]+", "be a Slack app id, such as A0123456789")]
+PagerDutyUser = Annotated[Text, matching(r"[A-Z0-9]+", "be a PagerDuty user id, such as PABC123")]
+
+RoutingKey = Annotated[Text, matching(r"[A-Za-z0-9]{32}", "be the 32 letters and digits of an integration key")]
+"""Source: developer.pagerduty.com/docs/events-api-v2/overview (``routing_key``, 32 characters)."""

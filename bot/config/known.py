@@ -1,0 +1,138 @@
+"""Which keys there are, which belong to later versions, and what a misspelt one was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from types import MappingProxyType
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from bot.config.settings import Settings
+
+Path = tuple[str | int, ...]
+"""Where a value stands: ``("people", 0, "email")``."""
+
+LATER: Mapping[str, str] = MappingProxyType(
+    {
+        "redaction": "text leaves as the agent wrote it",
+        "retention": "ended suspensions are kept",
+        "quotas": "no key is limited",
+        "people[].hours": "every attempt goes out when it is due",
+        "people[].time_zone": "every attempt goes out when it is due",
+        "slack.app_token": "Slack is served over HTTP (slack.signing_secret), not in Socket Mode",
+        "slack.require_open_when_cut": "a cut question can be answered where it is shown",
+        "email.imap_url": "replies come in at POST /email/inbound",
+        "email.listen": "replies come in at POST /email/inbound",
+        "email.out_of_office_advances": "an out-of-office reply changes nothing",
+        "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
+        "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
+        "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
+        "suspension.catch_up": "times stay where they are after an outage",
+        "suspension.catch_up_grace_seconds": "times stay where they are after an outage",
+        "suspension.default_retry_policy.escalation_ladder[].quiet": "every attempt goes out when it is due",
+    }
+)
+"""Keys of the contract that this version does not serve, and what it does instead. Refused rather than ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One place in the tree of settings: a mapping with these ``keys``, or with ``free`` names; a list of ``items``
+    that are mappings; else a plain value."""
+
+    keys: Mapping[str, Node] = field(default_factory=dict)
+    free: Node | None = None
+    items: Node | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.keys and self.free is None and self.items is None
+
+    def at(self, step: str | int) -> Node | None:
+        if isinstance(step, int):
+            return self.items
+        return self.keys.get(step, self.free)
+
+
+def _tree(annotation: Any) -> Node:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        fields = annotation.model_fields.items()
+        return Node(keys={info.alias or name: _tree(info.annotation) for name, info in fields})
+    if get_origin(annotation) is dict:
+        return Node(free=_tree(get_args(annotation)[1]))
+    inner = [_tree(part) for part in get_args(annotation)]
+    found = next((node for node in inner if not node.is_plain), Node())
+    return Node(items=found) if get_origin(annotation) is tuple and not found.is_plain else found
+
+
+TREE = _tree(Settings)
+
+
+def written(path: Path) -> str:
+    """``people[0].email``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return text if text.isprintable() else ascii(text)
+
+
+def pattern(path: Path) -> str:
+    """``people[].email``: the path whatever the position in its lists."""
+    return "".join("[]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def unknown_keys(values: Any, node: Node = TREE, path: Path = ()) -> Iterator[Path]:
+    """Every key in ``values`` that is no setting, outermost first. Values of the wrong shape are not looked into."""
+    if isinstance(values, list) and node.items is not None:
+        for index, item in enumerate(values):
+            yield from unknown_keys(item, node.items, (*path, index))
+    elif isinstance(values, dict) and not node.is_plain and node.items is None:
+        for key, value in values.items():
+            name = str(key)
+            below = node.at(name)
+            if below is None:
+                yield (*path, name)
+            else:
+                yield from unknown_keys(value, below, (*path, name))
+
+
+def nearest(path: Path) -> str:
+    """The known key that ``path`` was probably meant to be: a misspelt neighbour, else one from elsewhere."""
+    place = path[:-1]
+    around: Node | None = TREE
+    for step in place:
+        around = around.at(step) if around is not None else None
+    siblings: list[Path] = [(*place, name) for name in (around.keys if around is not None else ())]
+    here = _most_like(path, siblings)
+    there = _most_like(path, list(_leaves(TREE)))
+    return written(there if _ALIKE <= _likeness(path, there) > _likeness(path, here) else here)
+
+
+_ALIKE = 0.8
+"""From here on a key elsewhere is a better guess than a neighbour."""
+
+
+def _most_like(path: Path, candidates: list[Path]) -> Path:
+    return max(
+        candidates,
+        key=lambda other: (_likeness(path, other), _ratio(written(path), written(other))),
+        default=("http",),
+    )
+
+
+def _likeness(path: Path, other: Path) -> float:
+    """How alike the last steps are, from 0 to 1."""
+    return _ratio(str(path[-1]), str(other[-1]))
+
+
+def _ratio(left: str, right: str) -> float:
+    return SequenceMatcher(None, left.lower(), right.lower()).ratio()
+
+
+def _leaves(node: Node, path: Path = ()) -> Iterator[Path]:
+    """Every plain setting outside lists."""
+    for name, below in node.keys.items():
+        if below.is_plain or below.items is not None:
+            yield (*path, name)
+        yield from _leaves(below, (*path, name))

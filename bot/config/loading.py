@@ -1,0 +1,105 @@
+"""File and environment into :class:`Settings`, or one line that says what to mend.
+
+``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program: keys at its top that
+we don't know are that program's, but all that we do know counts, as in ``handraise.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bot.config import known
+from bot.config.fitting import misfits
+from bot.config.settings import Settings
+from bot.config.sources import our_variables, read_file, read_variables, variable_name, variable_path
+from core.errors import ConfigError
+
+OWN_FILE = "handraise.yaml"
+SHARED_FILE = "openintent.yaml"
+
+
+def find_file(given: Path | None) -> Path | None:
+    """The file that counts: the given one, else ``handraise.yaml``, else ``openintent.yaml``, else none."""
+    if given is not None:
+        return given
+    return next((path for path in map(Path, (OWN_FILE, SHARED_FILE)) if path.exists()), None)
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
+    """The settings of ``path`` (see :func:`find_file`) with the variables of ``environ`` over them.
+
+    Raises :class:`ConfigError` with one line that names the file and the key, or the variable. It never quotes a
+    value.
+    """
+    file = find_file(path)
+    in_file = {} if file is None else read_file(file)
+    if file is not None and file.name == SHARED_FILE:
+        in_file = {key: value for key, value in in_file.items() if key in known.TREE.keys or key in known.LATER}
+    variables = our_variables(environ)
+    source = _Origin(file, frozenset(map(variable_path, variables)))
+    for unknown in known.unknown_keys(in_file):
+        raise source.unknown(unknown)
+    try:
+        settings = Settings(**_over(in_file, read_variables(variables)))
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_input=False)[0]
+        place = tuple(step for step in first["loc"] if step != "[key]")  # pydantic's word for a mapping's key
+        raise source.refusal(place, _must(first["type"], first.get("ctx", {}))) from None
+    for place, text in misfits(settings):
+        raise source.refusal(place, text)
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Says where a setting came from."""
+
+    file: Path | None
+    variables: frozenset[tuple[str, ...]]
+
+    def unknown(self, path: known.Path) -> ConfigError:
+        instead = known.LATER.get(known.pattern(path))
+        if instead is not None:
+            return ConfigError(f"{self.file}: {known.written(path)} is not supported by this version: {instead}")
+        return ConfigError(f"{self.file}: unknown key {known.written(path)}; did you mean {known.nearest(path)}?")
+
+    def refusal(self, path: known.Path, text: str) -> ConfigError:
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.variables:
+                return ConfigError(f"{variable_name(path[:length])} {text}")
+        if self.file is not None:
+            return ConfigError(f"{self.file}: {known.written(path)} {text}")
+        return ConfigError(f"{variable_name(path)} {text}")
+
+
+def _over(below: Any, above: Any) -> Any:
+    """``above`` where it says something, ``below`` elsewhere."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
+    return above
+
+
+_MUST = {
+    "missing": "is missing",
+    "default_factory_not_called": "is missing",
+    "model_type": "must hold keys and values",
+    "model_attributes_type": "must hold keys and values",
+    "dict_type": "must hold keys and values",
+    "tuple_type": "must be a list",
+    "frozen_set_type": "must be a list",
+    "too_short": "must not be empty",
+}
+
+
+def _must(kind: str, context: Mapping[str, Any]) -> str:
+    """What is allowed, after the key's name. None of these holds the value that was given."""
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in {"literal_error", "enum"}:
+        return f"must be {context['expected']}".replace("'", "")
+    return _MUST.get(kind, "is not valid")

@@ -1,0 +1,209 @@
+"""Every setting there is, with its default. What may stand in each is in ``kinds``; what must fit together, in
+``fitting``.
+
+Secrets are plain text here, and left out of every ``repr``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from ipaddress import ip_address
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from bot.config.channels import ChannelName, Email, PagerDuty, Section, Slack
+from bot.config.kinds import (
+    A_YEAR,
+    DatabaseUrl,
+    Flag,
+    GroupName,
+    HeaderKey,
+    HttpUrl,
+    KeyHash,
+    KeyName,
+    Listed,
+    Mail,
+    Network,
+    PagerDutyUser,
+    RecipientRef,
+    SlackUser,
+    Text,
+    WebhookSecret,
+    Word,
+    between,
+)
+from core.domain.people import Role
+from core.domain.policy import MOST_ATTEMPTS, PolicyFields
+from core.domain.suspension import FallbackPolicy, Rung
+from core.ports import Backoff
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["text", "json"]
+
+
+class Http(Section):
+    host: Text = "127.0.0.1"
+    port: Annotated[int, between(1, 65535)] = 8080
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def url(self) -> str:
+        """Where a browser on this machine finds the service."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - not a place to go to
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+class ResumeRetry(Section):
+    base_delay_ms: Annotated[int, between(1, 86_400_000)] = 1_000
+    max_delay_ms: Annotated[int, between(1, 86_400_000)] = 3_600_000
+    give_up_after_seconds: Annotated[int, between(1, A_YEAR)] = 259_200
+
+
+class ResumeSettings(Section):
+    """How waiting agents are called back. ``timeout_seconds`` stays below the relay's own limit of 30 s."""
+
+    allow_networks: Annotated[tuple[Network, ...], Listed] = ()
+    timeout_seconds: Annotated[int, between(1, 25)] = 10
+    retry: ResumeRetry = ResumeRetry()
+
+    @property
+    def backoff(self) -> Backoff:
+        return Backoff(
+            first=timedelta(milliseconds=self.retry.base_delay_ms),
+            longest=timedelta(milliseconds=self.retry.max_delay_ms),
+            give_up_after=timedelta(seconds=self.retry.give_up_after_seconds),
+        )
+
+
+class ApiKey(Section):
+    """A client's key, plain (development) or as the hash that ``handraise keys`` prints. Its name is its identity."""
+
+    name: KeyName
+    key: HeaderKey | None = Field(None, repr=False)
+    key_hash: KeyHash | None = Field(None, repr=False)
+    roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
+    webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
+
+
+class PersonEntry(Section):
+    name: Text
+    email: Mail
+    slack_user_id: SlackUser | None = None
+    pagerduty_user_id: PagerDutyUser | None = None
+    groups: Annotated[tuple[GroupName, ...], Listed] = ()
+
+
+class Recipients(Section):
+    """``allow`` absent: the directory and the configured defaults. An empty list: the configured defaults alone."""
+
+    allow: Annotated[tuple[Text, ...], Listed] | None = None
+
+
+class RungEntry(Section):
+    attempt: Annotated[int, between(1, MOST_ATTEMPTS)]
+    channel_hint: ChannelName | None = None
+    notify_to: RecipientRef | None = None
+
+
+class RetryPolicyEntry(Section):
+    """The platform's level of the cascade (RFC-0026 §5); what it leaves out, it says nothing about."""
+
+    max_attempts: Annotated[int, between(1, MOST_ATTEMPTS)] | None = None
+    interval_seconds: Annotated[int, between(1, A_YEAR)] | None = None
+    strategy: Annotated[Literal["fixed"], Word] | None = None
+    escalation_ladder: tuple[RungEntry, ...] | None = None
+    final_fallback_policy: Annotated[FallbackPolicy, Word] | None = None
+
+    @property
+    def fields(self) -> PolicyFields:
+        rungs = self.escalation_ladder
+        return PolicyFields(
+            max_attempts=self.max_attempts,
+            interval=None if self.interval_seconds is None else timedelta(seconds=self.interval_seconds),
+            escalation_ladder=None
+            if rungs is None
+            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to) for rung in rungs),
+            final_fallback_policy=self.final_fallback_policy,
+        )
+
+
+class SuspensionSettings(Section):
+    default_channel: ChannelName | None = None
+    default_retry_policy: RetryPolicyEntry | None = None
+
+    @property
+    def policy(self) -> PolicyFields:
+        """The platform's words in the cascade; they say nothing where none are configured."""
+        return PolicyFields() if self.default_retry_policy is None else self.default_retry_policy.fields
+
+
+class Answers(Section):
+    allow_self_response: Flag = False
+
+
+class Alerts(Section):
+    """Whom to tell when the service itself needs somebody."""
+
+    notify: Annotated[tuple[RecipientRef, ...], Listed] = ()
+
+
+class Log(Section):
+    level: Annotated[LogLevel, Word] = "info"
+    format: Annotated[LogFormat, Word] = "text"
+
+
+class Settings(BaseSettings):
+    """Everything, typed and checked; made by :func:`bot.config.load`, which alone reads file and environment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HANDRAISE_",
+        env_nested_delimiter="__",
+        enable_decoding=False,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    database_url: DatabaseUrl = Field("sqlite+aiosqlite:///handraise.db", repr=False)
+    http: Http = Http()
+    public_url: HttpUrl = Field(default_factory=lambda data: data["http"].url)
+    secret_key: Text | None = Field(None, repr=False)
+    slack: Slack | None = None
+    email: Email | None = None
+    pagerduty: PagerDuty | None = None
+    resume: ResumeSettings = ResumeSettings()
+    api_keys: tuple[ApiKey, ...] = ()
+    people: tuple[PersonEntry, ...] = ()
+    groups: dict[GroupName, Annotated[tuple[Mail, ...], Listed]] = Field(default_factory=dict)
+    recipients: Recipients = Recipients()
+    suspension: SuspensionSettings = SuspensionSettings()
+    answers: Answers = Answers()
+    alerts: Alerts = Alerts()
+    log: Log = Log()
+
+    @property
+    def channels(self) -> tuple[ChannelName, ...]:
+        """The channels that are set up, by name."""
+        sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
+        return tuple(name for name, section in sections.items() if section is not None)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what it is given: a ``Settings`` never reads the process's environment behind its caller's back."""
+        return (init_settings,)

@@ -1,0 +1,201 @@
+"""The directory: who people are, where they are reached, and whom this service may ask. No network call.
+
+Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
+
+Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import assert_never
+
+from bot.config import Settings
+from bot.config.channels import DEFAULT_SERVICE
+from core.domain.people import Actor, Address, Person, Recipient, RecipientKind, Role, canonical, parse_recipient
+from core.errors import InvalidRecipient
+
+StoredRoles = Callable[[str], frozenset[Role]]
+"""The roles of the key of that name which was made on the command line; none where there is no such key."""
+
+
+def _no_stored_roles(_name: str) -> frozenset[Role]:
+    return frozenset()
+
+
+class Directory:
+    """The ``Responders`` port over the configuration. References are parsed; unknown forms raise
+    :class:`InvalidRecipient`."""
+
+    def __init__(self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles) -> None:
+        self._settings = settings
+        self._people, self._groups = _read(settings)
+        self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
+        self._by_pagerduty = {
+            person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
+        }
+        self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        self._roles = {entry.name: entry.roles for entry in settings.api_keys}
+        self._stored_roles = stored_roles
+        self._configured = frozenset(_configured(self, settings))
+
+    def allowed(self, reference: str) -> bool:
+        """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory.
+
+        Patterns match the canonical form whatever the case. ``*@example.com`` covers ``email:`` forms too, since
+        whoever may be asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the
+        person. What the configuration itself names (a channel's default, a rung of the platform's ladder) always is.
+        """
+        recipient = parse_recipient(reference)
+        if str(recipient) in self._configured:
+            return True
+        patterns = self._settings.recipients.allow
+        if patterns is None:
+            return self._is_known(recipient)
+        forms = {str(recipient)} | ({recipient.value} if recipient.kind is RecipientKind.EMAIL else set())
+        return any(fnmatchcase(form.lower(), pattern.lower()) for form in forms for pattern in patterns)
+
+    def addresses(self, reference: str, channel: str) -> Sequence[Address]:
+        """Where ``reference`` is reached on ``channel``, each place once; empty where it is not.
+
+        Any mailbox is reached by mail, in the directory or not. On PagerDuty a person is the default service, which
+        pages whoever is on call; a group is that one page, and nobody's in particular.
+        """
+        recipient = parse_recipient(reference)
+        found: Iterable[Address | None]
+        match recipient.kind:
+            case RecipientKind.PERSON:
+                found = [self._of_person(recipient.value, channel)]
+            case RecipientKind.GROUP:
+                members = self._groups.get(recipient.value, ())
+                found = (self._of_person(email, channel) for email in members)
+                if channel == "pagerduty":
+                    found = (replace(address, person=None) for address in found if address is not None)
+            case RecipientKind.SLACK | RecipientKind.EMAIL | RecipientKind.PAGERDUTY:
+                found = [self._at(recipient)] if recipient.kind.value == channel else []
+            case _ as unknown:
+                assert_never(unknown)
+        return tuple(dict.fromkeys(address for address in found if address is not None))
+
+    def _of_person(self, email: str, channel: str) -> Address | None:
+        person = self._people.get(email)
+        match channel:
+            case "slack" if person is not None and person.slack_user_id:
+                return Address(channel, person.slack_user_id, email)
+            case "email":
+                return Address(channel, email, email)
+            case "pagerduty" if DEFAULT_SERVICE in self._services:
+                return Address(channel, DEFAULT_SERVICE, email)
+        return None
+
+    def _at(self, recipient: Recipient) -> Address | None:
+        """An address that was written as one."""
+        channel, value = recipient.kind.value, recipient.value
+        match recipient.kind:
+            case RecipientKind.SLACK if not value.startswith("S"):  # a user group is no place to post to
+                person = self._by_slack.get(value)
+                return Address(channel, value, person.email if person else None)
+            case RecipientKind.EMAIL:
+                return Address(channel, value, value)
+            case RecipientKind.PAGERDUTY if value in self._services:
+                return Address(channel, value)
+        return None
+
+    def defaults(self, channel: str) -> Sequence[str]:
+        settings = self._settings
+        match channel:
+            case "slack" if settings.slack and settings.slack.default_channel:
+                return (f"slack:{settings.slack.default_channel}",)
+            case "email" if settings.email:
+                return tuple(f"email:{mailbox}" for mailbox in dict.fromkeys(settings.email.default_to))
+            case "pagerduty" if DEFAULT_SERVICE in self._services:
+                return (f"pagerduty:{DEFAULT_SERVICE}",)
+        return ()
+
+    def answers_to(self, reference: str, actor: Actor) -> bool:
+        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody."""
+        recipient = parse_recipient(reference)
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return recipient.value == actor.identity
+            case RecipientKind.GROUP:
+                return actor.identity in self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK:
+                person = self._by_slack.get(recipient.value)
+                return person is not None and person.email == actor.identity
+            case RecipientKind.PAGERDUTY:
+                return False
+            case _ as unknown:
+                assert_never(unknown)
+
+    def actor(self, identity: str) -> Actor:
+        """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
+        name = canonical(identity)
+        roles = self._roles.get(name, frozenset()) | self._stored_roles(name)
+        return Actor(name, roles, person=self._people.get(name))
+
+    def actor_at(self, channel: str, address: str) -> Actor | None:
+        """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
+        match channel:
+            case "slack":
+                person = self._by_slack.get(address)
+            case "pagerduty":
+                person = self._by_pagerduty.get(address)
+            case "email":
+                return self._with_mailbox(address)
+            case _:
+                return None
+        return None if person is None else self.actor(person.email)
+
+    def _with_mailbox(self, address: str) -> Actor | None:
+        try:
+            recipient = parse_recipient(address)
+        except InvalidRecipient:
+            return None
+        return self.actor(recipient.value) if recipient.kind is RecipientKind.PERSON else None
+
+    def known_group(self, name: str) -> bool:
+        return name in self._groups
+
+    def _is_known(self, recipient: Recipient) -> bool:
+        """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return recipient.value in self._people
+            case RecipientKind.GROUP:
+                return recipient.value in self._groups
+            case RecipientKind.SLACK:
+                return recipient.value in self._by_slack
+            case RecipientKind.PAGERDUTY:
+                return recipient.value in self._services
+            case _ as unknown:
+                assert_never(unknown)
+
+
+def _read(settings: Settings) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:
+    """People by e-mail, and the e-mails of each group's members, in the order of the configuration."""
+    groups: dict[str, dict[str, None]] = {}
+    for entry in settings.people:
+        for group in entry.groups:
+            groups.setdefault(group, {})[entry.email] = None
+    for group, emails in settings.groups.items():
+        groups.setdefault(group, {}).update(dict.fromkeys(emails))
+    people = {
+        entry.email: Person(entry.email, entry.name, entry.slack_user_id, entry.pagerduty_user_id)
+        for entry in settings.people
+    }
+    for email in (email for members in groups.values() for email in members):
+        person = people.setdefault(email, Person(email, email))
+        people[email] = replace(person, groups=frozenset(name for name, members in groups.items() if email in members))
+    return people, {name: tuple(members) for name, members in groups.items()}
+
+
+def _configured(directory: Directory, settings: Settings) -> Iterable[str]:
+    """Everybody whom the configuration itself would ask, in canonical form."""
+    for channel in settings.channels:
+        yield from directory.defaults(channel)
+    for rung in settings.suspension.policy.escalation_ladder or ():
+        if rung.notify_to is not None:
+            yield rung.notify_to

@@ -1,0 +1,212 @@
+"""Logs and metrics: how they are set up, what a log line may not hold, and every metric there is.
+
+Questions, context, answers, tokens and addresses are not logged. The code does not log them; what is here is the net
+under it, and under the libraries that would.
+
+Source: HOUSE.md, "Logs and metrics"; prometheus.io/docs/practices/naming (base units, no ids in labels).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final, TextIO
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from bot.config.settings import LogFormat, LogLevel
+from core.domain.suspension import CLOSED
+
+# --- Logs ---------------------------------------------------------------------------------------------------------
+
+HIDDEN = "[hidden]"
+
+_FORBIDDEN = frozenset(
+    {"question", "context", "choices", "answer", "value", "reply", "text", "subject", "body", "payload", "headers"}
+    | {"address", "mailbox", "email", "sender", "recipient", "recipients", "to", "suspension_id"}
+    | {"token", "key", "api_key", "secret_key", "routing_key", "secret", "password", "authorization", "signature"}
+)
+_FORBIDDEN_ENDINGS = ("_token", "_secret", "_secrets", "_password")
+
+_MASKS = (
+    (re.compile(r"(/(?:a|signin)/)[^\s/?\"']+"), rf"\1{HIDDEN}"),  # links that answer or sign in for somebody
+    (re.compile(r"\?[^\s\"]+(?= HTTP/)"), f"?{HIDDEN}"),  # searches and sign-in links, in access logs
+    (re.compile(r"\b(?:xox[a-z]-|xapp-|whsec_|hr_)[A-Za-z0-9+/=_-]+"), HIDDEN),  # Slack's tokens and our own keys
+    (re.compile(r"[^\s@<>\"'(=]+@[^\s@<>\"'),;]+"), HIDDEN),  # mail addresses, and URLs with a password
+)
+
+_SUSPECT = re.compile(r"[@?]|/a/|/signin/|xox|xapp-|whsec_|hr_")
+"""What any of the masks needs. Nearly no text has it, and looking once is cheaper than four times."""
+
+_LIBRARIES: Final[Mapping[str, int]] = {
+    "aiohttp": logging.WARNING,
+    "aiosqlite": logging.WARNING,
+    "alembic": logging.WARNING,
+    "apscheduler": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "httpcore": logging.WARNING,
+    "httpx": logging.WARNING,  # the URL of every request, at INFO
+    "mail": logging.WARNING,  # aiosmtpd's: envelopes, at INFO
+    "multipart": logging.WARNING,
+    "python_multipart": logging.WARNING,
+    "slack_bolt": logging.ERROR,  # the body of a badly signed request at INFO, of an unhandled one at WARNING
+    "slack_sdk": logging.WARNING,  # what it posts, at DEBUG
+    "sqlalchemy": logging.WARNING,  # the values of every statement, at INFO
+}
+"""The least that a library's line must weigh, whatever our own level is: below it are things that people wrote."""
+
+
+def _weighs_enough(record: logging.LogRecord) -> bool:
+    """A filter of the handler, since libraries set the levels of their loggers themselves (slack_bolt does)."""
+    return record.levelno >= _LIBRARIES.get(record.name.partition(".")[0], logging.NOTSET)
+
+
+def hide(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: fields that may not be logged, and secrets and addresses within text, are hidden."""
+    return {key: HIDDEN if _is_forbidden(key) else _masked(value) for key, value in event.items()}
+
+
+def _is_forbidden(key: str) -> bool:
+    return key in _FORBIDDEN or key.endswith(_FORBIDDEN_ENDINGS)
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case str() if _SUSPECT.search(value) is None:
+            return value
+        case str():
+            for pattern, instead in _MASKS:
+                value = pattern.sub(instead, value)
+            return value
+        case dict():
+            return {key: HIDDEN if _is_forbidden(str(key)) else _masked(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_masked(inner) for inner in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return _masked(str(value))
+
+
+def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
+    """Every log line of the process goes to ``stream`` (standard error), ours and the libraries' alike.
+
+    Give uvicorn ``log_config=None``, or it takes its own back.
+    """
+    stream = stream or sys.stderr
+    least = logging.getLevelNamesMapping()[level.upper()]
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if form == "json"
+        # The plain traceback, since the pretty one shows local variables.
+        else structlog.dev.ConsoleRenderer(
+            colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback, pad_event_to=0
+        )
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(least),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(_weighs_enough)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, hide, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(least)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+
+
+# --- Metrics ------------------------------------------------------------------------------------------------------
+
+CHANNELS: Final = ("slack", "email", "pagerduty", "agents")
+"""The relay's lanes. What is none of them counts as ``other``: a label never comes from outside."""
+OUTCOMES: Final = ("delivered", "deferred", "ambiguous", "refused", "dropped")
+RESOLUTIONS: Final = tuple(sorted(status.value for status in CLOSED))
+OTHER: Final = "other"
+
+_PEOPLE = (1, 5, 15, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400)
+_MACHINES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+class Metrics:
+    """Everything that is counted. Each series is there from the start, at zero."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        registry = self._registry
+        self._open = Gauge("suspensions_open", "Questions that wait for an answer", registry=registry)
+        self._attempts = Counter(
+            "suspension_attempts", "Attempts to ask people, by channel", ["channel"], registry=registry
+        )
+        self._resolutions = Counter(
+            "suspension_resolutions", "Ended questions, by how they ended", ["resolution"], registry=registry
+        )
+        self._answer_seconds = Histogram(
+            "suspension_answer_seconds", "Time from question to answer", buckets=_PEOPLE, registry=registry
+        )
+        self._tries = Counter(
+            "relay_tries", "Tries to send, by channel and outcome", ["channel", "outcome"], registry=registry
+        )
+        self._relay_lag = Histogram(
+            "relay_lag_seconds", "How late a message was sent after it was due", buckets=_MACHINES, registry=registry
+        )
+        self._work_lag = Histogram(
+            "work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES, registry=registry
+        )
+        for channel in CHANNELS:
+            self._attempts.labels(channel)
+            for outcome in OUTCOMES:
+                self._tries.labels(channel, outcome)
+        for resolution in RESOLUTIONS:
+            self._resolutions.labels(resolution)
+
+    def open(self, count: int) -> None:
+        """How many questions wait now."""
+        self._open.set(count)
+
+    def attempt(self, channel: str) -> None:
+        """People are asked on ``channel``, for the first time or again."""
+        self._attempts.labels(_one_of(CHANNELS, channel)).inc()
+
+    def resolution(self, resolution: str, seconds: float) -> None:
+        """A question ended, so long after it was asked. Only answers have an answer time."""
+        self._resolutions.labels(_one_of(RESOLUTIONS, resolution)).inc()
+        if resolution == "responded":
+            self._answer_seconds.observe(seconds)
+
+    def try_(self, channel: str, outcome: str) -> None:
+        """The relay has tried to send something."""
+        self._tries.labels(_one_of(CHANNELS, channel), _one_of(OUTCOMES, outcome)).inc()
+
+    def relay_lag(self, seconds: float) -> None:
+        self._relay_lag.observe(max(0.0, seconds))
+
+    def work_lag(self, seconds: float) -> None:
+        self._work_lag.observe(max(0.0, seconds))
+
+    def exposition(self) -> tuple[bytes, str]:
+        """What ``GET /metrics`` answers: the body and its content type."""
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+
+def _one_of(known: tuple[str, ...], label: str) -> str:
+    return label if label in known else OTHER

@@ -1,0 +1,304 @@
+"""Settings: what the file and the environment may say, and the one line that refuses everything else (API.md §8)."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from bot.config import Settings, find_file, load
+from core.domain.people import Role
+from core.domain.policy import PolicyFields
+from core.domain.suspension import FallbackPolicy, Rung
+from core.errors import ConfigError
+
+Reads = Callable[..., Settings]
+
+SLACK = {"HANDRAISE_SLACK__BOT_TOKEN": "xoxb-1", "HANDRAISE_SLACK__SIGNING_SECRET": "s1"}
+WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+ROUTING_KEY = "0123456789abcdef0123456789abcdef"
+
+SMALLEST = """
+api_keys:
+  - {name: refund-agent, key: agent-key-1, roles: [agent], webhook_secrets: [whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw]}
+  - {name: alice@example.com, key: alice-key, roles: [operator]}
+people:
+  - {name: Alice, email: alice@example.com, slack_user_id: U0ALICE, pagerduty_user_id: PALICE, groups: [finance]}
+recipients: {allow: ["*@example.com", "group:*", "slack:C0OPS"]}
+suspension:
+  {default_channel: slack, default_retry_policy: {max_attempts: 3, interval_seconds: 3600, final_fallback_policy: fail}}
+"""
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
+    """Load ``handraise.yaml`` of this text, in a folder of its own, with these variables."""
+    monkeypatch.chdir(tmp_path)
+
+    def load_text(text: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+        if text is not None:
+            Path("handraise.yaml").write_text(text)
+        return load(None, environ or {})
+
+    return load_text
+
+
+def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> str:
+    with pytest.raises(ConfigError) as refused:
+        read(text, environ)
+    return refused.value.message
+
+
+# --- What counts --------------------------------------------------------------------------------------------------
+
+
+def test_without_file_and_variables_there_are_defaults(read: Reads) -> None:
+    settings = read()
+    assert settings.database_url == "sqlite+aiosqlite:///handraise.db"
+    assert (settings.http.host, settings.http.port) == ("127.0.0.1", 8080)
+    assert settings.public_url == "http://127.0.0.1:8080"
+    assert settings.channels == ()
+    assert settings.resume.backoff.first == timedelta(seconds=1)
+    assert settings.resume.backoff.longest == timedelta(hours=1)
+    assert settings.resume.backoff.give_up_after == timedelta(hours=72)
+    assert settings.resume.timeout_seconds == 10
+    assert settings.recipients.allow is None
+    assert settings.suspension.policy == PolicyFields()
+    assert not settings.answers.allow_self_response
+
+
+def test_the_smallest_useful_file(read: Reads) -> None:
+    settings = read(SMALLEST, SLACK)
+    agent, alice = settings.api_keys
+    assert (agent.name, agent.key, agent.roles) == ("refund-agent", "agent-key-1", frozenset({Role.AGENT}))
+    assert agent.webhook_secrets == (WHSEC,)
+    assert alice.roles == {Role.OPERATOR}
+    assert settings.people[0].groups == ("finance",)
+    assert settings.recipients.allow == ("*@example.com", "group:*", "slack:C0OPS")
+    assert settings.channels == ("slack",)
+    assert settings.suspension.policy == PolicyFields(3, timedelta(hours=1), None, FallbackPolicy.FAIL)
+
+
+def test_a_variable_stands_over_the_file_key_by_key(read: Reads) -> None:
+    text = "http: {host: localhost, port: 1}\nlog: {format: json}"
+    settings = read(text, {"HANDRAISE_HTTP__PORT": "9090", "HANDRAISE_LOG__LEVEL": "DEBUG"})
+    assert (settings.http.host, settings.http.port) == ("localhost", 9090)
+    assert (settings.log.level, settings.log.format) == ("debug", "json")
+    assert settings.public_url == "http://localhost:9090"
+
+
+def test_lists_in_variables_are_separated_by_commas(read: Reads) -> None:
+    environ = {
+        "HANDRAISE_RESUME__ALLOW_NETWORKS": "10.0.0.0/8, 192.0.2.7",
+        "HANDRAISE_RECIPIENTS__ALLOW": "*@example.com,group:*",
+        "HANDRAISE_EMAIL__SMTP_URL": "smtp://localhost:2525",
+        "HANDRAISE_EMAIL__FROM": "Handraise <Hand@Example.com>",
+        "HANDRAISE_EMAIL__DEFAULT_TO": "Ops@example.com, boss@example.com",
+        "HANDRAISE_PAGERDUTY__ROUTING_KEY": ROUTING_KEY,
+        "HANDRAISE_PAGERDUTY__WEBHOOK_SECRETS": "old, new",
+        "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE": "true",
+        "HANDRAISE_GROUPS__FINANCE": "a@example.com,b@example.com",
+    }
+    settings = read(None, environ)
+    assert settings.resume.allow_networks == (ip_network("10.0.0.0/8"), ip_network("192.0.2.7/32"))
+    assert settings.recipients.allow == ("*@example.com", "group:*")
+    assert settings.email is not None
+    assert settings.email.default_to == ("ops@example.com", "boss@example.com")
+    assert settings.pagerduty is not None
+    assert settings.pagerduty.webhook_secrets == ("old", "new")
+    assert settings.answers.allow_self_response
+    assert settings.groups == {"finance": ("a@example.com", "b@example.com")}
+    assert settings.channels == ("email", "pagerduty")
+
+
+def test_a_null_and_an_empty_variable_mean_absent(read: Reads) -> None:
+    settings = read(
+        "slack: null\nhttp:\n  port: null\n", {"HANDRAISE_SLACK__APP_TOKEN": "", "HANDRAISE_HTTP__HOST": " "}
+    )
+    assert settings.slack is None
+    assert (settings.http.host, settings.http.port) == ("127.0.0.1", 8080)
+
+
+def test_the_clients_variables_and_those_of_kubernetes_are_left_alone(read: Reads) -> None:
+    environ = {
+        "HANDRAISE_URL": "http://localhost:8080",
+        "HANDRAISE_API_KEY": "k",
+        "HANDRAISE_SERVICE_HOST": "10.0.0.1",
+        "HANDRAISE_SERVICE_PORT_HTTP": "8080",
+        "HANDRAISE_PORT": "tcp://10.0.0.1:8080",
+        "HANDRAISE_PORT_8080_TCP_ADDR": "tcp://10.0.0.1:8080",
+        "PATH": "/bin",
+    }
+    assert read(None, environ).http.port == 8080
+
+
+def test_mail_is_answered_at_its_sender_where_replies_can_come_in(read: Reads) -> None:
+    mail = "email: {smtp_url: 'smtp://u:p@h:25', from: 'Handraise <Hand@Example.com>'%s}"
+    with_door = read(mail % ", inbound_secret: s").email
+    without_door = read(mail % "").email
+    given = read(mail % ", reply_to: answers@example.org, authserv_id: mx.example.org").email
+    assert with_door is not None
+    assert without_door is not None
+    assert given is not None
+    assert (with_door.reply_to, with_door.authserv_id, with_door.sender_auth) == (
+        "hand@example.com",
+        "example.com",
+        "dmarc",
+    )
+    assert without_door.reply_to is None
+    assert (given.reply_to, given.authserv_id) == ("answers@example.org", "mx.example.org")
+
+
+def test_the_platforms_policy_says_only_what_it_was_given(read: Reads) -> None:
+    text = """
+suspension:
+  default_retry_policy:
+    interval_seconds: 60
+    strategy: fixed
+    escalation_ladder: [{attempt: 2, channel_hint: slack, notify_to: Boss@Example.com}]
+"""
+    policy = read(text, SLACK).suspension.policy
+    rungs = (Rung(2, "slack", "boss@example.com"),)
+    assert policy == PolicyFields(None, timedelta(minutes=1), rungs, None)
+
+
+def test_the_services_of_pagerduty_have_their_own_routing_keys(read: Reads) -> None:
+    other = ROUTING_KEY[::-1]
+    settings = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}', services: {{payments: '{other}'}}}}")
+    assert settings.pagerduty is not None
+    assert settings.pagerduty.routing_keys == {"default": ROUTING_KEY, "payments": other}
+
+
+# --- Which file ---------------------------------------------------------------------------------------------------
+
+
+def test_handraise_yaml_comes_before_openintent_yaml(read: Reads) -> None:
+    Path("openintent.yaml").write_text("http: {port: 1}")
+    assert find_file(None) == Path("openintent.yaml")
+    assert read("http: {port: 2}").http.port == 2
+
+
+def test_a_given_file_stands_alone(read: Reads, tmp_path: Path) -> None:
+    Path("handraise.yaml").write_text("http: {port: 1}")
+    given = tmp_path / "other.yaml"
+    given.write_text("log: {level: error}")
+    settings = load(given, {})
+    assert (settings.http.port, settings.log.level) == (8080, "error")
+
+
+def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
+    text = "server: {workers: 4}\nsuspension: {default_retry_policy: {max_attempts: 3, interval_seconds: 60}}"
+    Path("openintent.yaml").write_text(text)
+    assert read().suspension.policy.max_attempts == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "suspension: {default_retry: {}}",
+            "openintent.yaml: unknown key suspension.default_retry; did you mean suspension.default_retry_policy?",
+        ),
+        ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
+        (
+            "retention: {ended_days: 3}",
+            "openintent.yaml: retention is not supported by this version: ended suspensions are kept",
+        ),
+    ],
+)
+def test_what_we_know_counts_in_openintent_yaml_too(read: Reads, text: str, line: str) -> None:
+    Path("openintent.yaml").write_text(text)
+    assert refusal(read, None) == line
+
+
+def test_a_file_that_is_not_there(read: Reads, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(Path("nowhere.yaml"), {})
+    assert refused.value.message == "nowhere.yaml: can't be read: No such file or directory"
+
+
+# --- Off loopback -------------------------------------------------------------------------------------------------
+
+MAIL = "email: {smtp_url: 'smtp://h', from: a@example.com}\n"
+PAGER = f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}\n"
+ROOT = {"HANDRAISE_SECRET_KEY": "0123456789abcdef"}
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
+def test_off_loopback_a_secret_key_is_needed(read: Reads, host: str) -> None:
+    text = f"http: {{host: '{host}'}}"
+    assert refusal(read, text) == "handraise.yaml: secret_key is missing: http.host is not loopback"
+    assert read(text, ROOT).secret_key == "0123456789abcdef"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_on_loopback_no_secret_is_needed(read: Reads, host: str) -> None:
+    assert read(f"http: {{host: '{host}'}}\n{MAIL}{PAGER}").secret_key is None
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "line"),
+    [
+        ("", {"HANDRAISE_SECRET_KEY": "short"}, "HANDRAISE_SECRET_KEY must have at least 16 characters"),
+        (MAIL, ROOT, "handraise.yaml: email.inbound_secret is missing"),
+        (PAGER, ROOT, "handraise.yaml: pagerduty.webhook_secrets is missing"),
+    ],
+)
+def test_off_loopback_every_way_in_needs_its_secret(read: Reads, text: str, environ: dict[str, str], line: str) -> None:
+    assert refusal(read, f"http: {{host: 0.0.0.0}}\n{text}", environ) == f"{line}: http.host is not loopback"
+
+
+def test_links_of_a_service_on_every_interface_lead_to_this_machine(read: Reads) -> None:
+    assert read("http: {host: 0.0.0.0, port: 80}", ROOT).public_url == "http://127.0.0.1:80"
+    assert read("http: {host: '::', port: 80}", ROOT).public_url == "http://[::1]:80"
+
+
+# --- Secrets stay secret ------------------------------------------------------------------------------------------
+
+HUNTER = "hunter2"
+SPOILT = [
+    "slack: {bot_token: hunter2}",
+    'slack: {bot_token: "hunter2\\n", signing_secret: "hun\\nhunter2"}',
+    "email: {smtp_url: 'imap://u:hunter2@h', from: a@example.com}",
+    "email: {smtp_url: 'smtp://u:hunter2@h:port', from: a@example.com}",
+    "database_url: mysql://u:hunter2@h/d",
+    "pagerduty: {routing_key: hunter2}",
+    "api_keys: [{name: a, key: 'hunter2 x', roles: [agent]}]",
+    "api_keys: [{name: a, key: hunter2, roles: [agent], webhook_secrets: [hunter2]}]",
+    "api_keys: [{name: a, key: hunter2, roles: [agent]}, {name: b, key: hunter2, roles: [agent]}]",
+    "api_keys: [hunter2]",
+    "slack: hunter2",
+    "secret_key: [hunter2]",
+    "secret_key: *hunter2",
+]
+
+
+@pytest.mark.parametrize("text", SPOILT)
+def test_no_refusal_quotes_a_secret(read: Reads, text: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read(text)
+    assert HUNTER not in "".join(traceback.format_exception(refused.value))
+
+
+def test_settings_show_no_secret(read: Reads) -> None:
+    text = f"""
+secret_key: hunter2-root
+database_url: postgresql+psycopg://u:hunter2@h/d
+slack: {{bot_token: hunter2-bot, signing_secret: hunter2-sign}}
+email: {{smtp_url: 'smtp://u:hunter2@h', from: a@example.com, inbound_secret: hunter2-in}}
+pagerduty:
+  routing_key: hunter2{"0" * 25}
+  services: {{x: hunter2{"1" * 25}}}
+  api_token: hunter2-t
+  webhook_secrets: [hunter2-w]
+api_keys: [{{name: a, key: hunter2-k, roles: [agent], webhook_secrets: [{WHSEC}]}}]
+"""
+    settings = read(text)
+    assert settings.slack is not None
+    assert settings.slack.bot_token == "hunter2-bot"
+    assert HUNTER not in repr(settings) + str(settings)
+    assert WHSEC not in repr(settings)

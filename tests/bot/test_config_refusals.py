@@ -1,0 +1,349 @@
+"""What the configuration refuses, each in one line that names file and key, or the variable (API.md §8)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import settings as effort
+from hypothesis import strategies as st
+
+from bot.config import Settings, load
+from bot.config.known import TREE, Node
+from core.errors import ConfigError
+
+Reads = Callable[..., Settings]
+
+WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+ROUTING_KEY = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
+    """Load ``handraise.yaml`` of this text, in a folder of its own, with these variables."""
+    monkeypatch.chdir(tmp_path)
+
+    def load_text(text: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+        if text is not None:
+            Path("handraise.yaml").write_text(text)
+        return load(None, environ or {})
+
+    return load_text
+
+
+def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> str:
+    with pytest.raises(ConfigError) as refused:
+        read(text, environ)
+    return refused.value.message
+
+
+NOT_YAML = [
+    ("http: [1", "handraise.yaml: line 1, column 9: this is not valid YAML"),
+    ("slack: {bot_token: *hunter2}", "handraise.yaml: line 1, column 20: this is not valid YAML"),
+    ("http: 2001-13-45", "handraise.yaml: this is not valid YAML"),
+    ("http: \x07", "handraise.yaml: this is not valid YAML"),
+    ("[" * 3000, "handraise.yaml: this is not valid YAML"),
+    ("- http", "handraise.yaml: must hold keys and values, such as http: {port: 8080}"),
+    ("http: {port: 1}\nlog: {}\nhttp: {port: 2}", "handraise.yaml: line 3: http is given twice"),
+    ("http:\n  port: 1\n  port: 2", "handraise.yaml: line 3: port is given twice"),
+]
+
+UNKNOWN = [
+    ("suspension: {default_chanel: slack}", "suspension.default_chanel; did you mean suspension.default_channel?"),
+    ("htpp: {port: 1}", "htpp; did you mean http?"),
+    ("bot_token: xoxb", "bot_token; did you mean slack.bot_token?"),
+    ("people: [{name: A, mail: a@example.com}]", "people[0].mail; did you mean people[0].email?"),
+    ("api_keys: [{name: a, role: agent}]", "api_keys[0].role; did you mean api_keys[0].roles?"),
+    ("email: {sender: a@example.com}", "email.sender; did you mean email.sender_auth?"),
+    (
+        "suspension: {default_retry_policy: {interval: 60}}",
+        "suspension.default_retry_policy.interval; did you mean suspension.default_retry_policy.interval_seconds?",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, channel: email}]}}",
+        "suspension.default_retry_policy.escalation_ladder[0].channel; did you mean "
+        "suspension.default_retry_policy.escalation_ladder[0].channel_hint?",
+    ),
+    ("1: 2", "1; did you mean database_url?"),
+]
+
+NOT_BUILT = {
+    "redaction: {policy: redact}": "redaction",
+    "retention: {ended_days: 30}": "retention",
+    "quotas: {open: 3}": "quotas",
+    "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
+    "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
+    "slack: {app_token: xapp-1}": "slack.app_token",
+    "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
+    "email: {imap_url: 'imap://h'}": "email.imap_url",
+    "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
+    "email: {out_of_office_advances: true}": "email.out_of_office_advances",
+    "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
+    "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
+    "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
+    "suspension: {catch_up: burst}": "suspension.catch_up",
+    "suspension: {catch_up_grace_seconds: 60}": "suspension.catch_up_grace_seconds",
+    "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: true}]}}": (
+        "suspension.default_retry_policy.escalation_ladder[0].quiet"
+    ),
+}
+
+POLICY = "suspension.default_retry_policy"
+NUMBER = "must be a whole number from"
+
+WRONG = [
+    ("http: 3", "http must hold keys and values"),
+    ("http: {port: '80'}", f"http.port {NUMBER} 1 to 65535"),
+    ("http: {port: true}", f"http.port {NUMBER} 1 to 65535"),
+    ("http: {port: 80.5}", f"http.port {NUMBER} 1 to 65535"),
+    ("http: {port: 0}", f"http.port {NUMBER} 1 to 65535"),
+    ("http: {host: ''}", "http.host must not be empty"),
+    ("http: {host: 1}", "http.host must be text (in quotes, where YAML reads it as something else)"),
+    ('http: {host: "a\\nb"}', "http.host must be one line of printable text"),
+    ("public_url: example.com", "public_url must look like https://host or http://host:port"),
+    ("public_url: 'https://h:port'", "public_url must look like https://host or http://host:port"),
+    ("database_url: mysql://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
+    ("database_url: postgres://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
+    ("database_url: nonsense", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
+    ("slack: {bot_token: x}", "slack.signing_secret is missing"),
+    ("slack: {signing_secret: x}", "slack.bot_token is missing"),
+    (
+        "slack: {bot_token: x, signing_secret: x, default_channel: '#ops'}",
+        "slack.default_channel must be the id of a channel or a person, such as C0123456789, not a name",
+    ),
+    ("email: {smtp_url: 'smtp://h'}", "email.from is missing"),
+    ("email: {from: a@example.com}", "email.smtp_url is missing"),
+    (
+        "email: {smtp_url: 'http://h', from: a@example.com}",
+        "email.smtp_url must look like smtp://user:password@host:25 or smtps://host",
+    ),
+    (
+        "email: {smtp_url: 'smtp://h', from: nobody}",
+        "email.from must be an e-mail address, with or without a name before it",
+    ),
+    (
+        "email: {smtp_url: 'smtp://h', from: a@example.com, sender_auth: spf}",
+        "email.sender_auth must be dmarc, dkim, token_only or link_only",
+    ),
+    (
+        "email: {smtp_url: 'smtp://h', from: a@example.com, default_to: [a@example.com, b]}",
+        "email.default_to[1] must be an e-mail address",
+    ),
+    ("pagerduty: {routing_key: abc}", "pagerduty.routing_key must be the 32 letters and digits of an integration key"),
+    (
+        "pagerduty: {services: {payments: abc}}",
+        "pagerduty.services.payments must be the 32 letters and digits of an integration key",
+    ),
+    ("pagerduty: {api_token: t}", "pagerduty.routing_key is missing (or name a service in pagerduty.services)"),
+    (
+        f"pagerduty: {{services: {{default: '{ROUTING_KEY}'}}}}",
+        "pagerduty.services.default must have another name: the default is pagerduty.routing_key",
+    ),
+    (
+        "resume: {allow_networks: [10.0.0.300]}",
+        "resume.allow_networks[0] must be a network such as 10.0.0.0/8 or 192.0.2.7/32",
+    ),
+    ("resume: {timeout_seconds: 60}", f"resume.timeout_seconds {NUMBER} 1 to 25"),
+    (
+        "resume: {retry: {base_delay_ms: 20, max_delay_ms: 10}}",
+        "resume.retry.max_delay_ms must not be less than resume.retry.base_delay_ms",
+    ),
+    ("api_keys: {name: a}", "api_keys must be a list"),
+    ("api_keys: [a]", "api_keys[0] must hold keys and values"),
+    ("api_keys: [{name: a, key: k}]", "api_keys[0].roles is missing"),
+    ("api_keys: [{name: a, key: k, roles: []}]", "api_keys[0].roles must not be empty"),
+    ("api_keys: [{name: a, key: k, roles: [boss]}]", "api_keys[0].roles[0] must be agent, operator or admin"),
+    ("api_keys: [{name: a, roles: [agent]}]", "api_keys[0] must have one of key and key_hash"),
+    (
+        f"api_keys: [{{name: a, key: k, key_hash: '{'0' * 64}', roles: [agent]}}]",
+        "api_keys[0] must have one of key and key_hash",
+    ),
+    ("api_keys: [{name: a, key_hash: '12', roles: [agent]}]", "api_keys[0].key_hash must be 64 hexadecimal digits"),
+    (
+        "api_keys: [{name: a, key: 'k k', roles: [agent]}]",
+        "api_keys[0].key must be printable ASCII without blanks, since it travels in a header",
+    ),
+    (
+        "api_keys: [{name: a@EXAMPLE.com, key: k, roles: [agent]}, {name: a@example.com, key: l, roles: [agent]}]",
+        "api_keys[1].name is the same as api_keys[0].name",
+    ),
+    (
+        "api_keys: [{name: a, key: k, roles: [agent]}, {name: b, key: k, roles: [agent]}]",
+        "api_keys[1].key is the same as api_keys[0].key",
+    ),
+    (
+        "api_keys: [{name: a, key: k, roles: [agent], webhook_secrets: [whsec_c2hvcnQ=]}]",
+        "api_keys[0].webhook_secrets[0] must be whsec_ followed by the base64 of 24 to 64 bytes",
+    ),
+    (
+        f"api_keys: [{{name: a, key: k, roles: [agent], webhook_secrets: [{WHSEC}, hook]}}]",
+        "api_keys[0].webhook_secrets[1] must be whsec_ followed by the base64 of 24 to 64 bytes",
+    ),
+    ("people: [{name: A}]", "people[0].email is missing"),
+    ("people: [{name: A, email: a}]", "people[0].email must be an e-mail address"),
+    ("people: [{name: A, email: 'a@b@example.com'}]", "people[0].email must be an e-mail address"),
+    (
+        "people: [{name: A, email: a@example.com, slack_user_id: alice}]",
+        "people[0].slack_user_id must be a Slack user id, such as U0123456789",
+    ),
+    (
+        "people: [{name: A, email: a@example.com}, {name: B, email: A@Example.com}]",
+        "people[1].email is the same as people[0].email",
+    ),
+    (
+        "people: [{name: A, email: a@example.com, slack_user_id: U1}, "
+        "{name: B, email: b@example.com, slack_user_id: U1}]",
+        "people[1].slack_user_id is the same as people[0].slack_user_id",
+    ),
+    (
+        "people: [{name: A, email: a@example.com, pagerduty_user_id: P1}, "
+        "{name: B, email: b@example.com, pagerduty_user_id: P1}]",
+        "people[1].pagerduty_user_id is the same as people[0].pagerduty_user_id",
+    ),
+    ("groups: [finance]", "groups must hold keys and values"),
+    ("groups: {finance: [a]}", "groups.finance[0] must be an e-mail address"),
+    ("groups: {a b: []}", "groups.a b must be a group's name without blanks, commas and colons"),
+    ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email or pagerduty"),
+    (
+        "suspension: {default_channel: slack}",
+        "suspension.default_channel is slack, which is not set up (slack.bot_token is missing)",
+    ),
+    ("suspension: {default_retry_policy: {max_attempts: 51}}", f"{POLICY}.max_attempts {NUMBER} 1 to 50"),
+    ("suspension: {default_retry_policy: {max_attempts: 0}}", f"{POLICY}.max_attempts {NUMBER} 1 to 50"),
+    (
+        "suspension: {default_retry_policy: {interval_seconds: 1.0}}",
+        f"{POLICY}.interval_seconds {NUMBER} 1 to 31536000",
+    ),
+    (
+        "suspension: {default_retry_policy: {interval_seconds: '60'}}",
+        f"{POLICY}.interval_seconds {NUMBER} 1 to 31536000",
+    ),
+    ("suspension: {default_retry_policy: {strategy: linear}}", f"{POLICY}.strategy must be fixed"),
+    (
+        "suspension: {default_retry_policy: {final_fallback_policy: hope}}",
+        f"{POLICY}.final_fallback_policy must be fail, complete_with_fallback or use_default_and_continue",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2}, {attempt: 2}]}}",
+        f"{POLICY}.escalation_ladder[1].attempt is the same as {POLICY}.escalation_ladder[0]'s",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2, channel_hint: email}]}}",
+        f"{POLICY}.escalation_ladder[0].channel_hint is email, which is not set up (email.smtp_url is missing)",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2, notify_to: boss}]}}",
+        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…, "
+        "email:x@y or pagerduty:SERVICE",
+    ),
+    ("answers: {allow_self_response: 'yes please'}", "answers.allow_self_response must be true or false"),
+    ("log: {level: loud}", "log.level must be debug, info, warning or error"),
+    ("log: {format: xml}", "log.format must be text or json"),
+]
+
+VARIABLES = [
+    ("HANDRAISE_HTTP__PORT", "eighty", f"HANDRAISE_HTTP__PORT {NUMBER} 1 to 65535"),
+    ("HANDRAISE_HTTP__PORT", "80_80", f"HANDRAISE_HTTP__PORT {NUMBER} 1 to 65535"),
+    ("HANDRAISE_HTTP_PORT", "80", "unknown variable HANDRAISE_HTTP_PORT; did you mean HANDRAISE_HTTP__PORT?"),
+    (
+        "HANDRAISE_SLACK__TOKEN",
+        "x",
+        "unknown variable HANDRAISE_SLACK__TOKEN; did you mean HANDRAISE_SLACK__BOT_TOKEN?",
+    ),
+    (
+        "HANDRAISE_DATABASE__URL",
+        "x",
+        "unknown variable HANDRAISE_DATABASE__URL; did you mean HANDRAISE_DATABASE_URL?",
+    ),
+    ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
+    ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
+    (
+        "HANDRAISE_SLACK__APP_TOKEN",
+        "xapp-1",
+        "HANDRAISE_SLACK__APP_TOKEN is not supported by this version: Slack is served over HTTP "
+        "(slack.signing_secret), not in Socket Mode",
+    ),
+    (
+        "HANDRAISE_RETENTION__ENDED_DAYS",
+        "3",
+        "HANDRAISE_RETENTION__ENDED_DAYS is not supported by this version: ended suspensions are kept",
+    ),
+    ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
+    ("HANDRAISE_LOG__FORMAT", "xml", "HANDRAISE_LOG__FORMAT must be text or json"),
+    (
+        "HANDRAISE_RESUME__ALLOW_NETWORKS",
+        "10.0.0.0/8,home",
+        "HANDRAISE_RESUME__ALLOW_NETWORKS must be a network such as 10.0.0.0/8 or 192.0.2.7/32",
+    ),
+    (
+        "HANDRAISE_SUSPENSION__DEFAULT_CHANNEL",
+        "slack",
+        "HANDRAISE_SUSPENSION__DEFAULT_CHANNEL is slack, which is not set up (slack.bot_token is missing)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), NOT_YAML)
+def test_what_is_no_yaml_is_refused_without_quoting_it(read: Reads, text: str, line: str) -> None:
+    assert refusal(read, text) == line
+
+
+@pytest.mark.parametrize(("text", "line"), UNKNOWN)
+def test_an_unknown_key_names_its_nearest_neighbour(read: Reads, text: str, line: str) -> None:
+    assert refusal(read, text) == f"handraise.yaml: unknown key {line}"
+
+
+@pytest.mark.parametrize(("text", "key"), NOT_BUILT.items())
+def test_what_is_not_built_yet_is_refused(read: Reads, text: str, key: str) -> None:
+    line = refusal(read, text)
+    assert line.startswith(f"handraise.yaml: {key} is not supported by this version: ")
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(("text", "line"), WRONG)
+def test_a_wrong_value_is_one_line_that_says_what_is_allowed(read: Reads, text: str, line: str) -> None:
+    assert refusal(read, text) == f"handraise.yaml: {line}"
+
+
+@pytest.mark.parametrize(("name", "value", "line"), VARIABLES)
+def test_a_wrong_variable_is_named(read: Reads, name: str, value: str, line: str) -> None:
+    assert refusal(read, None, {name: value}) == line
+
+
+# --- Whatever is in the file --------------------------------------------------------------------------------------
+
+
+def _paths(node: Node, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    below = [found for key, inner in node.keys.items() for found in _paths(inner, (*path, key))]
+    items = _paths(node.items, (*path, "[]")) if node.items is not None else []
+    return [path, *below, *items]
+
+
+_JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | st.integers(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def _nested(path: tuple[str, ...], value: object) -> object:
+    for step in reversed(path):
+        value = [value] if step == "[]" else {step: value}
+    return value
+
+
+@given(path=st.sampled_from(_paths(TREE)), junk=_JUNK)
+@effort(max_examples=300, deadline=None)
+def test_whatever_stands_anywhere_is_settings_or_one_line(path: tuple[str, ...], junk: object) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "handraise.yaml"
+        file.write_text(yaml.safe_dump(_nested(path, junk)))
+        try:
+            load(file, {})
+        except ConfigError as refused:
+            assert refused.message.startswith(f"{file}: ")
+            assert refused.message.isprintable()
