@@ -108,11 +108,12 @@ def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> O
     until = held_until(suspension)
     if until is not None and now < until:
         return _hold(suspension, overdue, now)
+    held_back = _held_back(suspension, overdue)
     suspension = _without_stale_claim(suspension, now)
     if not overdue:
         return Outcome(_with_next_look(replace(suspension, held=()), now))
-    if suspension.held:
-        return _renotify(suspension, overdue[-1], now, skipped=overdue[:-1])
+    if held_back:
+        return _renotify(suspension, held_back[-1], now, skipped=held_back[:-1])
     return _renotify(suspension, overdue[0], now)
 
 
@@ -120,9 +121,12 @@ def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: dateti
     """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3)."""
     if signal.attempt != suspension.attempt or _is_claimed(suspension, now):
         return Outcome(suspension)
-    if suspension.attempt < suspension.ask.max_attempts:
-        return _renotify(suspension, suspension.attempt + 1, now)
-    return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
+    if suspension.attempt == suspension.ask.max_attempts:
+        return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
+    end = suspension.ask.expires_at
+    if end is not None and now >= end:
+        return Outcome(suspension)  # the clock is about to end it
+    return _renotify(suspension, suspension.attempt + 1, now)
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
@@ -292,6 +296,13 @@ def _overdue(suspension: Suspension, now: datetime) -> tuple[int, ...]:
     ask = suspension.ask
     numbers = range(suspension.attempt + 1, ask.max_attempts + 1)
     return tuple(number for number in numbers if ask.due_at(number) <= now)
+
+
+def _held_back(suspension: Suspension, overdue: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of ``overdue`` that came due under the claim, whether the clock looked then or was away."""
+    until = held_until(suspension)
+    due_at = suspension.ask.due_at
+    return tuple(n for n in overdue if n in suspension.held or (until is not None and due_at(n) < until))
 
 
 def _is_claimed(suspension: Suspension, now: datetime) -> bool:

@@ -1,0 +1,76 @@
+"""The ASGI application: routes, errors, limits, health; its lifespan runs the clock and the relay."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+import sqlalchemy as sa
+import structlog
+from fastapi import FastAPI, Response
+from fastapi.staticfiles import StaticFiles
+
+from bot.web import answers, errors, hooks, intents, sessions, streams, suspensions
+from bot.web.limits import LARGEST_MAIL, SizeLimit
+from bot.web.replies import Envelope, reply
+from bot.wiring import Service
+from core.errors import DatabaseUnavailable
+
+log = structlog.get_logger(__name__)
+
+PREFIXES = ("/v1", "/api/v1")
+"""The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
+
+_STATIC = Path(__file__).parent / "web" / "static"
+
+
+def build_app(service: Service) -> FastAPI:
+    """The application over a wired service. Its lifespan starts and stops the service."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="Handraise",
+        version=version("handraise-server"),
+        summary="AI agents raise a hand; a person answers; the agent goes on.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.keys = service.keys
+    errors.install(app)
+    app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
+    for prefix in PREFIXES:
+        for part in (suspensions, answers, intents, sessions, streams):
+            app.include_router(part.router(service.services), prefix=prefix)
+        app.include_router(sessions.open_router(service.services), prefix=prefix)
+    app.include_router(hooks.router(service.doors))
+    app.include_router(service.pages)
+    app.mount("/static", StaticFiles(directory=_STATIC), name="static")
+    _add_health(app, service)
+    return app
+
+
+def _add_health(app: FastAPI, service: Service) -> None:
+    @app.get("/healthz", tags=["health"], summary="Alive")
+    async def healthz() -> Response:
+        return reply({"status": "alive"})
+
+    @app.get("/readyz", tags=["health"], summary="Ready to serve", responses={503: {"model": Envelope}})
+    async def readyz() -> Response:
+        try:
+            await service.database.read(lambda conn: conn.scalar(sa.select(sa.literal(1))))
+        except DatabaseUnavailable as failure:
+            return reply(errors.error_body(failure, "/readyz"), 503)
+        if not service.working:
+            return reply(errors.envelope("not_ready", "The clock is not running."), 503)
+        return reply({"status": "ready"})

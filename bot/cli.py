@@ -1,0 +1,77 @@
+"""``handraise``: the service, its keys, and a client for the terminal. Source: API.md §9.
+
+Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, database, port, usage).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.commands import ask, keys
+from core.errors import OperatorError
+
+app = typer.Typer(
+    name="handraise",
+    help="AI agents raise a hand; the right person answers on Slack, by mail or through PagerDuty; the agent goes on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(keys.app, name="keys")
+ask.add_to(app)
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
+]
+
+
+@app.command()
+def serve(config: ConfigFile = None) -> None:
+    """Run the service: API, pages, vendors' webhooks, the clock and the relay, in one process."""
+    from bot.commands.setting_up import settings_and_folder
+    from bot.server import serve as run
+    from bot.telemetry import set_up_logging
+
+    settings, folder = settings_and_folder(config)
+    set_up_logging(settings.log.level, settings.log.format)
+    run(settings, folder)
+
+
+@app.command()
+def migrate(config: ConfigFile = None) -> None:
+    """Bring the database's schema up to date. SQLite does it by itself; PostgreSQL needs this before `serve`."""
+    from bot.commands.setting_up import settings_and_folder
+    from core.store import schema
+    from core.store.database import open_database
+
+    settings, _ = settings_and_folder(config)
+    before, after = schema.migrate(open_database(settings.database_url))
+    print(f"The schema was at {before or 'nothing'} and is at {after} now.")
+
+
+@app.command()
+def demo(
+    fast: Annotated[bool, typer.Option("--fast", help="Shrink the hours between attempts to seconds.")] = False,
+    auto: Annotated[bool, typer.Option("--auto", help="Play it without anybody, and check how it ends.")] = False,
+) -> None:
+    """See it work: the service, a pretend Slack, mailbox and pager in one page, and an agent that waits."""
+    from bot.demo import run
+
+    raise typer.Exit(run(fast=fast, auto=auto))
+
+
+def main() -> None:
+    """The console script: an error that an operator can mend is one line, not a trace."""
+    try:
+        app()
+    except OperatorError as error:
+        print(f"handraise: {error.message}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

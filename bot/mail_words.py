@@ -1,0 +1,66 @@
+"""What is written back to somebody who replied by mail. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from channels.email.render import subject_line
+from core.domain.notice import Message, Purpose, build_ending, shown_choices, shown_value
+from core.domain.suspension import ResponseType, Suspension
+
+_WHY: Mapping[str, str] = {
+    "no_match": "its first line is none of the choices.",
+    "no_such_number": "there is no choice with that number.",
+    "two_choices": "it names more than one choice.",
+    "question": "it asks something, and the agent can't read questions.",
+    "doubt": "beside the choice it holds a condition, a negation or a delay, and we don't guess.",
+    "too_long": "it is too long to tell the answer from the rest.",
+    "claim_and_choice": "it both says that you are on it and names a choice.",
+    "below_quote": "it is written below the quoted text. Please write above it.",
+    "empty": "it has no words of its own above the quoted text.",
+    "no_field": "it fills in no field. Please write one line for each: name: value.",
+    "unknown_field": "it names a field that the form does not have.",
+    "field_given_twice": "it fills in a field twice.",
+    "link_only": "answers are not taken by mail here. Please use the link.",
+}
+
+
+def confirmation_mail(ended: Suspension) -> Message:
+    """The answer counts. ``ended`` was answered."""
+    value = shown_value(ended, ended.ended.value) if ended.ended else ""
+    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.\n\nThe agent goes on with it. Thank you.")
+
+
+def claimed_mail(claimed: Suspension) -> Message:
+    until = f" until {claimed.claim.until:%Y-%m-%d %H:%M} UTC" if claimed.claim else ""
+    text = f"Recorded: you are on it. Reminders are held back{until}.\n\nThe question still waits for an answer."
+    return _message(Purpose.CONFIRMATION, claimed, text)
+
+
+def not_held_mail(suspension: Suspension, why: str) -> Message:
+    return _message(Purpose.CONFIRMATION, suspension, f"{why} You can still answer.")
+
+
+def too_late_mail(ended: Suspension) -> Message:
+    """The truth: how it had ended before this reply came. ``ended`` must have ended."""
+    text = f"Too late: your reply was not recorded.\n\n{build_ending(ended).sentence}"
+    return _message(Purpose.TOO_LATE, ended, text)
+
+
+def clarification_mail(suspension: Suspension, why: str, page: str) -> Message:
+    """Nothing was recorded, why, and the choices again. ``why`` is the grammar's code, or a sentence."""
+    ask = suspension.ask
+    reason = _WHY.get(why)
+    lines = [f"Your reply was not recorded: {reason}" if reason else f"Your reply was not recorded. {why}", ""]
+    lines += [ask.question, ""]
+    if ask.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM}:
+        lines += [f"  {choice.number}) {choice.label}" for choice in shown_choices(ask.choices)]
+        lines += ["", "Please reply to the question's own mail with one number on the first line, or answer here:"]
+    else:
+        lines += ["Please reply to the question's own mail once more, or answer here:"]
+    return _message(Purpose.CLARIFICATION, suspension, "\n".join(lines), page)
+
+
+def _message(purpose: Purpose, suspension: Suspension, text: str, link: str | None = None) -> Message:
+    subject = f"Re: {subject_line(suspension.ask.ref, suspension.ask.question)}"
+    return Message(purpose, subject, text, link, suspension.ask.ref)

@@ -1,0 +1,78 @@
+"""Runs the service in this process: uvicorn over the wired application, until SIGTERM or SIGINT.
+
+Source: API.md §9.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+import uvloop
+
+from bot.app import build_app
+from bot.config import Settings
+from bot.wiring import Service, wire
+from core.errors import ConfigError
+
+_GRACE_SECONDS = 3
+"""How long open requests get after the signal; the relay has its own ten seconds after that."""
+
+
+class _Server(uvicorn.Server):
+    """Tells waiting agents and streams that it is closing, so that they do not hold it up."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, announce: str) -> None:
+        super().__init__(config)
+        self._service = service
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            print(self._announce, flush=True)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._service.services.closing.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: Settings, folder: Path) -> None:
+    """Serve until told to stop. Raises an :class:`OperatorError` where it can't begin."""
+    listener = _listen(settings.http.host, settings.http.port)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, folder, listener))
+    finally:
+        listener.close()
+
+
+async def _serve(settings: Settings, folder: Path, listener: socket.socket) -> None:
+    service = wire(settings, folder)
+    config = uvicorn.Config(
+        build_app(service),
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        lifespan="on",
+    )
+    await _Server(config, service, f"handraise is ready at {settings.public_url}").serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind before anything else begins, so that a port in use is one clear line."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as failure:
+        listener.close()
+        raise ConfigError(f"http: {host}:{port} can't be listened on: {failure.strerror}.") from None
+    return listener

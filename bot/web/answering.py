@@ -1,0 +1,126 @@
+"""Showing one question to one person, and taking what they send. The ways to get there are ``answer_page`` (a link
+of one's own) and ``question_page`` (signed in)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.web.forms import input_of, read_answer
+from bot.web.posted import BadPost, Posted, read_post
+from bot.web.question_view import Attempted, News, State, Tone, state_of, view_question
+from bot.web.room import Room, Session
+from core.domain.answering import GivenAnswer
+from core.domain.people import Actor
+from core.domain.suspension import Suspension
+from core.errors import (
+    AlreadyAnswered,
+    ClaimedByAnother,
+    HandraiseError,
+    InvalidAnswer,
+    NotAResponder,
+    NotClaimed,
+    NotFound,
+    NotSuspended,
+    ResumePayloadInvalid,
+    SelfResponseForbidden,
+    SuspensionEnded,
+)
+
+log = structlog.get_logger(__name__)
+
+WEB = "web"
+
+_TOO_LATE = "Your answer was not recorded: the question had already ended."
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who sits before which question, at the page ``place``. No session for somebody who came by a link."""
+
+    suspension: Suspension
+    actor: Actor
+    place: str
+    session: Session | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    room: Room
+
+    def show(self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200) -> Response:
+        view = view_question(
+            seat.suspension,
+            seat.actor.identity,
+            self.room.clock.now(),
+            place=seat.place,
+            refusal=self.room.engine.may_answer(seat.suspension, seat.actor),
+            attempted=attempted,
+        )
+        return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
+
+    async def take(self, request: Request, seat: Seat) -> Response:
+        """An answer, a claim, or a claim given back; nothing without the form token."""
+        posted = await read_post(request)
+        if not self.room.accepts(request, posted, seat.place, seat.session):
+            return self.room.paper.stale()
+        try:
+            return await self._do(request, seat, posted)
+        except (AlreadyAnswered, SuspensionEnded) as late:
+            return await self._too_late(request, seat, late)
+        except (NotAResponder, SelfResponseForbidden) as refusal:
+            return self.show(request, seat, Attempted(posted, news=News(refusal.message)), 403)
+        except (NotFound, NotSuspended):
+            return self.room.paper.unknown()
+
+    async def _do(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        match posted.one("do"):
+            case "answer" | "":
+                return await self._answer(request, seat, posted)
+            case "claim":
+                return await self._claim(request, seat, posted)
+            case "release":
+                return await self._release(request, seat, posted)
+        raise BadPost(400, "The form asked for something unknown.")
+
+    async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        ask = seat.suspension.ask
+        filled = read_answer(ask, posted)
+        if filled.problems and state_of(seat.suspension, self.room.clock.now()) is State.OPEN:
+            return self.show(request, seat, Attempted(posted, filled.problems), 422)
+        given = GivenAnswer(seat.suspension.id, seat.actor, WEB, filled.value, filled.choice, filled.reason)
+        try:
+            await self.room.engine.respond(given)
+        except (InvalidAnswer, ResumePayloadInvalid) as wrong:
+            return self.show(request, seat, Attempted(posted, {input_of(ask): wrong.message}), 422)
+        log.info("page.answered", suspension=seat.suspension.id)
+        return self.room.paper.redirect(seat.place)
+
+    async def _claim(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        try:
+            claimed = await self.room.engine.claim(seat.suspension.id, seat.actor, WEB)
+        except ClaimedByAnother as taken:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(taken.message)), 409)
+        news = News("You are on it. Reminders wait; the question still needs your answer.", Tone.GOOD)
+        return self.show(request, replace(seat, suspension=claimed), Attempted(posted, news=news))
+
+    async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        try:
+            released = await self.room.engine.release(seat.suspension.id, seat.actor)
+        except NotClaimed as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        news = News("Given back: reminders go out again.", Tone.GOOD)
+        return self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
+
+    async def _too_late(self, request: Request, seat: Seat, late: HandraiseError) -> Response:
+        """Sending the same answer twice is no mistake worth telling (a double click)."""
+        if late.details.get("same_answer") is True:
+            return self.room.paper.redirect(seat.place)
+        return await self._show_anew(request, seat, Attempted(news=News(_TOO_LATE)), 409)
+
+    async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
+        fresh = await self.room.engine.get(seat.suspension.id)
+        return self.show(request, replace(seat, suspension=fresh or seat.suspension), attempted, status)

@@ -1,0 +1,87 @@
+"""Where vendors knock: Slack, PagerDuty, inbound mail. No API key; each door checks its vendor's own signature.
+
+Source: API.md §6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from bot.mail_app import MailDoor
+from bot.pagerduty_app import PagerDutyDoor
+from bot.slack_app import SlackApp
+from bot.web.errors import envelope
+from bot.web.replies import Envelope, reply
+
+MAIL_PATH = "/email/inbound"
+_MESSAGES = {
+    401: ("unauthorized", "The signature is missing or wrong."),
+    503: ("database_unavailable", "Try again: nothing was stored."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The vendors that are set up."""
+
+    slack: SlackApp | None = None
+    mail: MailDoor | None = None
+    pagerduty: PagerDutyDoor | None = None
+
+    async def close(self) -> None:
+        """After the last request."""
+        if self.slack is not None:
+            await self.slack.close()
+        if self.pagerduty is not None:
+            await self.pagerduty.close()
+
+
+def router(doors: Doors) -> APIRouter:
+    routes = APIRouter(tags=["vendors"])
+    refused: dict[int | str, dict[str, Any]] = {status: {"model": Envelope} for status in (401, 413, 503)}
+
+    if doors.slack is not None:
+        slack_door = doors.slack
+
+        @routes.post("/slack/events", summary="Slack, in HTTP mode", include_in_schema=False)
+        async def slack(request: Request) -> Response:
+            return await slack_door.handle(request)
+
+    if doors.pagerduty is not None:
+        pagerduty_door = doors.pagerduty
+
+        @routes.post(
+            "/pagerduty/webhooks",
+            summary="PagerDuty's V3 webhooks",
+            status_code=202,
+            responses={202: {}, **refused},
+            response_class=Response,
+        )
+        async def pagerduty(request: Request) -> Response:
+            return _told(await pagerduty_door.receive(await request.body(), request.headers))
+
+    if doors.mail is not None:
+        mail_door = doors.mail
+
+        @routes.post(
+            MAIL_PATH,
+            summary="A mail that came in, as raw MIME",
+            status_code=202,
+            responses={202: {}, **refused},
+            response_class=Response,
+        )
+        async def mail(request: Request) -> Response:
+            signature = request.headers.get("x-handraise-signature")
+            return _told(await mail_door.receive(await request.body(), signature))
+
+    return routes
+
+
+def _told(status: int) -> Response:
+    """Vendors read the status alone; people who try the door by hand get the envelope."""
+    if status in _MESSAGES:
+        return reply(envelope(*_MESSAGES[status]), status)
+    return reply({"accepted": True}, status)

@@ -1,0 +1,25 @@
+"""What the routes are given to work with; ``bot/wiring.py`` fills it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from core.books import Books
+from core.containers.changes import Intents
+from core.domain.wire import JsonObject
+from core.engine import Engine
+from core.hub import Hub
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """``platform_policy`` is ``suspension.default_retry_policy`` as it was configured; ``closing`` is set when the
+    server stops, so that nobody waits past it."""
+
+    engine: Engine
+    books: Books
+    intents: Intents
+    hub: Hub
+    platform_policy: JsonObject
+    closing: asyncio.Event = field(default_factory=asyncio.Event)

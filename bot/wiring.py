@@ -1,0 +1,288 @@
+"""The composition root: the only file that knows everyone.
+
+:func:`wire` opens the database and builds every part from the settings; :class:`Service` starts and stops them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+from fastapi import APIRouter
+
+from bot.agents import CallbackAgents
+from bot.clock import SystemClock
+from bot.config import Settings
+from bot.keyring import KeyRing
+from bot.keys import RootKey, root_key
+from bot.mail_app import MailDoor
+from bot.pagerduty_app import PagerDutyDoor
+from bot.responders import Directory
+from bot.slack_app import SlackApp, build_slack_app
+from bot.web.hooks import Doors
+from bot.web.pages import pages_router
+from bot.web.services import Services
+from channels.email.addressing import Mailboxes
+from channels.email.authentication import SenderAuth
+from channels.email.channel import EmailChannel
+from channels.email.replies import MailRules
+from channels.pagerduty.channel import PagerDutyChannel
+from channels.pagerduty.rest import PagerDutyApi
+from channels.slack.channel import SlackChannel
+from channels.slack.client import web_client
+from channels.slack.values import signer
+from core.books import Books
+from core.containers.changes import Intents
+from core.domain.wire import JsonObject
+from core.engine import Engine, Holder
+from core.errors import ConfigError
+from core.hub import Hub
+from core.lanes import Lanes
+from core.opening import Drafter
+from core.planning import Planner
+from core.ports import Agents, Channel, Clock, Work
+from core.relay import Relay
+from core.store import keeping, outbox, schema
+from core.store.database import Database, Tx, open_database
+from core.tokens import TokenMaker, TokenPurpose
+from core.transitions import Transitions
+from core.work.embedded import EmbeddedWork
+
+log = structlog.get_logger(__name__)
+
+_REFRESH = timedelta(seconds=5)
+
+
+@dataclass(slots=True)
+class Service:
+    """Everything that runs, and the order in which it starts and stops."""
+
+    settings: Settings
+    database: Database
+    clock: Clock
+    keys: KeyRing
+    engine: Engine
+    relay: Relay
+    lanes: Lanes
+    work: Work
+    channels: Mapping[str, Channel]
+    agents: Agents
+    services: Services
+    doors: Doors
+    pages: APIRouter
+    working: bool = False
+    _refreshed_at: datetime | None = field(default=None)
+
+    async def start(self) -> None:
+        """Begin to send and to look at what is due. The database's schema must be ready."""
+        await self.keys.refresh()
+        await self.relay.start()
+        await self.work.start(self.look)
+        self.working = True
+        log.info("service.started", channels=sorted(self.channels), database=self.database.dialect)
+
+    async def look(self) -> datetime | None:
+        """Do everything that is due; returns when the next thing is."""
+        self._check_clock_is_ours()
+        await self._refresh_keys()
+        moments = (await self.engine.look(), await self.relay.look())
+        return min((at for at in moments if at is not None), default=None)
+
+    def _check_clock_is_ours(self) -> None:
+        """A lost connection gives the lock of PostgreSQL away: take it again, or leave the work to who has it."""
+        if not self.database.still_holds_clock():
+            self.working = False
+            self.database.hold_clock()
+            self.working = True
+            log.warning("service.clock_taken_again")
+
+    async def _refresh_keys(self) -> None:
+        now = self.clock.now()
+        if self._refreshed_at is None or now - self._refreshed_at >= _REFRESH:
+            self._refreshed_at = now
+            await self.keys.refresh()
+
+    async def stop(self) -> None:
+        """Stop taking work, finish or give back what is in hand, let go of everything."""
+        self.working = False
+        self.services.closing.set()
+        await self.work.stop()
+        await self.relay.stop()
+        for channel in self.channels.values():
+            await channel.close()
+        await self.doors.close()
+        await self.agents.close()
+        await self.database.close()
+        log.info("service.stopped")
+
+
+def open_store(settings: Settings) -> Database:
+    """The database, its clock held and its schema ready; raises the :class:`OperatorError` that says what is wrong."""
+    database = open_database(settings.database_url)
+    schema.current_revision(database)  # says clearly what can't be opened, before anything else is tried
+    database.hold_clock()
+    schema.prepare(database)
+    return database
+
+
+def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Work | None = None) -> Service:
+    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
+    clock = clock or SystemClock()
+    root = root_key(settings, folder)
+    database = open_store(settings)
+    keys = KeyRing(settings, root, database)
+    people = Directory(settings, keys.stored_roles)
+    keys.introduce(people)
+    instance = _installation(database, root)
+    channels = _channels(settings, clock, instance)
+    agents = CallbackAgents(
+        keys.secrets,
+        clock=clock,
+        allow=settings.resume.allow_networks,
+        timeout=timedelta(seconds=settings.resume.timeout_seconds),
+    )
+    hub, work = Hub(), work or EmbeddedWork(clock)
+    lanes = Lanes([*channels, outbox.AGENTS])
+    tokens = TokenMaker(root.derive("tokens"))
+    log_key = root.derive("event-log")
+    transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
+    default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
+    planner = Planner(people, frozenset(channels), default_channel)
+    drafter = Drafter(planner, people, agents, settings.suspension.policy)
+    engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    relay = Relay(
+        database,
+        lanes,
+        transitions,
+        channels,
+        agents,
+        tokens,
+        clock,
+        work,
+        settings.public_url.rstrip("/"),
+        settings.resume.backoff,
+    )
+    services = Services(
+        engine,
+        Books(database, agents, clock, work),
+        Intents(database, hub, clock, log_key),
+        hub,
+        _platform_policy(settings),
+    )
+    return Service(
+        settings=settings,
+        database=database,
+        clock=clock,
+        keys=keys,
+        engine=engine,
+        relay=relay,
+        lanes=lanes,
+        work=work,
+        channels=channels,
+        agents=agents,
+        services=services,
+        doors=_doors(settings, engine, clock, root, tokens, instance),
+        pages=_pages(settings, engine, clock, root, _knows(people)),
+    )
+
+
+def _knows(people: Directory) -> Callable[[str], bool]:
+    """Who may sign in to the pages: people of the directory, and keys named like a person."""
+
+    def known(mail: str) -> bool:
+        actor = people.actor(mail)
+        return actor.person is not None or bool(actor.roles)
+
+    return known
+
+
+def _installation(database: Database, root: RootKey) -> str:
+    """The installation's name. Raises :class:`ConfigError` for another secret key than the database's: with it no
+    link that is out would work any more, and the event log would look forged."""
+    with database.engine.begin() as conn:
+        tx = Tx(conn)
+        if not keeping.key_check(tx, root.derive("installation-check").hex()):
+            raise ConfigError("secret_key is not the one that this database was made with; restore it.")
+        return keeping.installation_id(tx)
+
+
+def _platform_policy(settings: Settings) -> JsonObject:
+    policy = settings.suspension.default_retry_policy
+    return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
+
+
+def _channels(settings: Settings, clock: Clock, instance: str) -> dict[str, Channel]:
+    channels: dict[str, Channel] = {}
+    if settings.slack is not None:
+        client = web_client(settings.slack.bot_token, settings.slack.api_url)
+        channels["slack"] = SlackChannel(client, clock.now)
+    if settings.email is not None:
+        mail = settings.email
+        channels["email"] = EmailChannel(mail.smtp_url, mail.sender, mail.reply_to, lanes=mail.max_connections)
+    if settings.pagerduty is not None:
+        pager = settings.pagerduty
+        channels["pagerduty"] = PagerDutyChannel(
+            pager.routing_keys, instance=instance, clock=clock, events_url=pager.events_url
+        )
+    return channels
+
+
+def _doors(settings: Settings, engine: Engine, clock: Clock, root: RootKey, tokens: TokenMaker, instance: str) -> Doors:
+    """A vendor's door is open only where what verifies its requests is configured."""
+    return Doors(
+        slack=_slack_door(settings, engine, clock, root),
+        mail=_mail_door(settings, engine, clock, tokens),
+        pagerduty=_pagerduty_door(settings, engine, clock, instance),
+    )
+
+
+def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey) -> SlackApp | None:
+    slack = settings.slack
+    if slack is None:
+        return None
+    return build_slack_app(
+        engine,
+        web_client(slack.bot_token, slack.api_url),
+        signing_secret=slack.signing_secret,
+        sign=signer(root.derive("slack")),
+        public_url=settings.public_url.rstrip("/"),
+        now=clock.now,
+        team_id=slack.team_id,
+        app_id=slack.app_id,
+    )
+
+
+def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailDoor | None:
+    mail = settings.email
+    if mail is None or mail.inbound_secret is None:
+        return None
+    rules = MailRules(Mailboxes.of(mail.sender, mail.reply_to), SenderAuth(mail.sender_auth), mail.authserv_id)
+    site = settings.public_url.rstrip("/")
+
+    def page(holder: Holder) -> str:
+        address = holder.address
+        return f"{site}/a/{tokens.token(TokenPurpose.PAGE, holder.suspension.id, address.channel, address.value)}"
+
+    return MailDoor(engine, clock, rules, mail.inbound_secret, page)
+
+
+def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:
+    pager = settings.pagerduty
+    if pager is None or not pager.webhook_secrets:
+        return None
+    api = PagerDutyApi(pager.api_token or "", api_url=pager.api_url)
+    return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
+
+
+def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+    return pages_router(
+        engine,
+        public_url=settings.public_url.rstrip("/"),
+        key=root.derive("pages"),
+        clock=clock,
+        may_sign_in=known,
+        channels=settings.channels,
+    )

@@ -1,0 +1,68 @@
+"""Fixtures for whole stories: a running service on SQLite or PostgreSQL, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from core.store import schema
+from core.store.database import open_database
+from tests.postgres import postgres
+from tests.world import World, running
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[str]:
+    """The query part of a cluster's URL; its database ``template_handraise`` has the schema and nothing else."""
+    with postgres() as query:
+        _create_database(query, "template_handraise")
+        database = open_database(f"postgresql+psycopg://postgres@/template_handraise{query}")
+        schema.migrate(database)
+        database.engine.dispose()
+        yield query
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: str) -> str:
+    """A migrated database of the test's own."""
+    name = f"test_{next(_numbers)}"
+    _create_database(postgres_cluster, name, template="template_handraise")
+    return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite+aiosqlite:///{tmp_path}/handraise.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Each database that the store runs on, in turn."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return url
+
+
+@pytest.fixture
+async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
+    """A running service on SQLite."""
+    async with running(tmp_path, sqlite_url) as world:
+        yield world
+
+
+@pytest.fixture
+async def any_world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
+    """A running service on each database."""
+    async with running(tmp_path, database_url) as world:
+        yield world
+
+
+def _create_database(query: str, name: str, template: str = "template0") -> None:
+    admin = sa.create_engine(f"postgresql+psycopg://postgres@/postgres{query}", isolation_level="AUTOCOMMIT")
+    with admin.connect() as conn:
+        conn.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template}")
+    admin.dispose()

@@ -1,0 +1,224 @@
+"""The whole service on real parts, for the journeys: real HTTP, SMTP and webhooks against the sandboxes on loopback.
+
+Nothing of our own is replaced but the clock, which is a port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from bot.app import build_app
+from bot.config import load
+from bot.sandbox.mailbox import Mailbox
+from bot.sandbox.pagerduty import PagerDutySandbox
+from bot.sandbox.pagerduty_world import User as PagerUser
+from bot.sandbox.serving import serving
+from bot.sandbox.slack import SlackSandbox
+from bot.wiring import Service, wire
+from tests.agent import AgentReceiver
+from tests.clock import ManualClock
+
+WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+INBOUND_SECRET = "inbound-secret-of-the-tests"
+ROUTING_KEY = "R0000000000000000000000000000000"
+CHANNEL = "C0OPS"
+
+KEYS = {
+    "agent": "agent-key-1",
+    "other_agent": "agent-key-2",
+    "operator": "alice-key",
+    "second_operator": "bob-key",
+    "admin": "admin-key",
+}
+
+
+@dataclass
+class World:
+    """One running service and everybody around it."""
+
+    service: Service
+    url: str
+    slack: SlackSandbox
+    mailbox: Mailbox
+    pager: PagerDutySandbox
+    agent: AgentReceiver
+    clock: ManualClock
+    http: httpx.AsyncClient
+
+    async def call(self, method: str, path: str, role: str | None = "agent", **options: Any) -> httpx.Response:
+        headers = {**options.pop("headers", {})}
+        if role is not None:
+            headers["X-API-Key"] = KEYS[role]
+        return await self.http.request(method, self.url + path, headers=headers, **options)
+
+    async def ask(self, question: str = "Refund order 12345?", **fields: Any) -> dict[str, Any]:
+        """Suspend; returns the suspended outcome. Choices approve and deny unless ``fields`` say otherwise."""
+        body = {"question": question, **fields}
+        if body.get("response_type", "choice") == "choice" and "choices" not in body and body.get("kind") != "veto":
+            body["choices"] = [
+                {"value": "approve", "label": "Approve refund", "style": "primary"},
+                {"value": "deny", "label": "Deny refund", "style": "danger"},
+            ]
+        body.setdefault("resume", {})
+        if body["resume"] is not None:
+            body["resume"].setdefault("callback_url", self.agent.url)
+        response = await self.call("POST", "/v1/suspensions", json=body)
+        assert response.status_code == 201, response.text
+        await self.settle()
+        asked: dict[str, Any] = response.json()
+        return asked
+
+    async def answer(self, asked: Mapping[str, Any], value: Any, role: str = "operator", **more: Any) -> httpx.Response:
+        path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
+        body = {"suspension_id": asked["suspension_id"], "value": value, **more}
+        return await self.call("POST", path, role, json=body)
+
+    async def show(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        response = await self.call("GET", f"/v1/suspensions/{asked['suspension_id']}", "admin")
+        shown: dict[str, Any] = response.json()
+        return shown
+
+    async def intent(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        response = await self.call("GET", f"/v1/intents/{asked['intent_id']}", "admin")
+        shown: dict[str, Any] = response.json()
+        return shown
+
+    async def events(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+        response = await self.call("GET", f"/v1/intents/{asked['intent_id']}/events", "admin")
+        events: list[dict[str, Any]] = response.json()["events"]
+        return events
+
+    async def event_types(self, asked: Mapping[str, Any]) -> list[str]:
+        return [event["event_type"] for event in await self.events(asked)]
+
+    async def timeline(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+        response = await self.call("GET", f"/v1/suspensions/{asked['suspension_id']}/timeline", "admin")
+        items: list[dict[str, Any]] = response.json()["items"]
+        return items
+
+    async def advance(self, **step: float) -> None:
+        """Move the clock on, stopping at every instant at which something is due, until nothing is left to do."""
+        target = self.clock.now() + timedelta(**step)
+        while (due := await self.settle()) is not None and due <= target:
+            self.clock.move_to(max(due, self.clock.now()))
+        self.clock.move_to(target)
+        await self.settle()
+
+    async def settle(self) -> Any:
+        """Do all that is due now; returns when the next thing is."""
+        while True:
+            due = await self.service.look()
+            await self.service.lanes.empty()
+            if due is None or due > self.clock.now():
+                again = await self.service.look()
+                if again is None or again > self.clock.now():
+                    return again
+
+
+def config(database_url: str, sandboxes: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration in which every channel is set up against the sandboxes."""
+    return {
+        "database_url": database_url,
+        "secret_key": "the-secret-key-of-the-tests",
+        "api_keys": [
+            {"name": "refund-agent", "key": KEYS["agent"], "roles": ["agent"], "webhook_secrets": [WEBHOOK_SECRET]},
+            {"name": "other-agent", "key": KEYS["other_agent"], "roles": ["agent"]},
+            {"name": "alice@example.com", "key": KEYS["operator"], "roles": ["operator"]},
+            {"name": "bob@example.com", "key": KEYS["second_operator"], "roles": ["operator"]},
+            {"name": "root", "key": KEYS["admin"], "roles": ["admin"], "webhook_secrets": [WEBHOOK_SECRET]},
+        ],
+        "people": [
+            {
+                "name": "Alice",
+                "email": "alice@example.com",
+                "slack_user_id": "U0ALICE",
+                "pagerduty_user_id": "PALICE",
+                "groups": ["finance"],
+            },
+            {
+                "name": "Bob",
+                "email": "bob@example.com",
+                "slack_user_id": "U0BOB",
+                "pagerduty_user_id": "PBOB",
+                "groups": ["finance"],
+            },
+            {"name": "Carol", "email": "carol@example.com", "slack_user_id": "U0CAROL"},
+        ],
+        "recipients": {"allow": ["*@example.com", "group:*", "slack:C0*", "pagerduty:*"]},
+        "suspension": {"default_channel": "slack"},
+        "resume": {"allow_networks": ["127.0.0.0/8"]},
+        **sandboxes,
+    }
+
+
+@asynccontextmanager
+async def running(
+    folder: Path, database_url: str, clock: ManualClock | None = None, **overrides: Any
+) -> AsyncIterator[World]:
+    """A service of its own, with its sandboxes, for as long as the block lasts."""
+    clock = clock or ManualClock()
+    async with AsyncExitStack() as stack:
+        slack, mailbox, pager, agent = _people(clock)
+        slack_url = await stack.enter_async_context(serving(slack.app))
+        pager_url = await stack.enter_async_context(serving(pager.app))
+        agent.url = await stack.enter_async_context(serving(agent.app)) + "/resume"
+        await mailbox.start()
+        stack.push_async_callback(mailbox.stop)
+        stack.push_async_callback(pager.close)
+        sandboxes = {
+            "slack": {
+                "bot_token": slack.workspace.bot_token,
+                "signing_secret": slack.signing_secret,
+                "api_url": f"{slack_url}/api/",
+                "default_channel": CHANNEL,
+            },
+            "email": {
+                "smtp_url": mailbox.smtp_url,
+                "from": "Handraise <handraise@handraise.example>",
+                "reply_to": "answers@handraise.example",
+                "inbound_secret": INBOUND_SECRET,
+                "default_to": ["alice@example.com"],
+            },
+            "pagerduty": {
+                "routing_key": ROUTING_KEY,
+                "events_url": pager_url,
+                "api_url": pager_url,
+                "api_token": pager.rest.token,
+                "webhook_secrets": list(pager.webhooks.secrets),
+            },
+        }
+        service = _wired(folder, config(database_url, sandboxes) | overrides, clock)
+        url = await stack.enter_async_context(serving(build_app(service)))
+        slack.events_url = f"{url}/slack/events"
+        mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)
+        pager.webhooks.url = f"{url}/pagerduty/webhooks"
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=30))
+        yield World(service, url, slack, mailbox, pager, agent, clock, http)
+
+
+def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock) -> Service:
+    file = folder / "handraise.yaml"
+    file.write_text(yaml.safe_dump(dict(settings)))
+    return wire(load(file, {}), folder, clock)
+
+
+def _people(clock: ManualClock) -> tuple[SlackSandbox, Mailbox, PagerDutySandbox, AgentReceiver]:
+    slack = SlackSandbox(now=clock.now)
+    slack.workspace.add_user("U0ALICE", "Alice", "alice@example.com")
+    slack.workspace.add_user("U0BOB", "Bob", "bob@example.com")
+    slack.workspace.add_user("U0CAROL", "Carol", "carol@example.com")
+    slack.workspace.add_user("U0EVE", "Eve", "eve@elsewhere.example")
+    slack.workspace.add_channel(CHANNEL, "ops", "U0ALICE", "U0BOB", "U0CAROL", "U0EVE")
+    pager = PagerDutySandbox(
+        {"default": ROUTING_KEY},
+        [PagerUser("PALICE", "Alice", "alice@example.com"), PagerUser("PBOB", "Bob", "bob@example.com")],
+        now=clock.now,
+    )
+    return slack, Mailbox(now=clock.now), pager, AgentReceiver(WEBHOOK_SECRET, clock.now)
