@@ -6,9 +6,11 @@ Source: API.md §9.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 import uvloop
@@ -18,12 +20,13 @@ from bot.config import Settings
 from bot.wiring import Service, wire
 from core.errors import ConfigError
 
+_STOPPING = (signal.SIGTERM, signal.SIGINT)
 _GRACE_SECONDS = 3
 """How long open requests get after the signal; the relay has its own ten seconds after that."""
 
 
 class _Server(uvicorn.Server):
-    """Tells waiting agents and streams that it is closing, so that they do not hold it up."""
+    """Tells waiting agents and streams that it is closing, so that they do not hold it up; ends with status 0."""
 
     def __init__(self, config: uvicorn.Config, service: Service, announce: str) -> None:
         super().__init__(config)
@@ -35,9 +38,22 @@ class _Server(uvicorn.Server):
         if self.started:
             print(self._announce, flush=True)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn's own would raise the signal once more at the end, and the process would die of it."""
+        loop = asyncio.get_running_loop()
+        for number in _STOPPING:
+            loop.add_signal_handler(number, self._stop)
+        try:
+            yield
+        finally:
+            for number in _STOPPING:
+                loop.remove_signal_handler(number)
+
+    def _stop(self) -> None:
         self._service.services.closing.set()
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit  # asked twice: at once
+        self.should_exit = True
 
 
 def serve(settings: Settings, folder: Path) -> None:

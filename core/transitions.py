@@ -136,8 +136,7 @@ class Transitions:
             case Notify(attempt):
                 return self._notices(tx, suspension, attempt, now)
             case Withdraw():
-                outbox.drop_waiting_notices(tx, suspension.id, now)
-                return self.withdrawals(suspension, outbox.delivered_notices(tx.conn, suspension.id), now)
+                return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now), now)
             case ResumeAgent():
                 return self._callback(tx, suspension, effect, now)
             case AlertOperators(reason):

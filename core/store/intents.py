@@ -23,7 +23,10 @@ _BY_SUSPENSION_LOCKED = (
 
 
 def insert(tx: Tx, intent: Intent) -> None:
-    tx.conn.execute(intents.insert(), _columns(intent))
+    tx.conn.execute(_INSERT, _columns(intent))
+
+
+_INSERT = intents.insert()
 
 
 def update(tx: Tx, intent: Intent) -> None:

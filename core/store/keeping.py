@@ -134,8 +134,11 @@ def put_agent_policy(tx: Tx, agent: str, policy: Mapping[str, JsonValue], now: d
 
 def agent_policy(conn: sa.Connection, agent: str) -> Mapping[str, JsonValue]:
     """What the agent set as its default, ``{}`` where it set nothing."""
-    found = conn.scalar(sa.select(agent_policies.c.policy).where(agent_policies.c.agent == agent))
+    found = conn.scalar(_AGENT_POLICY, {"agent": agent})
     return {} if found is None else found
+
+
+_AGENT_POLICY = sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent"))
 
 
 # --- API keys made on the command line ----------------------------------------------------------------------------

@@ -60,14 +60,15 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
         mac = seal(key, mac, line)
         rows.append({**line, "mac": mac})
     if rows:
-        insert = events.insert()
-        if tx.conn.dialect.name == "postgresql":
-            insert = insert.values(transaction_id=_POSTGRES_TRANSACTION)
-        tx.conn.execute(insert, rows)
+        tx.conn.execute(_INSERT_ON[tx.conn.dialect.name], rows)
     return replace(intent, log_length=position, log_mac=mac)
 
 
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
+_INSERT_ON = {
+    "sqlite": events.insert(),
+    "postgresql": events.insert().values(transaction_id=_POSTGRES_TRANSACTION),
+}
 
 
 def seal(key: bytes, previous: str, line: dict[str, Any]) -> str:

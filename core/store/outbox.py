@@ -74,7 +74,10 @@ _COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
 def insert(tx: Tx, rows: Sequence[Row], owner: str) -> None:
     """Write ``rows``; those whose status is ``sending`` are leased to ``owner``."""
     if rows:
-        tx.conn.execute(outbox.insert(), [_values(row, owner) for row in rows])
+        tx.conn.execute(_INSERT, [_values(row, owner) for row in rows])
+
+
+_INSERT = outbox.insert()
 
 
 def _values(row: Row, owner: str) -> dict[str, Any]:
@@ -183,19 +186,26 @@ def channels_due(conn: sa.Connection, now: datetime) -> list[str]:
     return list(conn.scalars(sa.select(outbox.c.channel).where(waiting).distinct()))
 
 
+_OF_SUSPENSION = (
+    sa.select(*_COLUMNS)
+    .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
+    .order_by(outbox.c.created_at, outbox.c.id)
+)
+
+
 def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
     """Everything that was or will be sent about one suspension, oldest first."""
-    statement = sa.select(*_COLUMNS).where(outbox.c.suspension_id == suspension_id)
-    return [_row(row) for row in conn.execute(statement.order_by(outbox.c.created_at, outbox.c.id))]
+    return [_row(row) for row in conn.execute(_OF_SUSPENSION, {"suspension_id": suspension_id})]
 
 
-def delivered_notices(conn: sa.Connection, suspension_id: str) -> list[Row]:
-    """The notices that a channel has accepted."""
-    return [
-        row
-        for row in of_suspension(conn, suspension_id)
-        if row.kind is RowKind.NOTIFY and row.status is RowStatus.DELIVERED
-    ]
+def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
+    """The question has ended: drop the notices that no try has in hand; returns those that a channel has accepted."""
+    notices = [row for row in of_suspension(tx.conn, suspension_id) if row.kind is RowKind.NOTIFY]
+    waiting = [row.id for row in notices if row.status is RowStatus.PENDING]
+    if waiting:
+        gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
+        tx.conn.execute(outbox.update().where(outbox.c.id.in_(waiting)).values(**gone))
+    return [row for row in notices if row.status is RowStatus.DELIVERED]
 
 
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
@@ -203,17 +213,6 @@ def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
     notices = (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.attempt == attempt)
     hopeful = sa.select(outbox.c.id).where(notices, outbox.c.status != RowStatus.REFUSED.value).limit(1)
     return conn.scalar(hopeful) is None
-
-
-def drop_waiting_notices(tx: Tx, suspension_id: str, now: datetime) -> None:
-    """Notices that no try has in hand will not be sent any more: their question has ended."""
-    waiting = (
-        (outbox.c.suspension_id == suspension_id)
-        & (outbox.c.kind == "notify")
-        & (outbox.c.status == RowStatus.PENDING.value)
-    )
-    gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
-    tx.conn.execute(outbox.update().where(waiting).values(**gone))
 
 
 def get(conn: sa.Connection, row_id: str) -> Row | None:

@@ -35,7 +35,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
     ask = suspension.ask
     tx.conn.execute(
-        suspensions.insert(),
+        _INSERT,
         {
             "id": ask.id,
             "ref": ask.ref,
@@ -53,17 +53,18 @@ def insert(tx: Tx, suspension: Suspension) -> None:
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
-    statement = (
-        suspensions.update()
-        .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
-        .values({name: sa.bindparam(name) for name in _MOVING})
-    )
     values = {**_moving(suspension), "_id": suspension.id, "_version": version}
-    if tx.conn.execute(statement, values).rowcount != 1:
+    if tx.conn.execute(_UPDATE, values).rowcount != 1:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 
 _MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "look_at", "version")
+_INSERT = suspensions.insert()
+_UPDATE = (
+    suspensions.update()
+    .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
+    .values({name: sa.bindparam(name) for name in _MOVING})
+)
 
 
 def _moving(suspension: Suspension) -> dict[str, Any]:
@@ -93,6 +94,7 @@ def _record(row: Any) -> Suspension:
 
 
 _BY_ID = sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id"))
+_ID_BY_REF = sa.select(suspensions.c.id).where(suspensions.c.ref == sa.bindparam("ref"))
 _STATUS_SHARED = (
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
@@ -115,7 +117,7 @@ def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
-    return conn.scalar(sa.select(suspensions.c.id).where(suspensions.c.ref == ref)) is not None
+    return conn.scalar(_ID_BY_REF, {"ref": ref}) is not None
 
 
 def open_by_signal(conn: sa.Connection, signal_id: str) -> str | None:

@@ -37,8 +37,13 @@ def keep(tx: Tx, made: Sequence[tuple[str, TokenPurpose, str, Address]]) -> None
         }
         for token, purpose, suspension_id, address in made
     ]
-    dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
-    tx.conn.execute(dialect.insert(tokens).on_conflict_do_nothing(), rows)
+    tx.conn.execute(_KEEP_ON[tx.conn.dialect.name], rows)
+
+
+_KEEP_ON = {
+    "sqlite": sqlite.insert(tokens).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(tokens).on_conflict_do_nothing(),
+}
 
 
 def find(conn: sa.Connection, token: str, purpose: TokenPurpose) -> Held | None:

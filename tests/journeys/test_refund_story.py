@@ -46,7 +46,7 @@ async def test_the_compliance_review_of_rfc_0026_section_9(any_world: World) -> 
     await world.advance(seconds=3599)
     assert len(world.slack.workspace.posted()) == 1
 
-    # T+3600: intent.suspension_renotified (attempt=2), channel_hint=email → email sent, then intent.suspension_escalated
+    # T+3600: intent.suspension_renotified (attempt=2), channel_hint=email → email sent; intent.suspension_escalated
     await world.advance(seconds=1)
     mail = await world.mailbox.expect(subject="Sign off on the compliance review?", to="alice@example.com")
     events = {event["event_type"]: event["payload"] for event in await world.events(asked)}

@@ -1,0 +1,106 @@
+"""What is measured: each function returns plain numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.service import Around, Caller
+
+CLIENTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Milliseconds over many runs."""
+
+    median: float
+    p99: float
+    most: float
+
+    @classmethod
+    def of(cls, seconds: list[float]) -> Spread:
+        ordered = sorted(second * 1000 for second in seconds)
+        last = len(ordered) - 1
+        return cls(statistics.median(ordered), ordered[round(last * 0.99)], ordered[last])
+
+
+def bare_commits(folder: Path, seconds: float = 2.0) -> float:
+    """Commits a second of one small row, with the pragmas that the service uses: the ceiling for single commits."""
+    with sqlite3.connect(folder / "bare.db", isolation_level=None) as conn:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("PRAGMA synchronous=FULL")
+        conn.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, text TEXT)")
+        count, end = 0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            conn.execute("BEGIN IMMEDIATE")
+            conn.execute("INSERT INTO bare (text) VALUES ('a row')")
+            conn.execute("COMMIT")
+            count += 1
+        return count / seconds
+
+
+async def until_ready(caller: Caller, started: float) -> float:
+    """Seconds from the start of the process to the first 200 of ``/readyz``."""
+    while not await caller.ready():
+        await asyncio.sleep(0.01)
+    return time.monotonic() - started
+
+
+async def latency(caller: Caller, here: Around, runs: int) -> tuple[Spread, Spread]:
+    """From the sending of an answer to the return of a ``wait``, and to the arrival of the callback."""
+    waits, callbacks = [], []
+    for _ in range(runs):
+        asked = await caller.ask(here.callback_url, "latency@example.com")
+        await here.mail_to("latency@example.com")
+        waiting = asyncio.create_task(_timed_wait(caller, asked))
+        await asyncio.sleep(0.01)  # the wait is under way before the answer is sent
+        sent = time.monotonic()
+        await caller.answer(asked)
+        waits.append(await waiting - sent)
+        callbacks.append(await here.callback(asked["suspension_id"]) - sent)
+    return Spread.of(waits), Spread.of(callbacks)
+
+
+async def _timed_wait(caller: Caller, asked: object) -> float:
+    await caller.wait(asked)
+    return time.monotonic()
+
+
+async def cycles(caller: Caller, here: Around, seconds: float) -> float:
+    """Full cycles a second: suspend, the mail arrives, answer, the callback arrives; with sixteen clients."""
+    done, end = 0, time.monotonic() + seconds
+
+    async def client(number: int) -> None:
+        nonlocal done
+        mailbox = f"client{number}@example.com"
+        while time.monotonic() < end:
+            asked = await caller.ask(here.callback_url, mailbox)
+            await here.mail_to(mailbox)
+            await caller.answer(asked)
+            await here.callback(asked["suspension_id"])
+            done += 1
+
+    started = time.monotonic()
+    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    return done / (time.monotonic() - started)
+
+
+def sdk_import(runs: int = 5) -> float:
+    """Seconds that ``import handraise`` adds to a bare interpreter, the median of ``runs``."""
+    return _median_start("import handraise", runs) - _median_start("pass", runs)
+
+
+def _median_start(code: str, runs: int) -> float:
+    times = []
+    for _ in range(runs):
+        started = time.monotonic()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        times.append(time.monotonic() - started)
+    return statistics.median(times)

@@ -1,0 +1,158 @@
+"""A real service process to measure, and the world around it in this process: mail sink, agent's receiver, clients."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import yaml
+from aiohttp import web
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+AGENT_KEY, OPERATOR_KEY = "bench-agent-key", "bench-operator-key"
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def write_config(folder: Path, database_url: str, smtp_port: int) -> tuple[Path, str]:
+    """A configuration that notifies by mail alone; returns the file and the service's URL."""
+    port = free_port()
+    settings = {
+        "database_url": database_url,
+        "http": {"port": port},
+        "api_keys": [
+            {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"], "webhook_secrets": [SECRET]},
+            {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},
+        ],
+        "recipients": {"allow": ["*@example.com"]},
+        "email": {"smtp_url": f"smtp://127.0.0.1:{smtp_port}", "from": "handraise@handraise.example"},
+        "resume": {"allow_networks": ["127.0.0.0/8"]},
+        "log": {"level": "warning"},
+    }
+    file = folder / "handraise.yaml"
+    file.write_text(yaml.safe_dump(settings))
+    return file, f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """``handraise serve`` as a process of its own."""
+    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@dataclass
+class Around:
+    """What the service talks to. Arrivals are looked for by mailbox (one a client) and by suspension."""
+
+    smtp_port: int = 0
+    callback_url: str = ""
+    mails: dict[str, asyncio.Queue[float]] = field(default_factory=dict)
+    callbacks: dict[str, asyncio.Future[float]] = field(default_factory=dict)
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+        now = time.monotonic()
+        for recipient in envelope.rcpt_tos:
+            self.mails.setdefault(recipient, asyncio.Queue()).put_nowait(now)
+        return "250 OK"
+
+    async def receive(self, request: web.Request) -> web.Response:
+        now = time.monotonic()
+        body = await request.read()
+        found = re.search(rb'"suspension_id":\s?"([^"]+)"', body)
+        assert found is not None
+        self.callback(found[1].decode()).set_result(now)
+        return web.Response()
+
+    def callback(self, suspension_id: str) -> asyncio.Future[float]:
+        """When the callback of this suspension arrived."""
+        if suspension_id not in self.callbacks:
+            self.callbacks[suspension_id] = asyncio.get_running_loop().create_future()
+        return self.callbacks[suspension_id]
+
+    async def mail_to(self, mailbox: str) -> float:
+        return await self.mails.setdefault(mailbox, asyncio.Queue()).get()
+
+
+@asynccontextmanager
+async def around() -> AsyncIterator[Around]:
+    """The sink and the receiver, listening on loopback."""
+    here = Around()
+    loop = asyncio.get_running_loop()
+    smtp = await loop.create_server(lambda: SMTP(here, hostname="sink.example"), "127.0.0.1", 0)
+    here.smtp_port = smtp.sockets[0].getsockname()[1]
+    app = web.Application()
+    app.router.add_post("/resume", here.receive)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", free_port())
+    await site.start()
+    here.callback_url = f"{site.name}/resume"
+    try:
+        yield here
+    finally:
+        await runner.cleanup()
+        smtp.close()
+
+
+class Caller:
+    """A client of the API; ``await`` each call's parsed body."""
+
+    def __init__(self, http: aiohttp.ClientSession, url: str) -> None:
+        self._http = http
+        self._url = url
+
+    async def ask(self, callback_url: str, mailbox: str) -> Any:
+        body = {
+            "question": "Refund order 12345?",
+            "choices": [{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny refund"}],
+            "context": {"order_id": "12345", "amount": 499.99},
+            "notify_to": mailbox,
+            "timeout_seconds": 3600,
+            "resume": {"callback_url": callback_url},
+        }
+        return await self._call("POST", "/v1/suspensions", AGENT_KEY, body)
+
+    async def answer(self, asked: Any) -> Any:
+        path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
+        body = {"suspension_id": asked["suspension_id"], "value": "approve"}
+        return await self._call("POST", path, OPERATOR_KEY, body)
+
+    async def wait(self, asked: Any) -> Any:
+        path = f"/v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds=30"
+        return await self._call("GET", path, AGENT_KEY, None)
+
+    async def ready(self) -> bool:
+        try:
+            async with self._http.get(self._url + "/readyz") as response:
+                return response.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    async def _call(self, method: str, path: str, key: str, body: Any) -> Any:
+        async with self._http.request(method, self._url + path, json=body, headers={"X-API-Key": key}) as response:
+            if response.status >= 300:
+                raise RuntimeError(f"{method} {path}: {response.status} {await response.text()}")
+            return await response.json()

@@ -1,0 +1,84 @@
+"""The service as a process of its own, for tests that kill it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class ServiceProcess:
+    """``handraise serve`` on a configuration file; may be started and killed again and again."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.file = folder / "handraise.yaml"
+        self.file.write_text(yaml.safe_dump({**settings, "http": {"port": self.port}}))
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Return when it is ready; raises with what it printed where it ends instead."""
+        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self.file)]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
+        with (self.file.parent / "log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *command, cwd=ROOT, env=environ, stdout=log, stderr=log
+            )
+        async with asyncio.timeout(30), httpx.AsyncClient(trust_env=False) as http:
+            while not await self._is_ready(http):
+                if self._process.returncode is not None:
+                    raise AssertionError((self.file.parent / "log").read_text())
+                await asyncio.sleep(0.02)
+
+    async def _is_ready(self, http: httpx.AsyncClient) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return (await http.get(f"{self.url}/readyz")).status_code == 200
+        return False
+
+    async def kill(self) -> None:
+        """``kill -9``: no goodbye."""
+        await self._end(signal.SIGKILL)
+
+    async def terminate(self) -> int:
+        """SIGTERM; returns the exit status."""
+        return await self._end(signal.SIGTERM)
+
+    async def _end(self, how: signal.Signals) -> int:
+        process = self._process
+        if process is None:
+            return 0
+        if process.returncode is None:
+            process.send_signal(how)
+        async with asyncio.timeout(30):
+            status = await process.wait()
+        self._process = None
+        return status
+
+
+@asynccontextmanager
+async def service_process(folder: Path, settings: dict[str, Any]) -> AsyncIterator[ServiceProcess]:
+    process = ServiceProcess(folder, settings)
+    try:
+        yield process
+    finally:
+        await process.kill()
