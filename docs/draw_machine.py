@@ -1,0 +1,39 @@
+"""Print the state diagram of ``core.domain.machine.MOVES`` as Mermaid: ``python docs/draw_machine.py``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from core.domain.machine import MOVES
+from core.domain.suspension import CLOSED, Status
+
+ENDS = {
+    "_attempt_due": {Status.EXPIRED},
+    "_answer_given": {Status.RESPONDED},
+    "_cancel": {Status.CANCELLED},
+    "_abandon": {Status.EXPIRED},
+}
+"""Moves that can end a suspension; every other one leaves it where it is."""
+
+STAYS = {"_attempt_due", "_attempt_refused", "_claim", "_release"}
+
+
+def diagram() -> str:
+    """One arrow for each pair of states, labelled with the signals that make it."""
+    arrows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (status, signal), move in MOVES.items():
+        name = move.__name__
+        if name == "_too_late":
+            continue
+        for end in sorted(ENDS.get(name, ())):
+            arrows[status.value, end.value].append(signal.__name__)
+        if name in STAYS:
+            arrows[status.value, status.value].append(signal.__name__)
+    lines = ["stateDiagram-v2", f"    [*] --> {Status.AWAITING.value}: request"]
+    lines += [f"    {start} --> {end}: {', '.join(signals)}" for (start, end), signals in arrows.items()]
+    lines += [f"    {status.value} --> [*]" for status in sorted(CLOSED)]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(diagram())
