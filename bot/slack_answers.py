@@ -171,7 +171,7 @@ class SlackAnswers:
             return Told(notes.OTHER_WORKSPACE)
         actor = self._engine.responders.actor_at(CHANNEL, who.user_id)
         if actor is None:
-            log.warning("slack.stranger_refused", user=who.user_id)
+            log.warning("slack.stranger_refused", team=who.team_id)
             return Told(notes.STRANGER)
         return actor
 

@@ -37,7 +37,7 @@ EVERYTHING = re.compile(".*")
 
 BOLT = logging.getLogger("handraise.slack_bolt")
 BOLT.setLevel(logging.CRITICAL)
-"""Bolt logs payloads; what has to be known of a failure is logged here."""
+"""Bolt writes payloads and errors out whole; what has to be known of a failure is logged by us."""
 
 
 class SlackApp:

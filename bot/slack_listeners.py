@@ -121,10 +121,13 @@ class SlackListeners:
 
     async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
         """Raises ``TimeoutError`` when it takes too long; it goes on all the same, never cut off inside a commit."""
-        task = self._spawn(work)
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
         done, _ = await asyncio.wait({task}, timeout=self._limit.total_seconds())
         if not done:
+            task.add_done_callback(self._done)
             raise TimeoutError
+        self._under_way.discard(task)
         return task.result()
 
     async def _open(self, modal: Modal, trigger_id: str, response_url: str | None) -> None:
@@ -139,22 +142,18 @@ class SlackListeners:
             self._spawn(self._tell_privately(response_url, text))
 
     async def _tell_privately(self, response_url: str, text: str) -> None:
-        try:
-            status = await tell_privately(response_url, escaped(text, NOTE_LENGTH))
-        except (*CAUGHT, ValueError) as error:  # ValueError: no address at all
-            log.warning("slack.private_reply_failed", error=type(error).__name__)
-        else:
-            if status != 200:
-                log.warning("slack.private_reply_refused", status=status)
+        status = await tell_privately(response_url, escaped(text, NOTE_LENGTH))
+        if status != 200:
+            log.warning("slack.private_reply_refused", status=status)
 
-    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._done)
-        return task
 
     def _done(self, task: asyncio.Task[Any]) -> None:
-        """Look at what it raised, or asyncio would write it to the log, with whatever is in it."""
+        """Nothing hangs on what is told beside a response: a failure is only noted, by its kind, since asyncio would
+        write it out with whatever is in it."""
         self._under_way.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("slack.task_failed", error=type(error).__name__)

@@ -1,0 +1,166 @@
+"""A pretend Slack on loopback: its Web API with state and refusals, and the people who use it.
+
+The demo's world and the tests' fake. Requests come in on ``app``; answers leave only as signed payloads posted to
+``events_url``, as Slack's own do.
+
+Source: https://docs.slack.dev/apis/web-api, https://docs.slack.dev/interactivity.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from urllib.parse import urlencode
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.sandbox.slack_blocks import texts
+from bot.sandbox.slack_faults import CutOff, Fault, Faults
+from bot.sandbox.slack_inputs import fill_in
+from bot.sandbox.slack_payloads import block_actions, signature, view_submission
+from bot.sandbox.slack_records import Ephemeral, JsonObject, Message, SlackRefusal, View
+from bot.sandbox.slack_response_urls import respond
+from bot.sandbox.slack_views import react
+from bot.sandbox.slack_wire import WebApi
+from bot.sandbox.slack_world import BOT_TOKEN, Workspace, wall_clock
+
+SIGNING_SECRET = "sandbox-signing-secret"
+ACK_WITHIN = 3.0
+"""Seconds that Slack waits for an answer to an interaction."""
+
+
+class SlackSandbox:
+    """One workspace. ``events_url`` is the service's Request URL; set it before anybody presses anything."""
+
+    def __init__(
+        self,
+        *,
+        bot_token: str = BOT_TOKEN,
+        signing_secret: str = SIGNING_SECRET,
+        events_url: str | None = None,
+        now: Callable[[], datetime] = wall_clock,
+    ) -> None:
+        self.workspace = Workspace(bot_token=bot_token, now=now)
+        self.signing_secret = signing_secret
+        self.events_url = events_url
+        self.faults = Faults()
+        self._api = WebApi(self.workspace, self.faults)
+        self.app = Starlette(
+            routes=[
+                Route("/api/{method}", self._api.endpoint, methods=["GET", "POST"]),
+                Route("/response/{name}", self._respond, methods=["POST"]),
+            ]
+        )
+
+    def fail_next(self, fault: Fault, method: str = "*") -> None:
+        """The next request (of ``method``, where given) meets this fault."""
+        self.faults.next(fault, method)
+
+    # --- what people see ---
+
+    async def expect_message(self, text: str, within: float = 5.0) -> Message:
+        """The newest message that shows ``text``, as soon as there is one."""
+        return await self.workspace.until(
+            lambda: next((one for one in reversed(self.workspace.messages) if text in shown(one)), None), within
+        )
+
+    async def expect_private(self, user_id: str, text: str, within: float = 5.0) -> Ephemeral:
+        """What only ``user_id`` sees, as soon as it says ``text``."""
+        return await self.workspace.until(
+            lambda: next(
+                (one for one in reversed(self.workspace.ephemerals) if one.user == user_id and text in shown(one)), None
+            ),
+            within,
+        )
+
+    async def expect_view(self, user_id: str, within: float = 5.0) -> View:
+        """The modal in front of ``user_id``, as soon as there is one."""
+        return await self.workspace.until(
+            lambda: next(
+                (one for one in reversed(self.workspace.views.values()) if one.user == user_id and one.is_open), None
+            ),
+            within,
+        )
+
+    # --- what people do ---
+
+    async def click(self, user_id: str, message: Message, action_id: str) -> httpx.Response:
+        """Press a button of ``message``; raises ``LookupError`` where the person can't see it or there is none.
+
+        Returns what the service answered. A message that is copied before it changes can be pressed as it was.
+        """
+        element = message.button(action_id)
+        if element is None or user_id not in self.workspace.conversations[message.channel].members:
+            raise LookupError(f"{user_id} sees no {action_id} there")
+        user = self.workspace.users[user_id]
+        return await self.post(block_actions(self.workspace, user, message, element, self._api.url))
+
+    async def submit(self, view_id: str, user_id: str, values: Mapping[str, str]) -> httpx.Response:
+        """Fill in and submit a modal; raises ``FormRefused`` where Slack's client would not send it.
+
+        Returns what the service answered; what the person sees then is in the view.
+        """
+        view = self.workspace.views[view_id]
+        if not view.is_open or view.user != user_id:
+            raise LookupError(f"{user_id} has no such modal open")
+        view.state = fill_in(view, values)
+        response = await self.post(view_submission(self.workspace, self.workspace.users[user_id], view))
+        react(self.workspace, view, _usable(response))
+        return response
+
+    async def post(
+        self, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
+    ) -> httpx.Response:
+        """Send an interactive payload to the service, signed as Slack signs it (or with another secret or time)."""
+        if self.events_url is None:
+            raise RuntimeError("the app has no Request URL")
+        body = urlencode({"payload": json.dumps(payload)}).encode()
+        sent_at = timestamp if timestamp is not None else str(int(self.workspace.now().timestamp()))
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Slack-Request-Timestamp": sent_at,
+            "X-Slack-Signature": signature(secret or self.signing_secret, sent_at, body),
+        }
+        async with httpx.AsyncClient(timeout=ACK_WITHIN, trust_env=False) as client:
+            return await client.post(self.events_url, content=body, headers=headers)
+
+    async def _respond(self, request: Request) -> Response:
+        """A fault that is switched on for the method ``response_url`` cuts the connection, whatever its kind."""
+        fault = self.faults.take("response_url")
+        if fault is not None:
+            return CutOff()
+        try:
+            said = json.loads(await request.body())
+            respond(self.workspace, request.path_params["name"], said)
+        except (ValueError, AttributeError):
+            return JSONResponse({"ok": False, "error": "invalid_payload"}, 400)
+        except SlackRefusal as refusal:
+            return JSONResponse({"ok": False, "error": refusal.code}, 404)
+        return JSONResponse({"ok": True})
+
+
+def shown(thing: Message | Ephemeral) -> str:
+    """All the text that a person sees of it, blocks first; only these three signs are ever escaped.
+
+    Source: https://docs.slack.dev/messaging/formatting-message-text.
+    """
+    written = "\n".join([*texts(thing.blocks), thing.text])
+    return written.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def _usable(response: httpx.Response) -> JsonObject | None:
+    """What the service said to a submission; an empty 200 closes the modal, anything that is no JSON is trouble."""
+    if response.status_code != 200:
+        return None
+    if not response.content:
+        return {}
+    try:
+        said = response.json()
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None

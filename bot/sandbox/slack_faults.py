@@ -1,0 +1,90 @@
+"""What can go wrong on the way to Slack, switched on for the next request by a test or by the demo."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+
+@dataclass(frozen=True)
+class DropBeforeStoring:
+    """The connection dies and nothing has happened; the caller can't tell."""
+
+
+@dataclass(frozen=True)
+class DropAfterStoring:
+    """The connection dies although it has happened; the caller can't tell."""
+
+
+@dataclass(frozen=True)
+class RateLimited:
+    retry_after: int = 30
+
+
+@dataclass(frozen=True)
+class ServerErrorAfterStoring:
+    status: int = 500
+
+
+@dataclass(frozen=True)
+class Slow:
+    """It happens, and the answer comes ``seconds`` later, or once ``released`` is set."""
+
+    seconds: float
+    released: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+
+
+@dataclass(frozen=True)
+class SaysNo:
+    """``ok: false`` with this code, and nothing has happened."""
+
+    code: str
+
+
+@dataclass(frozen=True)
+class SaysNoAfterStoring:
+    """``ok: false`` with this code although it has happened, as Slack documents for ``internal_error``."""
+
+    code: str
+
+
+Fault = (
+    DropBeforeStoring | DropAfterStoring | RateLimited | ServerErrorAfterStoring | Slow | SaysNo | SaysNoAfterStoring
+)
+
+
+class Faults:
+    """A queue of faults, each for the next request of one method, or of any where the method is ``*``."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[str, Fault]] = deque()
+
+    def next(self, fault: Fault, method: str = "*") -> None:
+        self._waiting.append((method, fault))
+
+    def take(self, method: str) -> Fault | None:
+        for position, (wanted, fault) in enumerate(self._waiting):
+            if wanted in {"*", method}:
+                del self._waiting[position]
+                return fault
+        return None
+
+
+class CutOff(Response):
+    """Closes the connection instead of answering.
+
+    ASGI has no word for that, so this reaches for the transport of uvicorn, which serves every sandbox.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        cycle = getattr(receive, "__self__", None)
+        transport = getattr(cycle, "transport", None)
+        if not isinstance(transport, asyncio.Transport):
+            raise RuntimeError("only a sandbox that uvicorn serves can cut a connection")
+        transport.abort()
+        while (await receive())["type"] != "http.disconnect":
+            pass

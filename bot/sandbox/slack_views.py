@@ -1,0 +1,74 @@
+"""``views.*`` of the pretend Slack, and what a ``response_action`` does to an open view.
+
+Source: https://docs.slack.dev/surfaces/modals, https://docs.slack.dev/reference/methods/views.open.
+"""
+
+from __future__ import annotations
+
+from bot.sandbox.slack_blocks import check_view
+from bot.sandbox.slack_records import JsonObject, SlackRefusal, View
+from bot.sandbox.slack_world import Workspace
+
+TROUBLE = "We had some trouble connecting. Try again?"
+
+
+def open_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    content = check_view(arguments.get("view"))
+    trigger = workspace.use_trigger(str(arguments.get("trigger_id", "")))
+    view = View(f"V{workspace.number():08d}", trigger.user, content, _new_hash(workspace))
+    workspace.views[view.id] = view
+    return {"view": view_json(workspace, view)}
+
+
+def update_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    content = check_view(arguments.get("view"))
+    view = workspace.views.get(str(arguments.get("view_id", "")))
+    if view is None or not view.is_open:
+        raise SlackRefusal("not_found")
+    if arguments.get("hash", view.hash) != view.hash:
+        raise SlackRefusal("hash_conflict")
+    view.content, view.hash = content, _new_hash(workspace)
+    return {"view": view_json(workspace, view)}
+
+
+def view_json(workspace: Workspace, view: View) -> JsonObject:
+    return {
+        "private_metadata": "",
+        "callback_id": "",
+        **view.content,
+        "id": view.id,
+        "team_id": workspace.team_id,
+        "app_id": workspace.app_id,
+        "hash": view.hash,
+        "root_view_id": view.id,
+        "previous_view_id": None,
+        "state": {"values": view.state},
+    }
+
+
+def react(workspace: Workspace, view: View, answer: JsonObject | None) -> None:
+    """What the person sees after the service answered a submission; ``None`` where it gave no usable answer."""
+    view.errors, view.trouble = {}, None
+    match answer:
+        case {"response_action": "errors", "errors": dict(errors)} if _inputs(view) >= errors.keys() and errors:
+            view.errors = errors
+        case {"response_action": "update", "view": content}:
+            try:
+                view.content, view.hash = check_view(content), _new_hash(workspace)
+            except SlackRefusal:
+                view.trouble = TROUBLE
+        case {"response_action": "clear"}:
+            view.is_open = False
+        case dict() if not answer:
+            view.is_open = False
+        case _:
+            view.trouble = TROUBLE
+    workspace.touch()
+
+
+def _inputs(view: View) -> set[str]:
+    return {block["block_id"] for block in view.content["blocks"] if block["type"] == "input"}
+
+
+def _new_hash(workspace: Workspace) -> str:
+    return f"{int(workspace.now().timestamp())}.{workspace.number():08x}"

@@ -1,0 +1,140 @@
+"""How Slack's Web API is spoken: bodies in, ``{"ok": …}`` out, and the faults in between.
+
+Source: https://docs.slack.dev/apis/web-api.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from bot.sandbox.slack_faults import (
+    CutOff,
+    DropAfterStoring,
+    DropBeforeStoring,
+    Fault,
+    Faults,
+    RateLimited,
+    SaysNo,
+    SaysNoAfterStoring,
+    ServerErrorAfterStoring,
+    Slow,
+)
+from bot.sandbox.slack_methods import METHODS
+from bot.sandbox.slack_records import JsonObject, SlackRefusal
+from bot.sandbox.slack_world import Workspace
+
+STRUCTURED = frozenset({"blocks", "metadata", "view", "attachments"})
+"""Arguments that are JSON even inside a form."""
+
+
+class WebApi:
+    """The endpoint behind ``/api/{method}``."""
+
+    def __init__(self, workspace: Workspace, faults: Faults) -> None:
+        self.workspace = workspace
+        self.faults = faults
+        self.url = ""
+        """Where this sandbox is reached, learned from the first request."""
+
+    async def endpoint(self, request: Request) -> Response:
+        method = request.path_params["method"]
+        self.url = str(request.base_url).rstrip("/")
+        fault = self.faults.take(method)
+        if isinstance(fault, DropBeforeStoring):
+            return CutOff()
+        if isinstance(fault, RateLimited):
+            return _answer(_no("ratelimited"), 429, {"Retry-After": str(fault.retry_after)})
+        if isinstance(fault, SaysNo):
+            return _answer(_no(fault.code))
+        said = await self._perform(method, request)
+        self.workspace.touch()
+        return await _spoil(request, said, fault) if fault is not None else self._answered(said)
+
+    def _answered(self, said: JsonObject) -> Response:
+        return _answer(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})
+
+    async def _perform(self, method: str, request: Request) -> JsonObject:
+        known = METHODS.get(method)
+        if known is None:
+            return _no("unknown_method")
+        try:
+            arguments = await read_arguments(request)
+            self._authorise(request, arguments)
+            scope = known.scope(self.workspace, arguments)
+            if scope is not None and scope not in self.workspace.scopes:
+                provided = ",".join(sorted(self.workspace.scopes))
+                raise SlackRefusal("missing_scope", needed=scope, provided=provided)
+            return {"ok": True, **known.perform(self.workspace, arguments)}
+        except SlackRefusal as refusal:
+            return _no(refusal.code, **refusal.details)
+
+    def _authorise(self, request: Request, arguments: Mapping[str, Any]) -> None:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        token = token if kind.lower() == "bearer" else str(arguments.get("token", ""))
+        if not token:
+            raise SlackRefusal("not_authed")
+        if token != self.workspace.bot_token:
+            raise SlackRefusal("invalid_auth")
+        if self.workspace.token_trouble is not None:
+            raise SlackRefusal(self.workspace.token_trouble)
+
+
+async def read_arguments(request: Request) -> JsonObject:
+    """Query, form and JSON alike; what is JSON inside a form is parsed."""
+    arguments: JsonObject = dict(request.query_params)
+    body = await request.body()
+    if request.headers.get("content-type", "").startswith("application/json"):
+        given = _parsed(body, "invalid_json")
+        if not isinstance(given, dict):
+            raise SlackRefusal("json_not_object")
+        arguments |= given
+    else:
+        arguments |= dict(parse_qsl(body.decode(), keep_blank_values=True))
+    for name in STRUCTURED & arguments.keys():
+        if isinstance(arguments[name], str):
+            arguments[name] = _parsed(arguments[name], f"invalid_{name}_format")
+    return arguments
+
+
+def _parsed(text: str | bytes, refusal: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise SlackRefusal(refusal) from None
+
+
+async def _spoil(request: Request, said: JsonObject, fault: Fault) -> Response:
+    match fault:
+        case ServerErrorAfterStoring(status):
+            return Response("<html>Server Error</html>", status, media_type="text/html")
+        case SaysNoAfterStoring(code):
+            return _answer(_no(code))
+        case Slow(seconds, released):
+            await _dawdle(request, seconds, released)
+            return _answer(said)
+        case DropAfterStoring():
+            return CutOff()
+    raise AssertionError(f"{fault!r} happens before anything is stored")
+
+
+async def _dawdle(request: Request, seconds: float, released: asyncio.Event) -> None:
+    """The body is read, so that all that can still come is that the caller hangs up: then nobody waits any more."""
+    ends = [asyncio.ensure_future(request.receive()), asyncio.ensure_future(released.wait())]
+    await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for end in ends:
+        end.cancel()
+
+
+def _no(code: str, **details: Any) -> JsonObject:
+    return {"ok": False, "error": code, **details}
+
+
+def _answer(said: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(said, status, headers)

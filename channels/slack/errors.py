@@ -1,0 +1,90 @@
+"""What a failed call to Slack means for a message: surely not sent, in doubt, or never to be accepted.
+
+Source: https://docs.slack.dev/reference/methods/chat.postMessage (errors: of ``internal_error`` and ``fatal_error``
+it says that the operation may have succeeded in part), https://docs.slack.dev/apis/web-api/rate-limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from channels.http import Verdict, retry_after, verdict_on
+from core.ports import Ambiguous, Deferred, Refused
+
+Failure = Deferred | Ambiguous | Refused
+
+CAUGHT = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError)
+"""What a caller has to catch around a call: everything that Slack and the wire can do."""
+
+NOT_SENT = frozenset({"ratelimited", "rate_limited", "request_timeout", "team_added_to_org"})
+IN_DOUBT = frozenset({"internal_error", "fatal_error", "service_unavailable"})
+
+UNSHOWABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
+"""Slack understood the request and can't show the message: a plain one may still get through."""
+
+
+def failure_of(error: Exception, now: datetime) -> Failure:
+    """The outcome of a call that ended in one of :data:`CAUGHT`; any error that Slack names and we don't is final."""
+    match error:
+        case SlackApiError():
+            return _answered(error.response, now)
+        case aiohttp.InvalidURL():
+            return Refused("invalid_url")
+        case aiohttp.ClientConnectorError():  # refused, no such name, no TLS: nothing was written yet
+            return Deferred("connect_failed")
+        case aiohttp.ConnectionTimeoutError():
+            return Deferred("connect_timeout")
+        case TimeoutError():
+            return Ambiguous("timeout")
+        case _:
+            return Ambiguous("connection_lost")
+
+
+def sent_nothing(failure: Failure) -> Failure:
+    """The same, for a call that could not have posted anything: a doubt about it is none about the message."""
+    return Deferred(failure.reason) if isinstance(failure, Ambiguous) else failure
+
+
+def code_of(error: SlackApiError) -> str | None:
+    """Slack's own word for it, where it gave one."""
+    return _code(error.response)
+
+
+def _answered(response: Any, now: datetime) -> Failure:
+    status, code = _status(response), _code(response)
+    verdict, reason = _verdict(status, code), code or f"http_{status}"
+    if verdict is Verdict.NEVER:
+        return Refused(reason)
+    if verdict is Verdict.NOT_SENT:
+        return Deferred(reason, retry_after(_headers(response), now))
+    return Ambiguous(reason)  # accepted, but not in words that we understand, is a doubt too
+
+
+def _verdict(status: int, code: str | None) -> Verdict:
+    if status == 429 or code in NOT_SENT:
+        return Verdict.NOT_SENT
+    if code is None or code in IN_DOUBT or status >= 500:
+        return Verdict.IN_DOUBT if code in IN_DOUBT else verdict_on(status)
+    return Verdict.NEVER
+
+
+def _code(response: Any) -> str | None:
+    data = response.data if isinstance(response, AsyncSlackResponse) else None
+    code = data.get("error") if isinstance(data, dict) else None
+    return code if isinstance(code, str) else None
+
+
+def _status(response: Any) -> int:
+    """The SDK hands over its own response or, where the body was no JSON, aiohttp's."""
+    return int(response.status_code if isinstance(response, AsyncSlackResponse) else response.status)
+
+
+def _headers(response: Any) -> Mapping[str, str]:
+    headers: Mapping[str, str] = response.headers
+    return headers

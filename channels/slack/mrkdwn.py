@@ -1,0 +1,92 @@
+"""Somebody else's words in Slack's markup: cleaned, escaped and cut to size.
+
+Only ``&``, ``<`` and ``>`` mean anything to Slack's parser beyond looks, so escaping them is what keeps an agent's
+text from mentioning people, linking or posing as a command. ``verbatim`` keeps Slack from linking names by itself.
+
+Source: https://docs.slack.dev/messaging/formatting-message-text (escaping text),
+https://docs.slack.dev/reference/block-kit/composition-objects/text-object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import JsonValue
+
+Block = dict[str, Any]
+
+ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
+DIRECTIONS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+"""Signs that turn the reading direction, with which a label could be shown backwards."""
+SURROGATES = range(0xD800, 0xE000)
+REMOVED = dict.fromkeys({*CONTROLS, *DIRECTIONS, *SURROGATES} - {ord("\n"), ord("\t")})
+
+
+def width(text: str) -> int:
+    """UTF-16 units."""
+    return len(text) + sum(1 for sign in text if ord(sign) > 0xFFFF)
+
+
+def clean(text: str) -> str:
+    """Without control signs, direction overrides and lone surrogates."""
+    return text.translate(REMOVED)
+
+
+def one_line(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def clipped(text: str, most: int, tail: str = "…") -> str:
+    """For ``plain_text``, which has no markup and is not escaped."""
+    return _fitted(clean(text), most, tail)
+
+
+def escaped(text: str, most: int, tail: str = "…") -> str:
+    """For ``mrkdwn`` and for the ``text`` of a message."""
+    return _fitted((ESCAPES.get(sign, sign) for sign in clean(text)), most, tail)
+
+
+def in_bytes(text: str, most: int, tail: str = "…") -> str:
+    """``text``, which is escaped already, in at most ``most`` bytes of UTF-8, never cut inside an escape."""
+    if len(text.encode()) <= most:
+        return text
+    kept = text.encode()[: most - len(tail.encode())].decode(errors="ignore")
+    start = kept.rfind("&")
+    return (kept[:start] if start >= 0 and ";" not in kept[start:] else kept) + tail
+
+
+def shown(value: JsonValue) -> str:
+    """A value of the context as a person reads it."""
+    if isinstance(value, str):
+        return value
+    return "—" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def mrkdwn(text: str) -> Block:
+    """``text`` is escaped already. Slack refuses an empty one."""
+    return {"type": "mrkdwn", "text": text if text.strip() else "—", "verbatim": True}
+
+
+def plain_text(text: str, most: int, otherwise: str) -> Block:
+    """``otherwise`` where nothing that can be seen is left of ``text``: Slack refuses an empty text."""
+    words = one_line(text) or one_line(otherwise) or "—"
+    return {"type": "plain_text", "text": clipped(words, most), "emoji": False}
+
+
+def _fitted(pieces: Iterable[str], most: int, tail: str) -> str:
+    """As many whole pieces as fit, with ``tail`` in place of what does not."""
+    room = most - width(tail)
+    kept: list[str] = []
+    used = 0
+    short_enough = 0
+    for piece in pieces:
+        used += width(piece)
+        kept.append(piece)
+        if used <= room:
+            short_enough = len(kept)
+        if used > most:
+            return "".join(kept[:short_enough]).rstrip() + tail
+    return "".join(kept)

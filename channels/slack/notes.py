@@ -1,0 +1,56 @@
+"""What somebody is told privately about what they have just pressed. Plain text; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from channels.slack.mrkdwn import one_line
+from core.domain.notice import Ending
+from core.domain.suspension import Claim
+from core.errors import AlreadyAnswered, ClaimedByAnother, HandraiseError, NotAResponder, SelfResponseForbidden
+
+MOST_NAMES = 10
+
+STRANGER = "Handraise does not know your Slack account. Whoever runs it here can add you to its people."
+OTHER_WORKSPACE = "This question is not asked in your workspace, so your answer does not count."
+NO_LONGER_OPEN = "This question is no longer open."
+NOT_SAVED = "That could not be saved just now. Try again in a moment: an answer counts only once."
+USE_THE_BUTTONS = "Use the buttons of the message, or its page."
+
+
+def ended(ending: Ending | None) -> str:
+    """Too late: how it ended, where that is known."""
+    return NO_LONGER_OPEN if ending is None else f"{NO_LONGER_OPEN} {ending.sentence}"
+
+
+def refused(error: HandraiseError, asked: Sequence[str]) -> str:
+    """Why that did not count. ``asked`` are the references of those who may answer."""
+    match error:
+        case AlreadyAnswered() if error.details.get("same_answer") is True:
+            return "Your answer is recorded already."
+        case SelfResponseForbidden():
+            return "You can't answer this: you asked it, or it was asked on your behalf. The question stays open."
+        case NotAResponder():
+            return f"You can't answer this. {_may_answer(asked)} The question stays open."
+        case ClaimedByAnother():
+            return f"{error.message} You can still answer."
+        case _:
+            return error.message
+
+
+def claimed(ref: str, claim: Claim | None) -> str:
+    until = f" until {claim.until:%H:%M} UTC" if claim is not None else ""
+    return f"You're on it: nobody is reminded of {ref}{until}. It still needs your answer."
+
+
+def press_again(link: str) -> str:
+    """Slack gives three seconds to open a modal."""
+    return f"That took too long for Slack. Press “Answer…” again, or answer here: {link}"
+
+
+def _may_answer(asked: Sequence[str]) -> str:
+    if not asked:
+        return "Only operators may."
+    names = ", ".join(one_line(name) for name in asked[:MOST_NAMES])
+    more = f" and {len(asked) - MOST_NAMES} more" if len(asked) > MOST_NAMES else ""
+    return f"It can be answered by {names}{more}."

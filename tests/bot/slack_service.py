@@ -1,0 +1,144 @@
+"""A small service around the real engine: it asks in the pretend Slack and takes answers there, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from bot.agents import CallbackAgents
+from bot.config import Settings
+from bot.responders import Directory
+from bot.sandbox.serving import serving
+from bot.sandbox.slack import SlackSandbox
+from bot.slack_app import SlackApp, build_slack_app
+from channels.slack.channel import SlackChannel
+from channels.slack.client import web_client
+from channels.slack.values import signer
+from core.domain.asking import AskRequest
+from core.domain.people import Actor, Role
+from core.domain.policy import PolicyFields
+from core.domain.suspension import Choice, ResponseType, Style, Suspension
+from core.engine import Engine
+from core.hub import Hub
+from core.lanes import Lanes
+from core.opening import Drafter
+from core.planning import Planner
+from core.ports import Backoff, Channel
+from core.relay import Relay
+from core.store import outbox, schema
+from core.store.database import open_database
+from core.tokens import TokenMaker
+from core.transitions import Transitions
+from core.work.embedded import EmbeddedWork
+from tests.channels.slack.slack_examples import HandClock
+
+AGENT = Actor("refund-agent", frozenset({Role.AGENT}), "refund-agent")
+REFUND = (
+    Choice("approve", "Approve refund", style=Style.PRIMARY),
+    Choice("deny", "Deny refund", style=Style.DANGER),
+)
+SECRET_KEY = b"the service's own key, 32 bytes."
+
+
+@dataclass
+class SlackService:
+    engine: Engine
+    door: SlackApp
+    sandbox: SlackSandbox
+    clock: HandClock
+    work: EmbeddedWork
+    database_file: Path
+
+    async def ask(self, **changes: Any) -> Suspension:
+        fields: dict[str, Any] = {
+            "question": "Refund order 12345?",
+            "choices": REFUND,
+            "channel_hint": "slack",
+            "notify_to": "slack:C1",
+            "responders": ("alice@example.com",),
+            "timeout": timedelta(hours=1),
+        }
+        asked = await self.engine.request(AskRequest(**(fields | changes)), AGENT)
+        assert isinstance(asked, Suspension)
+        return asked
+
+    async def record(self, asked: Suspension) -> Suspension:
+        found = await self.engine.get(asked.id)
+        assert found is not None
+        return found
+
+    async def answered(self, asked: Suspension) -> Any:
+        """What it was answered with, ``None`` while it is open."""
+        ended = (await self.record(asked)).ended
+        return None if ended is None else ended.value
+
+
+def open_question(**changes: Any) -> dict[str, Any]:
+    return {"choices": (), **changes}
+
+
+TEXT = open_question(response_type=ResponseType.TEXT)
+
+
+@asynccontextmanager
+async def slack_service(folder: Path, **options: Any) -> AsyncIterator[SlackService]:
+    clock = HandClock()
+    sandbox = SlackSandbox(now=clock.now)
+    workspace = sandbox.workspace
+    for user_id, name in (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"), ("U9", "Stranger")):
+        workspace.add_user(user_id, name, f"{name.lower()}@example.com")
+    workspace.add_channel("C1", "ops", "U1", "U2", "U3", "U9")
+    people = [
+        {"name": name, "email": f"{name.lower()}@example.com", "slack_user_id": user_id}
+        for user_id, name in (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"))
+    ]
+    slack = {"bot_token": workspace.bot_token, "signing_secret": sandbox.signing_secret, "default_channel": "C1"}
+    settings = Settings(slack=slack, people=people)  # type: ignore[arg-type]
+    database_file = folder / "handraise.db"
+    database = open_database(f"sqlite:///{database_file}")
+    schema.prepare(database)
+    directory = Directory(settings)
+    agents = CallbackAgents(lambda name: (), clock=clock)
+    async with serving(sandbox.app) as slack_url:
+        client = web_client(workspace.bot_token, f"{slack_url}/api/")
+        channels: dict[str, Channel] = {"slack": SlackChannel(client, clock.now)}
+        work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
+        tokens = TokenMaker(SECRET_KEY)
+        transitions = Transitions(directory, channels, tokens, SECRET_KEY, Hub(), (), lanes, work)
+        drafter = Drafter(Planner(directory, frozenset(channels), "slack"), directory, agents, PolicyFields())
+        engine = Engine(database, transitions, drafter, clock)
+        once = Backoff(timedelta(seconds=1), timedelta(seconds=1), timedelta(seconds=1))
+        public_url = "https://handraise.example.com"
+        relay = Relay(database, lanes, transitions, channels, agents, tokens, clock, work, public_url, once)
+
+        async def look() -> datetime | None:
+            moments = (await engine.look(), await relay.look())
+            return min((at for at in moments if at is not None), default=None)
+
+        door = build_slack_app(
+            engine,
+            client,
+            signing_secret=sandbox.signing_secret,
+            sign=signer(SECRET_KEY),
+            public_url=public_url,
+            now=clock.now,
+            **options,
+        )
+        app = Starlette(routes=[Route("/slack/events", door.handle, methods=["POST"])])
+        await relay.start()
+        await work.start(look)
+        async with serving(app) as url:
+            sandbox.events_url = f"{url}/slack/events"
+            yield SlackService(engine, door, sandbox, clock, work, database_file)
+        await door.close()
+        await work.stop()
+        await relay.stop()
+    await agents.close()
+    await database.close()

@@ -1,0 +1,127 @@
+"""Notices to send, and a strategy that makes any notice an agent could cause."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from core.domain.notice import Ending, Links, Notice, NoticeChoice
+from core.domain.suspension import Kind, ResponseType, Status, Style
+
+ASKED = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
+LINKS = Links("https://handraise.example.com/q/HR-7F3K", "https://handraise.example.com/a/secret", "replytoken")
+REFUND = (
+    NoticeChoice(0, "Approve refund", "approve", "The customer gets the money back.", Style.PRIMARY),
+    NoticeChoice(1, "Deny refund", "deny", None, Style.DANGER),
+)
+
+
+class HandClock:
+    """A clock that somebody moves by hand."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    def advance(self, **by: float) -> None:
+        self.time += timedelta(**by)
+
+
+def a_notice(**changes: Any) -> Notice:
+    fields: dict[str, Any] = {
+        "ref": "HR-7F3K",
+        "question": "Refund order 12345?",
+        "response_type": ResponseType.CHOICE,
+        "choices": REFUND,
+        "context": {"order_id": "12345", "amount": 499.99},
+        "attempt": 1,
+        "max_attempts": 3,
+        "asked_by": "refund-agent",
+        "asked_at": ASKED,
+        "expires_at": ASKED,
+        "silence": "If nobody answers by 2026-03-24 12:00 UTC, the agent stops.",
+        "links": LINKS,
+    }
+    return Notice(**(fields | changes))
+
+
+def many_choices(count: int) -> tuple[NoticeChoice, ...]:
+    return tuple(NoticeChoice(number, f"Choice {number}", f"value-{number}") for number in range(count))
+
+
+def an_ending(**changes: Any) -> Ending:
+    fields: dict[str, Any] = {
+        "ref": "HR-7F3K",
+        "question": "Refund order 12345?",
+        "resolution": Status.RESPONDED,
+        "at": ASKED,
+        "answer": "Approve refund",
+        "by": "alice@example.com",
+        "channel": "slack",
+    }
+    return Ending(**(fields | changes))
+
+
+hostile = st.sampled_from(
+    [
+        "<!channel> help",
+        "<@U1>",
+        "a & b < c > d",
+        "\u202eevil",
+        "\x00\x07",
+        " \n\t ",
+        "😀" * 2500,
+        "x" * 6000,
+        "&" * 3000,
+    ]
+)
+words = st.text(max_size=400) | hostile
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words
+json_values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3)
+)
+
+
+@st.composite
+def notices(draw: st.DrawFn) -> Notice:
+    labels = draw(st.lists(words, max_size=6) | st.lists(words, min_size=1, max_size=2).map(lambda two: two * 60))
+    choices = tuple(
+        NoticeChoice(number, label, draw(words), draw(st.none() | words), draw(st.none() | st.sampled_from(Style)))
+        for number, label in enumerate(labels)
+    )
+    return a_notice(
+        question=draw(words),
+        response_type=draw(st.sampled_from(ResponseType)),
+        choices=choices,
+        context=draw(st.dictionaries(words, json_values, max_size=14)),
+        attempt=draw(st.integers(1, 3)),
+        asked_by=draw(words),
+        silence=draw(words),
+        kind=draw(st.sampled_from(Kind)),
+        form_schema=draw(st.none() | schemas()),
+        risk=draw(st.none() | words),
+    )
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> dict[str, Any]:
+    described = st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["string", "number", "integer", "boolean", "array", ["string", "null"]]),
+            "title": words,
+            "description": words,
+            "enum": st.lists(scalars, max_size=5),
+            "format": st.sampled_from(["date", "textarea", "email"]),
+            "minLength": st.integers(0, 5000),
+            "maxLength": st.integers(0, 5000),
+            "minimum": st.integers(-5, 5),
+            "maximum": st.integers(-5, 5),
+        },
+    )
+    properties = draw(st.dictionaries(words, described, max_size=6))
+    return {"type": "object", "properties": properties, "required": draw(st.just(list(properties)) | st.just([]))}
