@@ -81,7 +81,7 @@ class MailDoor:
         # Remembered only now: a crash before this lets the mail come again, and the engine knows the answer already.
         is_first = not await self._engine.seen(CHANNEL, mail.digest)
         if told is not None and is_first and await self._may_write(told):
-            await self._engine.tell(told.message, told.holder.address)
+            await self._engine.tell(told.message, told.holder.address, told.holder.suspension.id)
         return 202
 
     def _is_signed(self, raw: bytes, signature: str | None) -> bool:

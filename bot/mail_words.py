@@ -8,6 +8,9 @@ from channels.email.render import subject_line
 from core.domain.notice import Message, Purpose, build_ending, shown_choices, shown_value
 from core.domain.suspension import ResponseType, Suspension
 
+_LONGEST_SHOWN = 500
+"""A long answer is recorded in whole and confirmed by its beginning."""
+
 _WHY: Mapping[str, str] = {
     "no_match": "its first line is none of the choices.",
     "no_such_number": "there is no choice with that number.",
@@ -28,6 +31,7 @@ _WHY: Mapping[str, str] = {
 def confirmation_mail(ended: Suspension) -> Message:
     """The answer counts. ``ended`` was answered."""
     value = shown_value(ended, ended.ended.value) if ended.ended else ""
+    value = value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
     return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.\n\nThe agent goes on with it. Thank you.")
 
 
@@ -55,9 +59,9 @@ def clarification_mail(suspension: Suspension, why: str, page: str) -> Message:
     lines += [ask.question, ""]
     if ask.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM}:
         lines += [f"  {choice.number}) {choice.label}" for choice in shown_choices(ask.choices)]
-        lines += ["", "Please reply to the question's own mail with one number on the first line, or answer here:"]
+        lines += ["", "Please reply with one number on the first line, or answer here:"]
     else:
-        lines += ["Please reply to the question's own mail once more, or answer here:"]
+        lines += ["Please reply once more, or answer here:"]
     return _message(Purpose.CLARIFICATION, suspension, "\n".join(lines), page)
 
 

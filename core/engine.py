@@ -131,7 +131,8 @@ class Engine:
             created_by=creator,
             now=now,
         )
-        return self._transitions.open(tx, open_suspension(ask), intent, now).suspension
+        keep = intents.insert if intent_id is None else intents.advance
+        return self._transitions.open(tx, open_suspension(ask), intent, now, keep).suspension
 
     def _draft(self, tx: Tx, request: AskRequest, creator: str) -> Draft:
         return self._drafter.draft(request, creator, self._agent_default(tx, creator))
@@ -149,9 +150,7 @@ class Engine:
         now: datetime,
     ) -> Intent:
         if intent_id is None:
-            intent = intents.new(str(uuid.uuid4()), request.question[:200], creator, now, IntentStatus.ACTIVE)
-            intents.insert(tx, intent)
-            return intent
+            return intents.new(str(uuid.uuid4()), request.question[:200], creator, now, IntentStatus.ACTIVE)
         found = intents.lock(tx, intent_id)
         if found is None or found.created_by != creator:
             raise NotFound("There is no such intent.")
@@ -175,9 +174,9 @@ class Engine:
         """Record the first valid answer; returns the ended suspension.
 
         Raises :class:`NotSuspended`, :class:`SuspensionMismatch`, :class:`AlreadyAnswered` or
-        :class:`SuspensionEnded` where it does not wait (any more), :class:`SelfResponseForbidden` or
-        :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer` where the value is none; in
-        this order (API.md §4).
+        :class:`SuspensionEnded` where it does not wait (any more), :class:`SelfResponseForbidden`,
+        :class:`IdentityMismatch` or :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer`
+        where the value is none; in this order (API.md §4).
         """
         done = await self._write_again(lambda tx: self._answer(tx, answer))
         if isinstance(done, HandraiseError):
@@ -190,6 +189,7 @@ class Engine:
 
     def _answer(self, tx: Tx, answer: GivenAnswer) -> Suspension | HandraiseError:
         now = self._clock.now()
+        answer = access.as_named(answer, self.responders)
         intent, suspension = self._locked(tx, answer.suspension_id)
         if suspension is None or intent is None or answer.intent_id not in {None, intent.id}:
             return self._unknown(tx, answer)
@@ -197,7 +197,7 @@ class Engine:
             suspension = self._ended_by_now(tx, suspension, intent, now)
         if not suspension.is_open:
             return _truth(suspension, answer)
-        access.check(suspension, answer.by, self.responders, allow_self=self._allow_self)
+        access.check_answer_by(suspension, answer, self.responders, allow_self=self._allow_self)
         ask = suspension.ask
         value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
         check_resume_payload(ask, value, answer.reason)
@@ -366,10 +366,10 @@ class Engine:
         waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
         return [one for one in waiting if self.may_answer(one, actor) is None][:limit]
 
-    async def tell(self, message: Message, to: Address) -> None:
-        """Send a short message, through the outbox."""
-        now = self._clock.now()
-        await self.database.write(lambda tx: self._transitions.dispatch(tx, [tell_row(message, to, now)]))
+    async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
+        """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
+        row = tell_row(message, to, self._clock.now(), suspension_id)
+        await self.database.write(lambda tx: self._transitions.dispatch(tx, [row]))
 
     async def seen(self, channel: str, key: str) -> bool:
         """Remember the id of something that came in; true where it was there already."""

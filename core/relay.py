@@ -204,8 +204,11 @@ class Relay:
         if channel is None or row.address is None or row.body is None:
             return Refused("channel_not_configured")
         body = cast("Mapping[str, Any]", row.body)
-        message = Message(Purpose(body["purpose"]), body["subject"], body["text"], body["link"], body["ref"])
-        return await channel.tell(message, Address(row.channel, row.address, row.person), sending)
+        to = Address(row.channel, row.address, row.person)
+        suspension = await self._suspension(row)
+        token = self._links(suspension, to).reply_token if suspension is not None else None
+        message = Message(Purpose(body["purpose"]), body["subject"], body["text"], body["link"], body["ref"], token)
+        return await channel.tell(message, to, sending)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)

@@ -5,7 +5,7 @@ and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, assert_never
@@ -40,6 +40,10 @@ LEASE = timedelta(seconds=90)
 """How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""
 
 
+Keep = Callable[[Tx, Intent], None]
+"""How the intent is written: a new one whole, one that is there as far as it moved."""
+
+
 class Sender(Protocol):
     """Where rows go that were written ready to send (the relay)."""
 
@@ -67,14 +71,14 @@ class Transitions:
     sender: Sender
     alarm: Alarm
 
-    def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
-        """Keep a new suspension of ``intent``, which must be locked or new in this transaction."""
+    def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance) -> Outcome:
+        """Keep a new suspension of ``intent``: locked in this transaction, or new and yet to be kept by ``keep``."""
         suspension = outcome.suspension
         suspensions.insert(tx, suspension)
         waiting = replace(
             intent, status=IntentStatus.SUSPENDED, suspension_id=suspension.id, version=intent.version + 1
         )
-        return self._follow_up(tx, outcome, waiting, now)
+        return self._follow_up(tx, outcome, waiting, now, keep)
 
     def move(self, tx: Tx, suspension: Suspension, signal: Signal, intent: Intent, now: datetime) -> Outcome:
         """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
@@ -88,11 +92,13 @@ class Transitions:
         suspensions.update(tx, after, version=before.version)
         return self._follow_up(tx, replace(outcome, suspension=after), intent, now)
 
-    def _follow_up(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
+    def _follow_up(
+        self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance
+    ) -> Outcome:
         suspension = outcome.suspension
         intent = log.append(tx, intent, outcome.events, now, self.log_key)
         intent = _moved_intent(intent, outcome.effects)
-        intents.advance(tx, replace(intent, updated_at=now))
+        keep(tx, replace(intent, updated_at=now))
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)
         self._tell_after_commit(tx, suspension, bool(outcome.events))

@@ -26,7 +26,6 @@ class NoticeChoice:
     value: str
     description: str | None = None
     style: Style | None = None
-    wants_reason: bool = False
 
     @property
     def number(self) -> int:
@@ -108,9 +107,8 @@ class Ending:
             case Status.CANCELLED:
                 return f"Cancelled by {self.by}, {when}. No answer is needed any more."
             case _:
-                went_on = (
-                    f"The agent went on with “{self.continued_with}”." if self.continued_with else "The agent stopped."
-                )
+                stopped = self.continued_with is None
+                went_on = "The agent stopped." if stopped else f"The agent went on with “{self.continued_with}”."
                 return f"Nobody answered by {when}. {went_on}"
 
 
@@ -126,13 +124,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A short message to one address: plain text, with at most one link. ``ref`` threads it under its question."""
+    """A short message to one address: plain text, with at most one link. ``ref`` threads it under its question;
+    ``reply_token`` makes the mail's Reply-To where it may be answered."""
 
     purpose: Purpose
     subject: str
     text: str
     link: str | None = None
     ref: str | None = None
+    reply_token: str | None = None
 
 
 def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:

@@ -1,0 +1,144 @@
+"""Addresses and ids of our mails, made and recognised; header fields of whatever came in, read without trust. Pure.
+
+Source: facts on mail §B1; RFC 5321 §4.5.3.1.1 (local part of at most 64 octets), RFC 5233 (``+`` details).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.utils import parseaddr
+
+from core.domain.people import Address
+from core.errors import ConfigError
+
+TOKEN_LENGTH = 26
+_LONGEST_LOCAL = 64
+_LONGEST_HEADER = 4_000
+_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Mailboxes:
+    """The addresses that this service sends from and is answered at. Build with :meth:`of`."""
+
+    sender: str
+    """The address in From, lower case."""
+    name: str
+    reply_local: str | None
+    reply_domain: str | None
+
+    @classmethod
+    def of(cls, sender: str, reply_to: str | None) -> Mailboxes:
+        """``sender`` as configured (``Handraise <h@example.com>``). Raises :class:`ConfigError` where one is none."""
+        name, _ = parseaddr(sender)
+        address = mailbox_in(sender)
+        if address is None or not address.isascii():
+            raise ConfigError("email.from is no mail address.")
+        if reply_to is None:
+            return cls(address, name, None, None)
+        answers = mailbox_in(reply_to)
+        if answers is None or not answers.isascii():
+            raise ConfigError("email.reply_to is no mail address.")
+        local, _, domain = answers.rpartition("@")
+        if len(f"{local}+r.".encode()) + TOKEN_LENGTH > _LONGEST_LOCAL:
+            raise ConfigError("email.reply_to has too long a name before the @: the reply token must fit behind it.")
+        return cls(address, name, local, domain)
+
+    @property
+    def domain(self) -> str:
+        """What stands behind the @ in our Message-IDs."""
+        return self.reply_domain or self.sender.rpartition("@")[2]
+
+    def reply_to(self, token: str) -> str | None:
+        """Where a reply with this token goes; ``None`` where replies are not set up."""
+        return f"{self.reply_local}+r.{token}@{self.reply_domain}" if self.reply_local else None
+
+    def bounces_to(self, delivery: str) -> str:
+        """The envelope sender: its own for each delivery where replies come in, else the plain sender (VERP)."""
+        return f"bounces+{delivery}@{self.reply_domain}" if self.reply_local else self.sender
+
+    def message_id(self, delivery: str) -> str:
+        return f"<n.{delivery}@{self.domain}>"
+
+    def root_id(self, ref: str) -> str:
+        """The mail that every mail about one question answers. It was never sent; it holds the thread together."""
+        return f"<q.{ref}@{self.domain}>"
+
+    def token_in(self, address: str) -> str | None:
+        """The reply token in an address of ours."""
+        local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
+        if self.reply_local is None or domain != self.reply_domain:
+            return None
+        found = re.fullmatch(re.escape(self.reply_local) + rf"\+r\.([a-z2-7]{{{TOKEN_LENGTH}}})", local)
+        return found[1] if found else None
+
+    def is_bounce_address(self, value: str) -> bool:
+        return any(
+            local.startswith("bounces+") and domain == self.domain
+            for local, _, domain in (address.rpartition("@") for address in mailboxes_in(value))
+        )
+
+    def is_ours(self, address: str) -> bool:
+        """Whether a mail from this address is one of ours."""
+        local, _, domain = address.rpartition("@")
+        if address == self.sender:
+            return True
+        return domain == self.reply_domain and local.partition("+")[0] in {self.reply_local, "bounces"}
+
+    def is_our_message_id(self, value: str) -> bool:
+        return bool(re.match(rf"\s*<[nq]\.[^@>]+@{re.escape(self.domain)}>", value, re.IGNORECASE))
+
+
+def deliverable(to: Address) -> Address | None:
+    """``to`` as it can stand in an SMTP command: its domain in ASCII. ``None`` where it can't."""
+    local, _, domain = to.value.rpartition("@")
+    try:
+        address = f"{local}@{domain.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return None
+    return replace(to, value=address) if address.isascii() and _ADDRESS.fullmatch(address) else None
+
+
+def header_values(message: Message, name: str) -> list[str]:
+    """Every field of this name, top to bottom, unfolded and cut to a sane length."""
+    return [_decoded(value) for found, value in message.raw_items() if found.casefold() == name.casefold()]
+
+
+def header(message: Message, name: str) -> str:
+    """The first field of this name, empty where there is none."""
+    return next(iter(header_values(message, name)), "")
+
+
+def _decoded(value: object) -> str:
+    raw = str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # fields of bare UTF-8 (RFC 6532)
+    raw = re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
+    if "=?" not in raw:
+        return raw
+    try:
+        parts = decode_header(raw)
+        return "".join(
+            part.decode(charset or "ascii", "replace") if isinstance(part, bytes) else part for part, charset in parts
+        )
+    except (HeaderParseError, LookupError, ValueError):
+        return raw
+
+
+def mailboxes_in(value: str) -> list[str]:
+    """Every address in a field, lower case, names and comments left out."""
+    return [found.casefold() for found in _ADDRESS.findall(_QUOTED.sub(" ", value))]
+
+
+def mailbox_in(value: str) -> str | None:
+    """The one address of a From field, lower case; ``None`` where it holds none, or more than one that could be meant.
+
+    Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
+    """
+    bare = _QUOTED.sub(" ", value).strip()
+    angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
+    address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
+    return address.casefold() if _ADDRESS.fullmatch(address) else None

@@ -1,0 +1,49 @@
+"""E-mail out: one message for each recipient, over a few kept connections to one SMTP server.
+
+Source: facts on mail §B1, §F; RFC 5321; RFC 3834.
+"""
+
+from __future__ import annotations
+
+from channels.email.addressing import Mailboxes, deliverable
+from channels.email.mime import Envelope
+from channels.email.render import message_mail, notice_mail
+from channels.email.server import SmtpServer
+from channels.email.smtp import SmtpLanes
+from core.domain.notice import Ending, Message, Notice
+from core.domain.people import Address
+from core.ports import Delivered, Delivery, Receipt, Refused, Sending
+
+
+class EmailChannel:
+    """The ``email`` channel. An ambiguous send is repeated under the same Message-ID, which receivers collapse."""
+
+    name = "email"
+    withdraws = False
+
+    def __init__(self, smtp_url: str, sender: str, reply_to: str | None = None, *, lanes: int = 4) -> None:
+        """``sender`` is From as configured. Without ``reply_to`` nobody can answer by mail, only by the link.
+
+        Raises :class:`core.errors.ConfigError`.
+        """
+        self.lanes = lanes
+        self.ours = Mailboxes.of(sender, reply_to)
+        self._smtp = SmtpLanes(SmtpServer.parse(smtp_url), lanes, hello=self.ours.domain)
+
+    async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
+        reached = deliverable(to)
+        return await self._deliver(notice_mail(notice, reached, sending.id, self.ours) if reached else None)
+
+    async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
+        """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
+        return Delivered(receipt)
+
+    async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
+        reached = deliverable(to)
+        return await self._deliver(message_mail(message, reached, sending.id, self.ours) if reached else None)
+
+    async def close(self) -> None:
+        await self._smtp.close()
+
+    async def _deliver(self, mail: Envelope | None) -> Delivery:
+        return Refused("address_invalid") if mail is None else await self._smtp.deliver(mail)

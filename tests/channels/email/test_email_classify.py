@@ -1,0 +1,124 @@
+"""What kind of mail came in: only a person's reply may answer (facts on mail §B3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.sandbox import mail_replies
+from bot.sandbox.mailbox import Mail
+from channels.email.classify import MailKind
+from channels.email.render import message_mail
+from channels.email.replies import read_mail
+from core.domain.notice import Message, Purpose
+from core.domain.people import Address
+from tests.channels.email.incoming import OURS, RULES, read
+
+NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+
+def our_mail(purpose: Purpose = Purpose.SIGN_IN) -> Mail:
+    message = Message(purpose, "[HR-7F3K] Refund?", "Refund?", ref="HR-7F3K")
+    sent = message_mail(message, Address("email", "alice@example.org"), "d1", OURS)
+    return Mail(1, NOW, sent.sender, sent.recipient, sent.content)
+
+
+def test_a_person_s_reply_is_a_reply() -> None:
+    assert read().kind is MailKind.REPLY
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Auto-Submitted": "no"},
+        {"X-Auto-Response-Suppress": "All"},
+        {"Subject": "Re: Automatic reply to your order?"},
+        {"Subject": "=?utf-8?q?Re=3A_Gr=C3=B6=C3=9Fe?="},
+        {"Precedence": "first-class"},
+        {"From": "Noreen Replyson <noreen@example.org>"},
+    ],
+)
+def test_what_only_looks_automatic_is_a_reply(changes: dict[str, str]) -> None:
+    assert read(changes=changes).kind is MailKind.REPLY
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Content-Type": 'multipart/report; report-type=delivery-status; boundary="b"'},
+        {"Content-Type": 'multipart/report; report-type=disposition-notification; boundary="b"'},
+        {"Content-Type": 'multipart/report; report-type=feedback-report; boundary="b"'},
+        {"Content-Type": "message/delivery-status"},
+        {"Return-Path": "<>"},
+        {"X-Failed-Recipients": "alice@example.org"},
+        {"From": "Mail Delivery System <MAILER-DAEMON@mx.example.org>"},
+        {"From": "postmaster@example.org"},
+        {"Delivered-To": "bounces+d1@example.com"},
+        {"To": "Someone <bounces+d1@example.com>"},
+    ],
+)
+def test_bounces_and_reports_are_no_replies(changes: dict[str, str]) -> None:
+    assert read(changes=changes).kind is MailKind.BOUNCE
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Auto-Submitted": "auto-replied"},
+        {"Auto-Submitted": "auto-generated (vacation)"},
+        {"Auto-Submitted": "auto-notified; owner-email=x"},
+        {"X-Autoreply": "yes"},
+        {"X-Autorespond": "x"},
+        {"Precedence": "bulk"},
+        {"Precedence": "AUTO_REPLY"},
+        {"From": "no-reply@example.org"},
+        {"From": "DoNotReply+x@example.org"},
+        {"Subject": "Automatic reply: [HR-7F3K] Refund?"},
+        {"Subject": "Out of Office: Re: [HR-7F3K] Refund?"},
+        {"Subject": "Abwesenheitsnotiz: Re: Refund?"},
+        {"Subject": "=?utf-8?b?6Ieq5YuV6L+U5L+h?="},
+        {"Subject": "Réponse automatique : Refund?"},
+    ],
+)
+def test_automatic_replies_are_no_replies(changes: dict[str, str]) -> None:
+    assert read(changes=changes).kind is MailKind.AUTO
+
+
+@pytest.mark.parametrize("name", ["List-Id", "List-Post", "Mailing-List"])
+def test_mail_by_way_of_a_list_is_no_reply(name: str) -> None:
+    assert read(changes={name: "<ops.example.org>"}).kind is MailKind.LIST
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"From": "Handraise <handraise@example.com>"},
+        {"From": "answers+r.x@example.com"},
+        {"Message-ID": "<n.d1@example.com>"},
+        {"Message-ID": "<q.HR-7F3K@example.com>"},
+    ],
+)
+def test_our_own_mail_coming_back_is_no_reply(changes: dict[str, str]) -> None:
+    assert read(changes=changes).kind is MailKind.LOOP
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+def test_none_of_our_own_mails_would_be_taken_for_a_reply(purpose: Purpose) -> None:
+    assert read_mail(our_mail(purpose).raw, RULES).kind is not MailKind.REPLY
+
+
+def test_a_real_delivery_report_is_a_bounce() -> None:
+    assert read_mail(mail_replies.bounce(our_mail(), at=NOW, mail_server="mx.x"), RULES).kind is MailKind.BOUNCE
+
+
+def test_an_out_of_office_note_is_automatic() -> None:
+    note = mail_replies.auto_reply(
+        our_mail(), "Approve nothing without me.", sender="alice@example.org", at=NOW, authentication=None
+    )
+
+    assert read_mail(note, RULES).kind is MailKind.AUTO
+
+
+def test_bounce_comes_before_auto_reply() -> None:
+    assert read(changes={"Return-Path": "<>", "Auto-Submitted": "auto-replied"}).kind is MailKind.BOUNCE
