@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 
-from bot.web import replies, schemas
+from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, KeyedRoute, Operator
 from bot.web.paging import IdempotencyKey, once
-from bot.web.replies import BODY, refusals, reply
+from bot.web.replies import reply
 from bot.web.services import Services
+from bot.web.shapes import BODY, refusals
 from bot.web.suspensions import Id, replayed
 from core.domain.answering import GivenAnswer
-from core.domain.people import Actor, Role, canonical
+from core.domain.people import Actor
 from core.domain.suspension import Suspension
-from core.errors import IdentityMismatch, InvalidRequest, SuspensionIdRequired
+from core.errors import InvalidRequest, SuspensionIdRequired
 from core.idempotency import Replayed
-from core.ports import Responders
 
 LONGEST_REASON = 3000
 
@@ -26,25 +26,34 @@ def router(services: Services) -> APIRouter:
     routes = APIRouter(route_class=KeyedRoute, tags=["answers"])
     engine, intents = services.engine, services.intents
 
+    async def responder(intent_id: Id, actor: Operator) -> Actor:
+        """The caller, once the intent is known to be there: that is told before anything about the body is."""
+        await intents.get(intent_id, actor)
+        return actor
+
     @routes.post(
         "/intents/{intent_id}/suspend/respond",
         summary="Answer the open question of an intent",
-        responses={200: {"model": replies.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={200: {"model": shapes.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
     )
     async def respond(
-        request: Request, intent_id: Id, actor: Operator, body: schemas.RespondBody, key: IdempotencyKey = None
+        request: Request,
+        intent_id: Id,
+        body: schemas.RespondBody,
+        actor: Actor = Depends(responder),  # noqa: B008 (a local name can't be in an annotation that is a string)
+        key: IdempotencyKey = None,
     ) -> Response:
         if not body.suspension_id:
-            await intents.get(intent_id, actor)
             raise SuspensionIdRequired("suspension_id is required.")
         answer = GivenAnswer(
             suspension_id=body.suspension_id,
-            by=_responder(actor, body.responded_by, engine.responders),
+            by=actor,
             channel="api",
             value=body.value,
             reason=_reason(body.metadata),
             metadata=body.metadata or {},
             intent_id=intent_id,
+            named=body.responded_by,
         )
         repeatable = await once(request, actor, key, _answered)
         done = await engine.respond_once(answer, repeatable)
@@ -53,7 +62,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/signals/{signal_id}",
         summary="Answer the open suspension that registered this signal",
-        responses={200: {"model": replies.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={200: {"model": shapes.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
     )
     async def signal(
         request: Request,
@@ -69,7 +78,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/intents/{intent_id}/engagement",
         summary="Decide whether a person should be asked",
-        responses={200: {"model": replies.EngagementReply}, **refusals(*BODY, 403, 404)},
+        responses={200: {"model": shapes.EngagementReply}, **refusals(*BODY, 403, 404)},
     )
     async def engagement(intent_id: Id, actor: Agent, body: schemas.EngagementBody) -> Response:
         decision, logged = await intents.engage(intent_id, body.signals(), actor)
@@ -84,15 +93,6 @@ def router(services: Services) -> APIRouter:
         )
 
     return routes
-
-
-def _responder(actor: Actor, named: str | None, responders: Responders) -> Actor:
-    """The authenticated caller; an admin is a trusted gateway and may speak for somebody else (API.md §4)."""
-    if named is None or canonical(named) == actor.identity:
-        return actor
-    if not actor.has(Role.ADMIN):
-        raise IdentityMismatch("responded_by names somebody else than the key's owner.")
-    return responders.actor(canonical(named))
 
 
 def _reason(metadata: schemas.JsonObject | None) -> str | None:

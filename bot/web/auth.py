@@ -24,14 +24,17 @@ class Keys(Protocol):
 
 
 class KeyedRoute(APIRoute):
-    """A route that knows who calls before it looks at anything else of the request."""
+    """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def keyed(request: Request) -> Response:
             request.state.actor = await authenticate(request)
-            return await handle(StrictJsonRequest(request.scope, request.receive))
+            strict = StrictJsonRequest(request.scope, request.receive)
+            if self.body_field is not None:
+                await strict.json()
+            return await handle(strict)
 
         return keyed
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Mount
 
 from core.errors import (
     AlreadyAnswered,
@@ -63,6 +64,10 @@ STATUSES: Mapping[type[HandraiseError], int] = {
 
 _CODES = {400: "malformed_json", 401: "unauthorized", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+_OF_FILES = ("GET", "HEAD")
+"""What static files take; they are mounted, so that no route of the application knows."""
+
 _SHAPES = {"missing", "model_attributes_type", "model_type", "dict_type"}
 """What pydantic says of a body that is not an object at all."""
 
@@ -100,19 +105,33 @@ async def _handraise_error(request: Request, error: Exception) -> Response:
     return JSONResponse(error_body(error, request.url.path), status_of(error))
 
 
-async def _http_error(_request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (registered for this class)
     code = _CODES.get(error.status_code, "invalid_request")
     messages = {404: "There is nothing at this path.", 405: "This path does not take that method."}
     message = messages.get(error.status_code) or str(error.detail)
-    return JSONResponse(envelope(code, message), error.status_code, headers=error.headers)
+    headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return JSONResponse(envelope(code, message), error.status_code, headers=headers)
 
 
-async def _validation_error(_request: Request, error: Exception) -> Response:
+def _allowed(request: Request) -> str:
+    """Every method that the path takes (RFC 9110 §15.5.6); the router itself names those of one route alone."""
+    asked = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": []}
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    taken = [
+        one for one in _METHODS if any(route.matches(asked | {"method": one})[0] is Match.FULL for route in routes)
+    ]
+    return ", ".join(taken or _OF_FILES)
+
+
+async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 (registered for this class)
     problems = error.errors()
     if any(_is_not_an_object(problem) for problem in problems):
         return JSONResponse(envelope("malformed_json", "The body must be a JSON object."), 400)
+    if all(_is_missing_version(problem) for problem in problems):
+        needed = VersionRequired("If-Match with the intent's version is needed.")
+        return JSONResponse(error_body(needed, request.url.path), status_of(needed))
     fields = [{"path": _path(problem["loc"]), "message": _message(problem)} for problem in problems]
     first = fields[0]
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
@@ -128,6 +147,10 @@ async def _bug(request: Request, error: Exception) -> Response:
 
 def _is_not_an_object(problem: Mapping[str, Any]) -> bool:
     return problem["type"] == "json_invalid" or (problem["loc"] == ("body",) and problem["type"] in _SHAPES)
+
+
+def _is_missing_version(problem: Mapping[str, Any]) -> bool:
+    return bool(problem["type"] == "missing" and problem["loc"] == ("header", "If-Match"))
 
 
 def _path(location: tuple[Any, ...]) -> str:

@@ -60,6 +60,7 @@ class Field:
     hint: str | None = None
     options: tuple[Option, ...] = ()
     item: Kind = Kind.TEXT
+    longest: int | None = None
     initial: tuple[str, ...] = ()
 
 
@@ -91,7 +92,7 @@ def shown(value: JsonValue) -> str:
 def _field(name: str, input_name: str, described: Mapping[str, JsonValue], is_required: bool) -> Field:
     types = _types(described)
     kind, options = _kind(described, types)
-    title, hint = described.get("title"), described.get("description")
+    title, hint, longest = described.get("title"), described.get("description"), described.get("maxLength")
     field = Field(
         name,
         input_name,
@@ -102,6 +103,7 @@ def _field(name: str, input_name: str, described: Mapping[str, JsonValue], is_re
         hint=hint if isinstance(hint, str) and hint.strip() else _hint(described, kind),
         options=options,
         item=_item_kind(described.get("items")),
+        longest=longest if isinstance(longest, int) else None,
     )
     return replace(field, initial=_initial(field, described.get("default")))
 

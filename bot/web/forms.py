@@ -30,6 +30,7 @@ _INDEX = re.compile(r"[0-9]{1,5}")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LONGEST_SENTENCE = 160
 _LINES_HINT = "Write one `name: value` to a line."
 
 
@@ -170,7 +171,9 @@ def _day(text: str) -> str:
 
 
 def _refusal(ask: Ask, one: Field, value: JsonValue) -> str | None:
-    """What the schema says of this field alone."""
+    """What the schema says of this field alone. Its sentences begin with the value, so they help with short ones."""
+    if isinstance(value, str) and one.longest is not None and len(value) > one.longest:
+        return f"At most {one.longest} characters; this has {len(value)}."
     schema, properties = ask.form_schema, (ask.form_schema or {}).get("properties")
     if schema is None or not isinstance(properties, dict):
         return None
@@ -180,5 +183,5 @@ def _refusal(ask: Ask, one: Field, value: JsonValue) -> str | None:
         check_answer(replace(ask, form_schema=alone), {one.name: value})
     except InvalidAnswer as refusal:
         said = refusal.message.partition(f": {one.name}: ")[2] or refusal.message
-        return said[:1].upper() + said[1:]
+        return said[:1].upper() + said[1:] if len(said) < _LONGEST_SENTENCE else "This does not fit what is asked for."
     return None

@@ -5,6 +5,7 @@ Source: API.md §6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ from bot.mail_app import MailDoor
 from bot.pagerduty_app import PagerDutyDoor
 from bot.slack_app import SlackApp
 from bot.web.errors import envelope
-from bot.web.replies import Envelope, reply
+from bot.web.replies import reply
+from bot.web.shapes import Accepted, Envelope, refusals
 
 MAIL_PATH = "/email/inbound"
 _MESSAGES = {
@@ -41,7 +43,11 @@ class Doors:
 
 def router(doors: Doors) -> APIRouter:
     routes = APIRouter(tags=["vendors"])
-    refused: dict[int | str, dict[str, Any]] = {status: {"model": Envelope} for status in (401, 413, 503)}
+    answered: dict[int | str, dict[str, Any]] = {
+        202: {"model": Accepted, "description": "Verified, and kept."},
+        **refusals(413),
+        401: {"model": Envelope, "description": "The signature is missing or wrong."},
+    }
 
     if doors.slack is not None:
         slack_door = doors.slack
@@ -57,8 +63,13 @@ def router(doors: Doors) -> APIRouter:
             "/pagerduty/webhooks",
             summary="PagerDuty's V3 webhooks",
             status_code=202,
-            responses={202: {}, **refused},
-            response_class=Response,
+            responses=answered,
+            openapi_extra=_signed(
+                "X-PagerDuty-Signature",
+                r"^\s*v1=[0-9a-f]{64}(\s*,\s*v1=[0-9a-f]{64})*\s*$",
+                ("application/json",),
+                "A webhook of PagerDuty's. Whatever else is signed is accepted too, and ignored.",
+            ),
         )
         async def pagerduty(request: Request) -> Response:
             return _told(await pagerduty_door.receive(await request.body(), request.headers))
@@ -70,14 +81,27 @@ def router(doors: Doors) -> APIRouter:
             MAIL_PATH,
             summary="A mail that came in, as raw MIME",
             status_code=202,
-            responses={202: {}, **refused},
-            response_class=Response,
+            responses=answered,
+            openapi_extra=_signed(
+                "X-Handraise-Signature",
+                r"^\s*t=[0-9]{1,12}\s*,\s*v1=[0-9a-f]{64}\s*$",
+                ("message/rfc822", "application/octet-stream"),
+                "The mail as it arrived, headers and all.",
+            ),
         )
         async def mail(request: Request) -> Response:
             signature = request.headers.get("x-handraise-signature")
             return _told(await mail_door.receive(await request.body(), signature))
 
     return routes
+
+
+def _signed(header: str, pattern: str, media_types: Sequence[str], description: str) -> dict[str, Any]:
+    """How a vendor's request looks in the OpenAPI document: raw bytes, and the signature over them."""
+    signature = {"name": header, "in": "header", "required": True, "schema": {"type": "string", "pattern": pattern}}
+    content: dict[str, Any] = {media_type: {"schema": {}} for media_type in media_types}
+    body = {"required": True, "description": description, "content": content}
+    return {"parameters": [signature], "requestBody": body}
 
 
 def _told(status: int) -> Response:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from bot.web import replies, schemas
+from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute
 from bot.web.openintent_events import EVENT_TYPES
-from bot.web.paging import IdempotencyKey, IfMatch, Limit, once, required_version
-from bot.web.replies import BODY, refusals, reply
+from bot.web.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
+from bot.web.replies import reply
 from bot.web.services import Services
+from bot.web.shapes import BODY, refusals
 from bot.web.suspensions import Id, replayed
 from core.containers.changes import NewIntent, Shown
 from core.containers.intents import IntentStatus
 from core.domain.vocabulary import Event
-from core.domain.wire import as_utc
 from core.idempotency import Replayed
 
 
@@ -29,7 +28,7 @@ def router(services: Services) -> APIRouter:
         "/intents",
         status_code=201,
         summary="Create an intent",
-        responses={201: {"model": replies.IntentReply}, **refusals(*BODY, 403)},
+        responses={201: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 409)},
     )
     async def create(request: Request, actor: Agent, body: schemas.IntentBody, key: IdempotencyKey = None) -> Response:
         wanted = NewIntent(
@@ -46,7 +45,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/intents",
         summary="List intents, newest first",
-        responses={200: {"model": replies.IntentPage}, **refusals(422)},
+        responses={200: {"model": shapes.IntentPage}, **refusals(422)},
     )
     async def page(
         actor: Caller,
@@ -61,7 +60,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/intents/{intent_id}",
         summary="Show an intent, with the record of its latest suspension in state._suspension",
-        responses={200: {"model": replies.IntentReply}, **refusals(404, 422)},
+        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(404, 422)},
     )
     async def show(intent_id: Id, actor: Caller) -> Response:
         return _with_etag(await intents.get(intent_id, actor))
@@ -69,50 +68,47 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/intents/{intent_id}/status",
         summary="Change an intent's status",
-        responses={200: {"model": replies.IntentReply}, **refusals(*BODY, 403, 404, 409, 428)},
+        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
     )
-    async def change_status(
-        intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch = None
-    ) -> Response:
-        version = required_version(if_match)
+    async def change_status(intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch) -> Response:
         wanted = IntentStatus(body.status)
-        return _with_etag(await intents.change_status(intent_id, wanted, actor, version, reason=body.reason))
+        shown = await intents.change_status(intent_id, wanted, actor, version(if_match), reason=body.reason)
+        return _with_etag(shown)
 
     @routes.post(
         "/intents/{intent_id}/state",
         summary="Patch an intent's state",
-        responses={200: {"model": replies.IntentReply}, **refusals(*BODY, 403, 404, 409, 428)},
+        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
     )
-    async def change_state(intent_id: Id, actor: Agent, body: schemas.StateBody, if_match: IfMatch = None) -> Response:
-        version = required_version(if_match)
+    async def change_state(intent_id: Id, actor: Agent, body: schemas.StateBody, if_match: IfMatch) -> Response:
         body.one_of()
+        expected = version(if_match)
         if body.patches is not None:
             patches = [patch.patch() for patch in body.patches]
-            return _with_etag(await intents.patch_state(intent_id, patches, actor, version))
-        return _with_etag(await intents.replace_state(intent_id, body.state or {}, actor, version))
+            return _with_etag(await intents.patch_state(intent_id, patches, actor, expected))
+        return _with_etag(await intents.replace_state(intent_id, body.state or {}, actor, expected))
 
     @routes.get(
         "/intents/{intent_id}/events",
         summary="The event log of an intent, oldest first",
-        responses={200: {"model": replies.EventPage}, **refusals(404, 422)},
+        responses={200: {"model": shapes.EventPage}, **refusals(404, 422)},
     )
     async def events(
         request: Request,
         intent_id: Id,
         actor: Caller,
-        event_type: Annotated[str | None, Query(max_length=200)] = None,
-        since: datetime | None = None,
+        event_type: Annotated[str | None, Query(max_length=200, pattern=TEXT)] = None,
+        since: Instant | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 200,
     ) -> Response:
         types = _types(event_type, request.url.path)
-        after = None if since is None else as_utc(since)
-        found = await intents.events(intent_id, actor, types=types, since=after, limit=limit)
+        found = await intents.events(intent_id, actor, types=types, since=since, limit=limit)
         return reply({"events": [replies.event_json(line) for line in found]})
 
     @routes.post(
         "/intents/{intent_id}/events",
         summary="Add an event of your own to the log",
-        responses={200: {"model": replies.EventReply}, **refusals(*BODY, 403, 404)},
+        responses={200: {"model": shapes.EventReply}, **refusals(*BODY, 403, 404)},
     )
     async def post_event(intent_id: Id, actor: Agent, body: schemas.EventBody) -> Response:
         event = Event(body.event_type, body.payload or {}, actor.identity)

@@ -16,6 +16,9 @@ from bot.web.errors import envelope
 
 LARGEST_BODY = 1024 * 1024
 LARGEST_MAIL = 5 * 1024 * 1024
+DRAINED = 16 * 1024 * 1024
+"""How much of a body that is too large is read all the same: who has sent it all gets to read our 413 rather than a
+reset connection."""
 DEEPEST = 64
 """How deep JSON may nest."""
 
@@ -37,6 +40,7 @@ class SizeLimit:
             return
         body = await _body_within(scope, receive, limit)
         if body is None:
+            await _drain(scope, receive)
             await self._refuse(limit)(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
@@ -67,6 +71,18 @@ async def _body_within(scope: Scope, receive: Receive, limit: int) -> bytes | No
             return b"".join(chunks)
 
 
+async def _drain(scope: Scope, receive: Receive) -> None:
+    """Let the rest pass unread; not where the client waits to be told that it may send it."""
+    if any(name == b"expect" for name, _ in scope["headers"]):
+        return
+    size = 0
+    while size <= DRAINED:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return
+
+
 def _replaying(body: bytes, receive: Receive) -> Receive:
     given = False
 
@@ -81,17 +97,31 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 
 class StrictJsonRequest(Request):
-    """A request whose JSON is strict: UTF-8, finite numbers, no NUL, no lone surrogate, not too deep."""
+    """A request whose JSON is an object, and strict: UTF-8, finite numbers, no NUL, no lone surrogate, not too deep."""
 
     async def json(self) -> Any:
-        """Raises ``HTTPException``: 400 for what is not JSON, 422 for JSON that can't be kept."""
+        """Raises ``HTTPException``: 400 for what is not a JSON object, 422 for JSON that can't be kept."""
+        if not hasattr(self, "_json"):
+            self._json = await self._read()
+        return self._json
+
+    async def _read(self) -> dict[str, Any]:
+        if not _is_json(self.headers.get("content-type", "")):
+            raise HTTPException(400, "The body must be sent as application/json.")
         body = await self.body()
         try:
             value = json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)
         except (ValueError, RecursionError):
             raise HTTPException(400, "The body is not JSON.") from None
+        if not isinstance(value, dict):
+            raise HTTPException(400, "The body must be a JSON object.")
         _check(value, body)
         return value
+
+
+def _is_json(content_type: str) -> bool:
+    main, _, sub = content_type.partition(";")[0].strip().lower().partition("/")
+    return main == "application" and (sub == "json" or sub.endswith("+json"))
 
 
 def _refuse_constant(name: str) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from bot.web import conditions, examples
 from core.containers.intents import Patch
 from core.domain.asking import AskRequest
 from core.domain.engagement import EngagementSignals
@@ -21,9 +22,17 @@ from core.errors import InvalidRequest
 from core.policies import RetryPolicyFields, Seconds
 
 JsonObject = dict[str, JsonValue]
-Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
-Recipient = Annotated[str, Field(min_length=1, max_length=320, pattern=r"\S")]
-Url = Annotated[str, Field(min_length=1, max_length=2048)]
+WORDS = r"^[^\x00]*[^\s\x00][^\x00]*$"
+"""At least one character that can be seen, and none that a database can't keep."""
+
+Name = Annotated[str, Field(min_length=1, max_length=255, pattern=WORDS)]
+Identity = Annotated[str, Field(min_length=1, max_length=320, pattern=WORDS)]
+Recipient = Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.RECIPIENT)]
+Url = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=conditions.URL)]
+Reason = Annotated[str, Field(max_length=3000)]
+AnswerMetadata = Annotated[
+    JsonObject, Field(json_schema_extra={"properties": {"reason": {"type": ["string", "null"], "maxLength": 3000}}})
+]
 
 
 class Strict(BaseModel):
@@ -34,7 +43,7 @@ class ChoiceBody(Strict):
     """RFC-0025 §4.2."""
 
     value: Annotated[str, Field(min_length=1, max_length=1000)]
-    label: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+    label: Annotated[str, Field(min_length=1, max_length=1000, pattern=WORDS)]
     description: Annotated[str, Field(max_length=3000)] | None = None
     style: Style | None = None
     metadata: JsonObject | None = None
@@ -71,7 +80,9 @@ class ResumeBody(Strict):
 class SuspendBody(Strict):
     """A question to a person. Only ``question`` is always needed."""
 
-    question: Annotated[str, Field(min_length=1, max_length=10_000, pattern=r"\S")]
+    model_config = ConfigDict(json_schema_extra={"allOf": conditions.SUSPEND, "examples": examples.SUSPEND})
+
+    question: Annotated[str, Field(min_length=1, max_length=10_000, pattern=WORDS)]
     response_type: ResponseType | None = None
     choices: Annotated[list[ChoiceBody], Field(max_length=500)] | None = None
     context: JsonObject | None = None
@@ -83,12 +94,12 @@ class SuspendBody(Strict):
     fallback_policy: FallbackPolicy | None = None
     fallback_value: JsonValue = None
     retry_policy: RetryPolicyFields | None = None
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    confidence: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
     decision_record: JsonObject | None = None
     kind: Kind | None = None
     action: JsonObject | None = None
     form_schema: JsonObject | None = None
-    on_behalf_of: Recipient | None = None
+    on_behalf_of: Identity | None = None
     resume: ResumeBody | None = None
 
     def request(self) -> AskRequest:
@@ -119,28 +130,38 @@ class SuspendBody(Strict):
 class RespondBody(Strict):
     """RFC-0025 §8. ``metadata.reason`` travels to the agent."""
 
+    model_config = ConfigDict(json_schema_extra={"allOf": conditions.RESPOND, "examples": examples.RESPOND})
+
     suspension_id: Annotated[str, Field(max_length=255)] | None = None
     value: JsonValue = None
     responded_by: Annotated[str, Field(max_length=320)] | None = None
-    metadata: JsonObject | None = None
+    metadata: AnswerMetadata | None = None
 
 
 class SignalBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.SIGNAL})
+
     value: JsonValue = None
-    metadata: JsonObject | None = None
+    metadata: AnswerMetadata | None = None
 
 
 class CancelBody(Strict):
-    reason: Annotated[str, Field(max_length=3000)] | None = None
+    model_config = ConfigDict(json_schema_extra={"examples": examples.CANCEL})
+
+    reason: Reason | None = None
 
 
 class ClaimBody(Strict):
     """How long further attempts are held back; half an hour where nothing is said."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": examples.CLAIM})
+
     seconds: Annotated[int, Field(strict=True, ge=60, le=7200)] | None = None
 
 
 class SessionBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.SESSION})
+
     callback_url: Url | None = None
     metadata: JsonObject | None = None
 
@@ -148,9 +169,11 @@ class SessionBody(Strict):
 class EngagementBody(Strict):
     """RFC-0025 §7.1."""
 
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
-    risk: Annotated[float, Field(ge=0, le=1)] | None = None
-    reversibility: Annotated[float, Field(ge=0, le=1)] | None = None
+    model_config = ConfigDict(json_schema_extra={"examples": examples.ENGAGEMENT})
+
+    confidence: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+    risk: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+    reversibility: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
     context: JsonObject | None = None
 
     def signals(self) -> EngagementSignals:
@@ -161,23 +184,27 @@ class EngagementBody(Strict):
 class IntentBody(Strict):
     """RFC-0001, as the published client writes it. ``created_by`` is the caller's key, whatever is written."""
 
-    title: Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+    model_config = ConfigDict(json_schema_extra={"examples": examples.INTENT})
+
+    title: Annotated[str, Field(min_length=1, max_length=1000, pattern=WORDS)]
     description: Annotated[str, Field(max_length=40_000)] | None = None
     state: JsonObject | None = None
     constraints: JsonObject | None = None
-    confidence: Annotated[float, Field(ge=0, le=100)] | None = None
+    confidence: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
     status: Literal["draft", "active"] | None = None
     created_by: Annotated[str, Field(max_length=320)] | None = None
 
 
 class StatusBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.STATUS})
+
     status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
-    reason: Annotated[str, Field(max_length=3000)] | None = None
+    reason: Reason | None = None
 
 
 class PatchBody(Strict):
     op: Literal["set", "append", "remove"]
-    path: Annotated[str, Field(min_length=1, max_length=1000)]
+    path: Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=conditions.PATH)]
     value: JsonValue = None
 
     def patch(self) -> Patch:
@@ -186,6 +213,8 @@ class PatchBody(Strict):
 
 class StateBody(Strict):
     """Either patches, or a whole new state."""
+
+    model_config = ConfigDict(json_schema_extra={"anyOf": conditions.STATE, "examples": examples.STATE})
 
     patches: Annotated[list[PatchBody], Field(min_length=1, max_length=1000)] | None = None
     state: JsonObject | None = None
@@ -197,6 +226,8 @@ class StateBody(Strict):
 
 
 class EventBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.EVENT})
+
     event_type: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")]
     actor: Annotated[str, Field(max_length=320)] | None = None
     payload: JsonObject | None = None

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
 
-from bot.web import replies, schemas
+from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute
 from bot.web.paging import Cursor, Limit, cursor_after, place
-from bot.web.replies import BODY, refusals, reply
+from bot.web.replies import reply
 from bot.web.services import Services
+from bot.web.shapes import BODY, refusals
 from bot.web.suspensions import Id
 from core.policies import RetryPolicyFields
 
@@ -28,7 +29,7 @@ def router(services: Services) -> APIRouter:
     @routes.put(
         "/sessions/{session_id}",
         summary="Register a session and where it is called back",
-        responses={200: {"model": replies.SessionReply}, **refusals(*BODY, 403)},
+        responses={200: {"model": shapes.SessionReply}, **refusals(*BODY, 403)},
     )
     async def put_session(session_id: Id, actor: Agent, body: schemas.SessionBody) -> Response:
         session = await books.put_session(
@@ -39,7 +40,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/sessions/{session_id}",
         summary="Show a session",
-        responses={200: {"model": replies.SessionReply}, **refusals(404, 422)},
+        responses={200: {"model": shapes.SessionReply}, **refusals(404, 422)},
     )
     async def get_session(session_id: Id, actor: Caller) -> Response:
         return reply(replies.session_json(await books.session(session_id, actor)))
@@ -47,7 +48,7 @@ def router(services: Services) -> APIRouter:
     @routes.put(
         "/agents/{agent_id}/default-retry-policy",
         summary="Replace an agent's default policy; {} clears it",
-        responses={200: {"model": replies.AgentPolicyReply}, **refusals(*BODY, 403)},
+        responses={200: {"model": shapes.AgentPolicyReply}, **refusals(*BODY, 403)},
     )
     async def put_policy(agent_id: AgentName, actor: Agent, body: RetryPolicyFields) -> Response:
         policy = body.model_dump(mode="json", exclude_none=True)
@@ -57,7 +58,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/agents/{agent_id}/default-retry-policy",
         summary="Show an agent's default policy",
-        responses={200: {"model": replies.AgentPolicyReply}, **refusals(404, 422)},
+        responses={200: {"model": shapes.AgentPolicyReply}, **refusals(404, 422)},
     )
     async def get_policy(agent_id: AgentName, actor: Caller) -> Response:
         policy = dict(await books.agent_policy(agent_id, actor))
@@ -66,7 +67,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/callbacks",
         summary="List callbacks to agents, newest first",
-        responses={200: {"model": replies.CallbackPage}, **refusals(422)},
+        responses={200: {"model": shapes.CallbackPage}, **refusals(422)},
     )
     async def callbacks(
         actor: Caller,
@@ -81,7 +82,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/callbacks/{callback_id}/redrive",
         summary="Send a dead or refused callback again, under the same id",
-        responses={200: {"model": replies.CallbackReply}, **refusals(404, 409, 422)},
+        responses={200: {"model": shapes.CallbackReply}, **refusals(404, 409, 422)},
     )
     async def redrive(callback_id: Id, actor: Caller) -> Response:
         return reply(replies.callback_json(await books.redrive(callback_id, actor)))
@@ -96,7 +97,7 @@ def open_router(services: Services) -> APIRouter:
     @routes.get(
         "/server/config",
         summary="The platform's default policy, for clients (RFC-0026 §5)",
-        responses={200: {"model": replies.ConfigReply}},
+        responses={200: {"model": shapes.ConfigReply}},
     )
     async def config() -> Response:
         suspension = {"default_retry_policy": services.platform_policy or None}

@@ -13,6 +13,9 @@ from core.errors import InvalidRecipient
 from core.ports import Clock
 
 LINK_LIFE = timedelta(minutes=15)
+LONGEST_LIFE = timedelta(days=7)
+"""As long as the use of a link is remembered; after that it could be used again."""
+
 LONGEST_MAIL = 254
 """Characters of an address (RFC 5321 §4.5.3.1.3, less the angle brackets)."""
 
@@ -35,8 +38,8 @@ class SignInLinks:
     clock: Clock
 
     def issue(self, mail: str, leads_to: str = INBOX, life: timedelta = LINK_LIFE) -> str:
-        """A URL that signs ``mail`` in once, within ``life``, and then goes to ``leads_to``."""
-        until = int((self.clock.now() + life).timestamp())
+        """A URL that signs ``mail`` in once, within ``life`` (a week at most), and then goes to ``leads_to``."""
+        until = int((self.clock.now() + min(life, LONGEST_LIFE)).timestamp())
         content: Content = {
             "mail": canonical(mail),
             "until": until,

@@ -15,8 +15,8 @@ from starlette.responses import StreamingResponse
 
 from bot.web import replies
 from bot.web.auth import Caller, KeyedRoute
-from bot.web.replies import refusals
 from bot.web.services import Services
+from bot.web.shapes import refusals
 from bot.web.suspensions import Id, first_of
 from core.domain.people import Actor
 from core.errors import InvalidRequest

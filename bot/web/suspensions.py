@@ -10,12 +10,14 @@ from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.convertors import StringConvertor, register_url_convertor
 
-from bot.web import replies, schemas
+from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute, Operator
-from bot.web.paging import Cursor, IdempotencyKey, IfMatch, Limit, cursor_after, once, place, version
-from bot.web.replies import BODY, refusals, reply
+from bot.web.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
+from bot.web.replies import reply
 from bot.web.services import Services
+from bot.web.shapes import BODY, refusals
 from core.domain.policy import ResolvedPolicy
 from core.domain.suspension import Suspension
 from core.domain.wire import JsonObject, attempt_json, instant, policy_json
@@ -23,6 +25,15 @@ from core.idempotency import Replayed
 from core.store.suspensions import Filter
 
 Id = Annotated[str, Path(min_length=1, max_length=255)]
+
+
+class _SuspensionId(StringConvertor):
+    """So that ``GET /suspensions/preview`` is 405: that path is no suspension's."""
+
+    regex = "(?!preview$)[^/]+"
+
+
+register_url_convertor("suspension", _SuspensionId())
 
 
 def router(services: Services) -> APIRouter:
@@ -33,7 +44,7 @@ def router(services: Services) -> APIRouter:
         "/intents/{intent_id}/suspend",
         status_code=201,
         summary="Suspend an intent and ask a person",
-        responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409)},
     )
     async def suspend(
         request: Request,
@@ -41,13 +52,13 @@ def router(services: Services) -> APIRouter:
         actor: Agent,
         body: schemas.SuspendBody,
         key: IdempotencyKey = None,
-        if_match: IfMatch = None,
+        if_match: OptionalIfMatch = None,
     ) -> Response:
         done = await engine.request(
             body.request(),
             actor,
             intent_id=intent_id,
-            expected_version=version(if_match),
+            expected_version=None if if_match is None else version(if_match),
             once=await once(request, actor, key, _created),
         )
         return _told(done)
@@ -56,7 +67,7 @@ def router(services: Services) -> APIRouter:
         "/suspensions",
         status_code=201,
         summary="Ask a person; the intent is made too",
-        responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409)},
     )
     async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
         done = await engine.request(body.request(), actor, once=await once(request, actor, key, _created))
@@ -65,7 +76,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/suspensions/preview",
         summary="What asking would do; nothing is stored",
-        responses={200: {"model": replies.PreviewReply}, **refusals(*BODY, 403)},
+        responses={200: {"model": shapes.PreviewReply}, **refusals(*BODY, 403)},
     )
     async def preview(actor: Agent, body: schemas.SuspendBody) -> Response:
         draft, now = await engine.preview(body.request(), actor)
@@ -81,14 +92,16 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/suspensions",
         summary="List suspensions, newest first",
-        responses={200: {"model": replies.SuspensionPage}, **refusals(422)},
+        responses={200: {"model": shapes.SuspensionPage}, **refusals(422)},
     )
     async def page(
         actor: Caller,
         status: Literal["open", "responded", "expired", "cancelled"] | None = None,
-        session_id: Annotated[str | None, Query(max_length=255)] = None,
-        channel: Annotated[str | None, Query(max_length=64)] = None,
-        q: Annotated[str | None, Query(max_length=200, description="Words of the question, or its ref.")] = None,
+        session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
+        channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
+        q: Annotated[
+            str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
+        ] = None,
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> Response:
@@ -98,9 +111,9 @@ def router(services: Services) -> APIRouter:
         return reply({"items": [replies.suspension_json(one) for one in found[:limit]], "next_cursor": more})
 
     @routes.get(
-        "/suspensions/{suspension_id}",
+        "/suspensions/{suspension_id:suspension}",
         summary="Show one suspension",
-        responses={200: {"model": replies.SuspensionReply}, **refusals(404, 422)},
+        responses={200: {"model": shapes.SuspensionReply}, **refusals(404, 422)},
     )
     async def show(suspension_id: Id, actor: Caller) -> Response:
         return reply(replies.suspension_json(await books.suspension(suspension_id, actor)))
@@ -108,7 +121,7 @@ def router(services: Services) -> APIRouter:
     @routes.get(
         "/suspensions/{suspension_id}/timeline",
         summary="Everything that has happened to it, in order",
-        responses={200: {"model": replies.TimelineReply}, **refusals(404, 422)},
+        responses={200: {"model": shapes.TimelineReply}, **refusals(404, 422)},
     )
     async def timeline(suspension_id: Id, actor: Caller) -> Response:
         return reply(replies.timeline_json(await books.story(suspension_id, actor)))
@@ -117,7 +130,7 @@ def router(services: Services) -> APIRouter:
         "/suspensions/{suspension_id}/wait",
         summary="Wait until it has ended",
         responses={
-            200: {"model": replies.SuspensionReply},
+            200: {"model": shapes.SuspensionReply},
             204: {"description": "It is still open."},
             **refusals(404, 422),
         },
@@ -131,7 +144,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/suspensions/{suspension_id}/cancel",
         summary="Stop asking",
-        responses={200: {"model": replies.SuspensionReply}, **refusals(*BODY, 404, 409)},
+        responses={200: {"model": shapes.SuspensionReply}, **refusals(*BODY, 404, 409)},
     )
     async def cancel(
         request: Request, suspension_id: Id, actor: Caller, body: schemas.CancelBody, key: IdempotencyKey = None
@@ -143,7 +156,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/suspensions/{suspension_id}/claim",
         summary="Say that you are on it: further attempts wait",
-        responses={200: {"model": replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={200: {"model": shapes.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
     )
     async def claim(suspension_id: Id, actor: Operator, body: schemas.ClaimBody) -> Response:
         duration = None if body.seconds is None else timedelta(seconds=body.seconds)
@@ -152,7 +165,7 @@ def router(services: Services) -> APIRouter:
     @routes.delete(
         "/suspensions/{suspension_id}/claim",
         summary="Give the claim back: what waited goes out",
-        responses={200: {"model": replies.ClaimReply}, **refusals(403, 404, 409, 422)},
+        responses={200: {"model": shapes.ClaimReply}, **refusals(403, 404, 409, 422)},
     )
     async def release(suspension_id: Id, actor: Operator) -> Response:
         return reply(replies.claim_json(await engine.release(suspension_id, actor)))

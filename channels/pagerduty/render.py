@@ -1,0 +1,143 @@
+"""A notice as an event of PagerDuty's Events API v2, and the events that end or report something. Pure.
+
+Source: https://developer.pagerduty.com/docs/send-alert-event.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import JsonValue
+
+from core.domain.notice import Message, Notice, NoticeChoice
+from core.domain.suspension import ResponseType
+
+SUMMARY_LENGTH = 1024
+DEDUP_KEY_LENGTH = 255
+EVENT_BYTES = 512 * 1024
+"""Source: https://developer.pagerduty.com/docs/send-alert-event and …/events-api-v2-overview ("Size Limits")."""
+
+TOO_LONG = "Too long to be shown here; the link shows all of it."
+
+Event = dict[str, Any]
+
+
+def dedup_key(instance: str, ref: str) -> str:
+    """What makes every attempt at one service the same alert. Raises ``ValueError`` where PagerDuty would refuse it."""
+    key = f"{_prefix(instance)}{ref}"
+    if len(key) > DEDUP_KEY_LENGTH:
+        raise ValueError(f"a dedup key has at most {DEDUP_KEY_LENGTH} characters: choose a shorter instance name")
+    return key
+
+
+def ref_in(key: str, instance: str) -> str | None:
+    """The question's ref in a dedup key that :func:`dedup_key` made for this instance."""
+    prefix = _prefix(instance)
+    ref = key.removeprefix(prefix)
+    return ref if key.startswith(prefix) and ref and ":" not in ref else None
+
+
+def _prefix(instance: str) -> str:
+    return f"handraise:{instance}:"
+
+
+def trigger(notice: Notice, key: str, routing_key: str) -> Event:
+    """Page whoever is on call for the service behind ``routing_key``."""
+    return {
+        "routing_key": routing_key,
+        "event_action": "trigger",
+        "dedup_key": key,
+        "client": "Handraise",
+        "client_url": notice.links.shared,
+        "links": [{"href": notice.links.shared, "text": f"Answer {notice.ref}"}],
+        "payload": {
+            "summary": _one_line(f"[{notice.ref}] {notice.question}"),
+            "source": notice.asked_by or "handraise",
+            # With "dynamic notifications" a service treats error and critical as urgent, the others as not.
+            "severity": "critical" if notice.attempt == notice.max_attempts else "error",
+            "timestamp": notice.asked_at.isoformat(),
+            "custom_details": _details(notice),
+        },
+    }
+
+
+def resolve(key: str, routing_key: str) -> Event:
+    return {"routing_key": routing_key, "event_action": "resolve", "dedup_key": key}
+
+
+def alert(message: Message, key: str, routing_key: str) -> Event:
+    """Tell the people who run this service; nobody can answer it."""
+    event: Event = {
+        "routing_key": routing_key,
+        "event_action": "trigger",
+        "dedup_key": key,
+        "client": "Handraise",
+        "payload": {
+            "summary": _one_line(message.subject) or "Handraise needs attention",
+            "source": "handraise",
+            "severity": "error",
+            "custom_details": {"message": message.text},
+        },
+    }
+    if message.link:
+        event["client_url"] = message.link
+        event["links"] = [{"href": message.link, "text": "Show it"}]
+    return event
+
+
+def _details(notice: Notice) -> dict[str, JsonValue]:
+    details: dict[str, JsonValue] = {
+        "notice": notice.headline,
+        "question": notice.question,
+        "how_to_answer": how_to_answer(notice),
+        "if_nobody_answers": notice.silence,
+        "asked_by": notice.asked_by,
+        "answer_page": notice.links.shared,
+    }
+    if notice.choices:
+        details["choices"] = [_choice(choice) for choice in notice.choices]
+    if notice.context:
+        details["context"] = dict(notice.context)
+    if notice.expires_at is not None:
+        details["deadline"] = f"{notice.expires_at:%Y-%m-%d %H:%M} UTC"
+    return details
+
+
+def how_to_answer(notice: Notice) -> str:
+    """Where and how, in sentences for somebody who was just woken up."""
+    page = f"Open {notice.links.shared}"
+    acknowledging = "Acknowledging holds the reminders back; it answers only where the agent has marked a choice so."
+    match notice.response_type:
+        case ResponseType.CHOICE | ResponseType.CONFIRM:
+            note = f"or add a note that says nothing but the number or the name of a choice: 1 … {len(notice.choices)}."
+        case ResponseType.TEXT:
+            note = f"or add a note that begins with {notice.ref}: what follows is the answer."
+        case ResponseType.FORM:
+            note = f"or add a note that begins with {notice.ref}, followed by a line “field: value” for each field."
+    return f"{page}, {note} {acknowledging}"
+
+
+def _choice(choice: NoticeChoice) -> str:
+    return f"{choice.number}. {choice.label}" + (f": {choice.description}" if choice.description else "")
+
+
+def encode(event: Event) -> bytes:
+    """The request's body. What makes it larger than PagerDuty takes is left out whole, the largest first."""
+    raw = _json(event)
+    while len(raw) > EVENT_BYTES:
+        details = event["payload"]["custom_details"]
+        largest = max(details, key=lambda name: len(_json(details[name])))
+        event = {**event, "payload": {**event["payload"], "custom_details": {**details, largest: TOO_LONG}}}
+        raw = _json(event)
+    return raw
+
+
+def _json(value: JsonValue) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _one_line(text: str) -> str:
+    """What may stand in a title that is sent as SMS and read out: no line ends, nothing invisible."""
+    visible = "".join(mark for mark in " ".join(text.split()) if mark.isprintable())
+    return visible if len(visible) <= SUMMARY_LENGTH else f"{visible[: SUMMARY_LENGTH - 1]}…"

@@ -1,0 +1,78 @@
+"""The two things that webhooks leave out, asked of PagerDuty's REST API: whose alerts are these, and who is this.
+
+Source: https://developer.pagerduty.com/api-reference ("List alerts for an incident", "Get a user").
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from channels import http
+
+API_URL = "https://api.pagerduty.com"
+PAGE = 100
+"""Source: https://developer.pagerduty.com/docs/pagination ("limit" is at most 100)."""
+MOST_PAGES = 10
+TIMEOUT_SECONDS = 3.5
+"""For everything together: PagerDuty waits five seconds for our answer to its webhook."""
+
+
+class ApiUnavailable(Exception):
+    """PagerDuty did not say. ``reason`` is a stable code."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class PagerDutyApi:
+    """Reads with ``token``. Both methods raise :class:`ApiUnavailable` where there is no telling."""
+
+    def __init__(self, token: str, *, api_url: str = API_URL) -> None:
+        headers = {"Authorization": f"Token token={token}", "Accept": "application/json"}
+        self._url = api_url.rstrip("/")
+        self._client = httpx.AsyncClient(
+            headers=headers, trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
+        )
+
+    async def alert_keys(self, incident: str) -> tuple[str, ...]:
+        """The dedup keys of an incident's alerts; none where there is no such incident."""
+        keys: list[str] = []
+        for page in range(MOST_PAGES):
+            said = await self._get(f"/incidents/{incident}/alerts", limit=PAGE, offset=page * PAGE)
+            alerts = said.get("alerts", [])
+            keys += [alert["alert_key"] for alert in alerts if isinstance(alert.get("alert_key"), str)]
+            if not said.get("more"):
+                break
+        return tuple(keys)
+
+    async def email_of(self, user: str) -> str | None:
+        """The mailbox that a user signs in with; ``None`` where there is no such user."""
+        email = (await self._get(f"/users/{user}")).get("user", {}).get("email")
+        return email if isinstance(email, str) and "@" in email else None
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _get(self, path: str, **query: int) -> Mapping[str, Any]:
+        """The body of a 200; empty for a 404."""
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                response = await self._client.get(self._url + path, params=query)
+        except http.CAUGHT as error:
+            raise ApiUnavailable(http.failure(error)[1]) from error
+        if response.status_code == 404:
+            return {}
+        if response.status_code != 200:
+            raise ApiUnavailable(f"http_{response.status_code}")
+        try:
+            body = response.json()
+        except ValueError as error:
+            raise ApiUnavailable("malformed_response") from error
+        if not isinstance(body, dict):
+            raise ApiUnavailable("malformed_response")
+        return body

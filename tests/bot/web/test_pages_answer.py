@@ -1,0 +1,350 @@
+"""``/a/{token}``: what the one person sees and does whom the link was made for. Source: API.md §3, §4, §6."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.answering import GivenAnswer
+from core.domain.people import Actor
+from core.domain.policy import PolicyFields
+from core.domain.suspension import Kind, ResponseType, Resume, Status, Suspension
+from tests.bot.web.pages_world import ALICE, BOB, World, a_world
+
+TEXT, FORM = {"response_type": ResponseType.TEXT}, {"response_type": ResponseType.FORM}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with a_world(tmp_path) as world:
+        yield world
+
+
+async def recorded(world: World, asked: Suspension) -> Any:
+    """The answer as it was stored, ``None`` while there is none."""
+    ended = (await world.fresh(asked)).ended
+    return None if ended is None else (ended.value, ended.by, ended.channel, ended.reason)
+
+
+async def answer(world: World, asked: Suspension, by: str, value: Any, channel: str = "slack") -> None:
+    await world.engine.respond(GivenAnswer(asked.id, Actor(by), channel, value))
+
+
+async def test_the_page_tells_what_is_asked_and_what_silence_means(world: World) -> None:
+    await world.ask(context={"order": "12345", "amount": 499.99, "paid": True, "items": [{"sku": "A-1"}], "note": None})
+    page = await world.browser().get(await world.link_of(ALICE))
+    assert page.status == 200
+    for words in (
+        "Refund order 12345?",
+        "asked by refund-agent",
+        "amount 499.99",
+        "paid Yes",
+        '"sku": "A-1"',
+        "Approve refund To the card it was paid with.",
+        "Deny refund",
+        "If nobody answers by 2026-03-24 04:00 UTC, the agent goes on with “Deny refund”.",
+        "1 h left",
+        f"Answering as {ALICE}",
+    ):
+        assert words in page.text
+    assert page.buttons == ["Send answer", "I’m on it"]
+
+
+async def test_a_choice_sent_from_the_page_is_the_answer(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(choice="0", reason="The parcel is lost.")
+    assert "Recorded: Approve refund by you" in page.text
+    assert page.forms == []
+    assert await recorded(world, asked) == ("approve", ALICE, "web", "The parcel is lost.")
+
+
+async def test_a_yes_or_no_is_answered_by_choosing(world: World) -> None:
+    asked = await world.ask("Deploy?", response_type=ResponseType.CONFIRM)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await browser.submit(choice="1")
+    assert await recorded(world, asked) == ("no", ALICE, "web", None)
+
+
+async def test_a_text_arrives_as_it_was_typed(world: World) -> None:
+    asked = await world.ask("What shall we write?", **TEXT)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(answer="Dear Zoë 🙂,\n<we> are & sorry.")
+    assert "Recorded:" in page.text
+    assert await recorded(world, asked) == ("Dear Zoë 🙂,\n<we> are & sorry.", ALICE, "web", None)
+
+
+async def test_the_longest_text_there_may_be_fits_through_the_form(world: World) -> None:
+    asked = await world.ask("What shall we write?", **TEXT)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await browser.submit(answer="🙂" * 40_000)
+    assert (await recorded(world, asked))[0] == "🙂" * 40_000
+
+
+async def test_a_filled_in_form_arrives_with_its_types(world: World) -> None:
+    schema = {
+        "type": "object",
+        "required": ["amount"],
+        "properties": {"amount": {"type": "integer"}, "fast": {"type": "boolean"}, "note": {"type": "string"}},
+    }
+    asked = await world.ask("How much?", **FORM, form_schema=schema)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await browser.submit(f0="12", f1="0")
+    assert (await recorded(world, asked))[0] == {"amount": 12, "fast": True}
+
+
+async def test_a_form_without_a_schema_asks_for_the_keys_of_the_context(world: World) -> None:
+    asked = await world.ask("Where to?", **FORM, context={"street": "Old Road 1", "city": "Aachen"})
+    browser = world.browser()
+    page = await browser.get(await world.link_of(ALICE))
+    assert [
+        one["name"] for one in page.form.inputs if (one["name"] or "").startswith("f") and one["type"] == "text"
+    ] == ["f0", "f1"]
+    await browser.submit(f0="New Road 2")
+    assert (await recorded(world, asked))[0] == {"street": "New Road 2"}
+
+
+async def test_a_wrong_answer_comes_back_with_what_was_typed_and_the_error_beside_it(world: World) -> None:
+    schema = {
+        "type": "object",
+        "required": ["amount"],
+        "properties": {
+            "amount": {"type": "number", "maximum": 500},
+            "note": {"type": "string"},
+            "how": {"enum": ["a", "b"]},
+        },
+    }
+    asked = await world.ask("How much?", **FORM, form_schema=schema)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(f0="501", f1="careful & slow", f2="1", reason="my reason")
+    assert page.status == 422
+    assert "501 is greater than the maximum of 500" in page.text
+    assert [page.value(name) for name in ("f0", "f1", "f2", "reason")] == ["501", "careful & slow", "1", "my reason"]
+    amount = next(one for one in page.form.inputs if one["name"] == "f0")
+    assert amount["aria-invalid"] == "true"
+    assert "f0-problem" in (amount["aria-describedby"] or "")
+    assert 'id="f0-problem"' in page.html
+    await browser.submit(f0="500")
+    assert (await recorded(world, asked))[0] == {"amount": 500, "note": "careful & slow", "how": "b"}
+
+
+async def test_a_rule_over_several_fields_is_told_too(world: World) -> None:
+    schema = {"type": "object", "minProperties": 2, "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    asked = await world.ask("Which?", **FORM, form_schema=schema)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(f0="only one")
+    assert page.status == 422
+    assert "not filled in as asked" in page.text
+    assert page.value("f0") == "only one"
+    assert await recorded(world, asked) is None
+
+
+async def test_sending_without_choosing_asks_to_choose_and_keeps_the_reason(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(reason="because")
+    assert page.status == 422
+    assert "Pick one of these." in page.text
+    assert page.value("reason") == "because"
+    assert await recorded(world, asked) is None
+
+
+async def test_an_answer_that_the_agent_could_not_use_is_refused(world: World) -> None:
+    payload = {"type": "object", "required": ["reason"], "properties": {"reason": {"type": "string"}}}
+    asked = await world.ask(resume=Resume(payload_schema=payload))
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(choice="0")
+    assert page.status == 422
+    assert page.value("choice") == "0"
+    await browser.submit(reason="now with a reason")
+    assert (await recorded(world, asked))[3] == "now with a reason"
+
+
+async def test_whoever_is_second_learns_who_was_first(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await answer(world, asked, BOB, "deny")
+    page = await browser.submit(choice="0")
+    assert page.status == 409
+    assert "Your answer was not recorded" in page.text
+    assert f"Answered: Deny refund by {BOB} via slack, 2026-03-24 03:00 UTC" in page.text
+    assert await recorded(world, asked) == ("deny", BOB, "slack", None)
+
+
+async def test_a_double_click_is_no_mistake(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    page = await browser.get(await world.link_of(ALICE))
+    fields = {**dict(page.form.fields), "choice": "0"}
+    await browser.post(page.form.action, fields)
+    page = await browser.post(page.path, fields)
+    assert page.status == 200
+    assert "Recorded: Approve refund" in page.text
+    assert (await recorded(world, asked))[0] == "approve"
+
+
+async def test_somebody_who_opens_the_link_later_learns_how_it_ended(world: World) -> None:
+    asked = await world.ask()
+    await answer(world, asked, BOB, "approve", "email")
+    page = await world.browser().get(await world.link_of(ALICE))
+    assert f"Answered: Approve refund by {BOB} via email" in page.text
+    assert "Refund order 12345?" in page.text
+    assert page.forms == []
+
+
+async def test_after_silence_the_page_tells_what_the_agent_went_on_with(world: World) -> None:
+    asked = await world.ask()
+    link = await world.link_of(ALICE)
+    world.later(hours=1)
+    await world.engine.look()
+    page = await world.browser().get(link)
+    assert "Nobody answered in time" in page.text
+    assert "The agent went on with Deny refund" in page.text
+    assert (await world.fresh(asked)).status is Status.EXPIRED
+
+
+async def test_after_silence_without_a_fallback_the_page_says_that_the_agent_stopped(world: World) -> None:
+    await world.ask("What shall we write?", **TEXT)
+    link = await world.link_of(ALICE)
+    world.later(hours=1)
+    await world.engine.look()
+    assert "The agent stopped." in (await world.browser().get(link)).text
+
+
+async def test_a_cancelled_question_needs_no_answer(world: World) -> None:
+    asked = await world.ask()
+    await world.engine.cancel(asked.id, Actor("refund-agent", key="refund-agent"), "Order withdrawn.")
+    page = await world.browser().get(await world.link_of(ALICE))
+    assert "Cancelled by refund-agent" in page.text
+    assert "Order withdrawn." in page.text
+    assert page.forms == []
+
+
+async def test_no_answer_is_taken_after_the_deadline_even_if_the_clock_has_not_looked(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    page = await browser.get(await world.link_of(ALICE))
+    form = page.form
+    world.later(hours=1)
+    assert (await browser.get(form.action)).forms == []
+    page = await browser.post(form.action, {**dict(form.fields), "choice": "0"})
+    assert page.status == 409
+    assert "The agent went on with Deny refund" in page.text
+    assert (await world.fresh(asked)).status is Status.EXPIRED
+
+
+async def test_a_veto_window_says_that_silence_goes_ahead(world: World) -> None:
+    asked = await world.ask("Send 400 mails?", kind=Kind.VETO, choices=())
+    browser = world.browser()
+    page = await browser.get(await world.link_of(ALICE))
+    assert "About to go ahead" in page.text
+    assert "If nobody objects by 2026-03-24 04:00 UTC, the agent goes ahead." in page.text
+    await browser.submit(choice="1")
+    assert (await recorded(world, asked))[0] == "veto"
+
+
+async def test_the_last_reminder_looks_like_one(world: World) -> None:
+    twice = PolicyFields(max_attempts=2, interval=timedelta(hours=1))
+    await world.ask(policy=twice, timeout=None)
+    link = await world.link_of(ALICE)
+    assert "Input needed" in (await world.browser().get(link)).text
+    world.later(hours=1)
+    await world.engine.look()
+    assert "URGENT: final reminder" in (await world.browser().get(link)).text
+
+
+async def test_saying_i_m_on_it_holds_reminders_and_keeps_what_was_typed(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(do="claim", choice="1", reason="looking into it")
+    assert page.status == 200
+    assert "You are on it until 2026-03-24 03:30 UTC" in page.text
+    assert (page.value("choice"), page.value("reason")) == ("1", "looking into it")
+    claim = (await world.fresh(asked)).claim
+    assert claim is not None
+    assert (claim.by, claim.channel) == (ALICE, "web")
+    assert await recorded(world, asked) is None
+
+
+async def test_others_see_who_is_on_it_and_may_still_answer(world: World) -> None:
+    asked = await world.ask()
+    await world.engine.claim(asked.id, Actor(ALICE), "slack")
+    browser = world.browser()
+    page = await browser.get(await world.link_of(BOB))
+    assert f"{ALICE} is on it until 2026-03-24 03:30 UTC" in page.text
+    assert page.buttons == ["Send answer"]
+    page = await browser.submit(do="claim")
+    assert page.status == 409
+    assert f"{ALICE} is on it." in page.text
+    await browser.submit(do="answer", choice="1")
+    assert (await recorded(world, asked))[:2] == ("deny", BOB)
+
+
+async def test_a_claim_is_given_back(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(do="claim")
+    assert page.buttons == ["Send answer", "Give it back"]
+    page = await browser.submit(do="release")
+    assert page.buttons == ["Send answer", "I’m on it"]
+    assert (await world.fresh(asked)).claim is None
+    page = await browser.submit(do="release")
+    assert page.status == 409
+    assert "You hold no claim" in page.text
+
+
+async def test_a_claim_that_has_run_out_is_not_shown(world: World) -> None:
+    asked = await world.ask()
+    await world.engine.claim(asked.id, Actor(ALICE), "slack")
+    world.later(minutes=31)
+    page = await world.browser().get(await world.link_of(BOB))
+    assert "is on it until" not in page.text
+    assert "I’m on it" in page.buttons
+
+
+@pytest.mark.parametrize("token", ["x" * 26, "short", "a" * 65, "%F0%9F%99%82" * 20])
+async def test_an_unknown_link_says_so(world: World, token: str) -> None:
+    page = await world.browser().get(f"/a/{token}")
+    assert page.status == 404
+    assert "This link is unknown or too old." in page.text
+
+
+async def test_a_link_whose_case_a_mail_program_changed_still_works(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    await browser.get((await world.link_of(ALICE)).upper().replace("/A/", "/a/"))
+    await browser.submit(choice="0")
+    assert (await recorded(world, asked))[0] == "approve"
+
+
+async def test_a_mail_token_opens_no_page(world: World) -> None:
+    await world.ask()
+    await world.service.lanes.empty()
+    mail = world.mailbox.of(ALICE)[-1]
+    reply_token = mail.answers_to.partition("@")[0].rpartition("+")[2].rpartition(".")[2]
+    page = await world.browser().get(f"/a/{reply_token}")
+    assert page.status == 404
+
+
+async def test_whoever_may_no_longer_answer_is_not_told_the_question(world: World) -> None:
+    asked = await world.ask(responders=(ALICE,), on_behalf_of=ALICE)
+    page = await world.browser().get(await world.link_of(ALICE))
+    assert page.status == 403
+    assert asked.ask.question not in page.text
+    assert "You can't answer this question" in page.text

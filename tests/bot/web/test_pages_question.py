@@ -1,0 +1,175 @@
+"""``/q/{ref}`` and ``/inbox``: for whoever is signed in. Source: API.md §2, "Who may answer"; §6."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.domain.answering import GivenAnswer
+from core.domain.people import Actor
+from core.domain.suspension import ResponseType
+from tests.bot.web.pages_world import ALICE, BOB, CAROL, OLGA, Page, World, a_world
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with a_world(tmp_path) as world:
+        yield world
+
+
+async def test_a_shared_link_asks_to_sign_in_and_then_leads_back(world: World) -> None:
+    asked = await world.ask()
+    browser = world.browser()
+    page = await browser.get(f"/q/{asked.ask.ref}")
+    assert page.path == "/signin"
+    assert asked.ask.question not in page.html
+    await browser.submit(email=ALICE)
+    await browser.get(await world.sign_in_link_of(ALICE))
+    page = await browser.submit()
+    assert page.path == f"/q/{asked.ask.ref}"
+    assert asked.ask.question in page.text
+
+
+async def test_without_signing_in_a_question_looks_the_same_whether_it_exists_or_not(world: World) -> None:
+    asked = await world.ask()
+    for ref in (asked.ask.ref, "HR-ZZZZ"):
+        response = await world.browser().client.get(f"/q/{ref}", follow_redirects=False)
+        assert (response.status_code, response.headers["location"]) == (303, f"/signin?next=/q/{ref}")
+
+
+async def test_a_responder_answers_at_the_shared_link(world: World) -> None:
+    asked = await world.ask()
+    browser = await world.signed_in(ALICE)
+    await browser.get(f"/q/{asked.ask.ref.lower()}")
+    page = await browser.submit(choice="1", reason="no")
+    assert "Recorded: Deny refund by you" in page.text
+    ended = (await world.fresh(asked)).ended
+    assert ended is not None
+    assert (ended.value, ended.by, ended.channel, ended.reason) == ("deny", ALICE, "web", "no")
+
+
+async def test_somebody_else_can_t_tell_it_from_one_that_does_not_exist(world: World) -> None:
+    asked = await world.ask()
+    browser = await world.signed_in(CAROL)
+    there, absent = await browser.get(f"/q/{asked.ask.ref}"), await browser.get("/q/HR-ZZZZ")
+    assert there.status == absent.status == 404
+    assert there.html == absent.html
+
+
+async def test_an_operator_reads_what_others_are_asked_but_can_t_answer_it(world: World) -> None:
+    asked = await world.ask()
+    operator = await world.signed_in(OLGA)
+    page = await operator.get(f"/q/{asked.ask.ref}")
+    assert asked.ask.question in page.text
+    assert "you are not among those who may answer" in page.text
+    assert page.forms == []
+    page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
+    forged = await operator.post(page.form.action, {**dict(page.form.fields), "choice": "0"})
+    assert forged.status == 403
+    assert (await world.fresh(asked)).is_open
+
+
+async def test_an_operator_may_answer_where_nobody_was_named(world: World) -> None:
+    asked = await world.ask(responders=(), notify_to=ALICE)
+    browser = await world.signed_in(OLGA)
+    await browser.get(f"/q/{asked.ask.ref}")
+    await browser.submit(choice="0")
+    ended = (await world.fresh(asked)).ended
+    assert ended is not None
+    assert ended.by == OLGA
+
+
+async def test_whoever_is_asked_for_is_told_why_they_can_t_answer(world: World) -> None:
+    asked = await world.ask(on_behalf_of=OLGA)
+    page = await (await world.signed_in(OLGA)).get(f"/q/{asked.ask.ref}")
+    assert "it was asked by you, or for you" in page.text
+    assert page.forms == []
+
+
+async def test_signed_out_meanwhile_nothing_is_recorded(world: World) -> None:
+    asked = await world.ask(timeout=timedelta(days=2))
+    browser = await world.signed_in(ALICE)
+    await browser.get(f"/q/{asked.ask.ref}")
+    world.later(hours=12)
+    page = await browser.submit(choice="0")
+    assert page.status == 403
+    assert "You are signed out" in page.text
+    assert f"/signin?next=/q/{asked.ask.ref}" in page.links
+    assert (await world.fresh(asked)).is_open
+
+
+async def test_a_form_made_for_one_session_is_refused_in_another(world: World) -> None:
+    asked = await world.ask()
+    browser = await world.signed_in(BOB)
+    page = await browser.get(f"/q/{asked.ask.ref}")
+    stale = {**dict(page.form.fields), "choice": "0"}
+    await browser.post("/signout", dict(page.sign_out.fields))
+    await browser.get("/signin")
+    await browser.submit(email=ALICE)
+    await browser.get(await world.sign_in_link_of(ALICE))
+    await browser.submit()
+    assert (await browser.post(f"/q/{asked.ask.ref}", stale)).status == 403
+    assert (await world.fresh(asked)).is_open
+
+
+@pytest.mark.parametrize("ref", ["HR_7F3K", "x" * 65, "%F0%9F%99%82", "HR-7F3K%20", "%0A"])
+async def test_an_odd_reference_is_just_unknown(world: World, ref: str) -> None:
+    browser = await world.signed_in(ALICE)
+    assert (await browser.get(f"/q/{ref}")).status == 404
+    assert (await world.browser().get(f"/q/{ref}")).path == "/signin"
+
+
+def questions(page: Page) -> list[str]:
+    return [link for link in page.links if "/q/" in link]
+
+
+async def test_the_inbox_needs_a_session(world: World) -> None:
+    page = await world.browser().get("/inbox")
+    assert page.path == "/signin"
+
+
+async def test_an_empty_inbox_says_so(world: World) -> None:
+    await world.ask()
+    page = await (await world.signed_in(CAROL)).get("/inbox")
+    assert "Nothing waits for you." in page.text
+    assert questions(page) == []
+
+
+async def test_the_inbox_lists_what_waits_for_this_person_oldest_first(world: World) -> None:
+    first = await world.ask("First?")
+    world.later(minutes=5)
+    second = await world.ask("Second?", response_type=ResponseType.TEXT, timeout=timedelta(minutes=10))
+    await world.ask("For Carol?", responders=(CAROL,))
+    page = await (await world.signed_in(ALICE)).get("/inbox")
+    assert questions(page) == [f"/q/{one.ask.ref}" for one in (first, second)]
+    assert "For Carol?" not in page.text
+    assert "asked by refund-agent, 6 min ago" in page.text
+    assert "54 min left, until 2026-03-24 04:00 UTC" in page.text
+    assert "9 min left, until 2026-03-24 03:15 UTC" in page.text
+
+
+async def test_what_was_answered_leaves_the_inbox(world: World) -> None:
+    asked, other = await world.ask(), await world.ask()
+    browser = await world.signed_in(ALICE)
+    await browser.get(f"/q/{asked.ask.ref}")
+    await browser.submit(choice="0")
+    assert questions(await browser.get("/inbox")) == [f"/q/{other.ask.ref}"]
+    await world.engine.respond(GivenAnswer(other.id, Actor(BOB), "slack", "deny"))
+    assert questions(await browser.get("/inbox")) == []
+
+
+async def test_the_inbox_tells_who_is_on_it(world: World) -> None:
+    asked = await world.ask()
+    await world.engine.claim(asked.id, Actor(BOB), "slack")
+    assert f"{BOB} is on it" in (await (await world.signed_in(ALICE)).get("/inbox")).text
+    assert "is on it" not in (await (await world.signed_in(BOB)).get("/inbox")).text
+
+
+async def test_a_question_without_an_end_has_no_deadline(world: World) -> None:
+    asked = await world.ask("Take your time.", response_type=ResponseType.TEXT, timeout=None)
+    browser = await world.signed_in(ALICE)
+    assert "no deadline" in (await browser.get("/inbox")).text
+    assert "The agent waits until somebody answers." in (await browser.get(f"/q/{asked.ask.ref}")).text

@@ -1,0 +1,329 @@
+"""The pages in a real Chromium: on a phone, without JavaScript, by keyboard alone; and what loading them never does.
+
+Needs Chromium (``apt-get install chromium``); without one every test here fails and says so.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Response,
+    ViewportSize,
+    async_playwright,
+    expect,
+)
+
+from bot.sandbox.serving import serving
+from core.domain.suspension import ResponseType, Suspension
+from tests.bot.web.pages_world import ALICE, BOB, World, a_site
+
+pytestmark = pytest.mark.browser
+
+PHONE = ViewportSize(width=390, height=844)
+FINGER = 44
+"""CSS pixels that a finger needs (WCAG 2.5.5)."""
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["amount", "notify"],
+    "properties": {
+        "amount": {"type": "number", "title": "Amount", "maximum": 500},
+        "notify": {"type": "boolean", "title": "Tell the customer?"},
+        "on": {"type": "string", "format": "date"},
+        "note": {"type": "string", "maxLength": 1000},
+    },
+}
+_SAYS_STATUS = "Failed to load resource: the server responded with a status of"
+"""Chromium says this of our own 4xx pages too."""
+
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.fail("There is no Chromium on this machine: apt-get install chromium.", pytrace=False)
+    return found
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    executable = chromium()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[World]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with a_site(Path(folder)) as site:
+            yield site
+
+
+@asynccontextmanager
+async def a_page(browser: Browser, site: World, **options: Any) -> AsyncIterator[Page]:
+    """A page of a phone; fails where a part of it was missing or blocked by the end of the block."""
+    complaints: list[str] = []
+
+    def note(said: ConsoleMessage) -> None:
+        if said.type == "error" and not said.text.startswith(_SAYS_STATUS):
+            complaints.append(said.text)
+
+    def note_missing(response: Response) -> None:
+        if response.status >= 400 and not response.request.is_navigation_request():
+            complaints.append(f"{response.status} {response.url}")
+
+    context: BrowserContext = await browser.new_context(
+        base_url=site.service.settings.public_url, **{"viewport": PHONE, **options}
+    )
+    page = await context.new_page()
+    page.on("console", note)
+    page.on("response", note_missing)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    await context.close()
+    assert complaints == []
+
+
+async def ended(site: World, asked: Suspension) -> Any:
+    end = (await site.fresh(asked)).ended
+    return None if end is None else (end.value, end.by, end.channel, end.reason)
+
+
+async def sign_in(page: Page, site: World, person: str) -> None:
+    await page.goto("/signin")
+    await page.get_by_label("E-mail").fill(person)
+    await page.get_by_role("button", name="Send me a link").click()
+    await expect(page.get_by_role("heading")).to_have_text("Look into your mail")
+    await site.mailbox.expect(to=person, subject="sign-in link")
+    await page.goto(await site.sign_in_link_of(person))
+    await page.get_by_role("button", name="Sign in").click()
+
+
+async def test_a_choice_is_answered_on_a_phone_without_javascript(browser: Browser, site: World) -> None:
+    asked = await site.ask(context={"order": "12345"})
+    async with a_page(browser, site, java_script_enabled=False, has_touch=True) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.get_by_text("Deny refund", exact=True).tap()
+        await page.get_by_label("Reason").fill("Already refunded.")
+        await page.get_by_role("button", name="Send answer").tap()
+        await expect(page.get_by_role("heading", name="Recorded:")).to_contain_text("Deny refund")
+    assert await ended(site, asked) == ("deny", ALICE, "web", "Already refunded.")
+
+
+async def test_a_form_is_filled_in_on_a_phone_without_javascript(browser: Browser, site: World) -> None:
+    asked = await site.ask("How much?", response_type=ResponseType.FORM, form_schema=SCHEMA)
+    async with a_page(browser, site, java_script_enabled=False, has_touch=True) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.get_by_label("Amount").fill("501")
+        await page.get_by_label("Yes").tap()
+        await page.get_by_label("on optional", exact=True).fill("2026-03-25")
+        await page.get_by_role("button", name="Send answer").tap()
+        await expect(page.get_by_text("501 is greater than the maximum of 500")).to_be_visible()
+        await expect(page.get_by_label("Yes")).to_be_checked()
+        await page.get_by_label("Amount").fill("12.5")
+        await page.get_by_role("button", name="Send answer").tap()
+        await expect(page.get_by_role("heading", name="Recorded:")).to_be_visible()
+    assert (await ended(site, asked))[0] == {"amount": 12.5, "notify": True, "on": "2026-03-25"}
+
+
+async def test_without_choosing_nothing_is_sent(browser: Browser, site: World) -> None:
+    asked = await site.ask()
+    async with a_page(browser, site, java_script_enabled=False) as page:
+        sent: list[str] = []
+        await page.goto(await site.link_of(ALICE))
+        page.on("request", lambda request: sent.append(request.method))
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.locator("input[name=choice]").first).to_be_focused()  # where the browser says what is missing
+        assert "POST" not in sent
+    assert await ended(site, asked) is None
+
+
+async def test_i_m_on_it_and_giving_it_back_keep_what_was_typed(browser: Browser, site: World) -> None:
+    await site.ask()
+    async with a_page(browser, site, java_script_enabled=False) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.get_by_label("Reason").fill("looking into it")
+        await page.get_by_role("button", name="I’m on it").click()
+        await expect(page.get_by_role("alert")).to_contain_text("You are on it.")
+        await page.get_by_role("button", name="Give it back").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Given back")
+        await expect(page.get_by_label("Reason")).to_have_value("looking into it")
+
+
+async def test_loading_the_page_never_answers_even_with_a_choice_in_the_link(browser: Browser, site: World) -> None:
+    asked = await site.ask()
+    async with a_page(browser, site) as page:
+        methods: set[str] = set()
+        page.on("request", lambda request: methods.add(request.method))
+        for _ in range(2):
+            await page.goto(f"{await site.link_of(ALICE)}#c=0", wait_until="networkidle")
+            await page.reload(wait_until="networkidle")
+        await expect(page.locator("input[name=choice][value='0']")).to_be_checked()
+        assert methods == {"GET"}
+    assert await site.fresh(asked) == asked
+
+
+async def test_a_choice_in_the_link_is_only_picked_and_can_be_changed(browser: Browser, site: World) -> None:
+    asked = await site.ask()
+    async with a_page(browser, site) as page:
+        await page.goto(f"{await site.link_of(ALICE)}#c=0")
+        await expect(page.locator("input[name=choice][value='0']")).to_be_checked()
+        await page.get_by_text("Deny refund", exact=True).click()
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_role("heading", name="Recorded:")).to_contain_text("Deny refund")
+    assert (await ended(site, asked))[0] == "deny"
+
+
+@pytest.mark.parametrize("odd", ["#c=7", "#c=-1", "#c=x", "#c=0x1", "#c='];alert(1)//"])
+async def test_an_odd_choice_in_the_link_picks_nothing(browser: Browser, site: World, odd: str) -> None:
+    await site.ask()
+    async with a_page(browser, site) as page:
+        await page.goto(f"{await site.link_of(ALICE)}{odd}", wait_until="networkidle")
+        assert await page.locator("input[name=choice]:checked").count() == 0
+
+
+async def test_a_keyboard_is_enough(browser: Browser, site: World) -> None:
+    asked = await site.ask()
+    async with a_page(browser, site, viewport={"width": 1200, "height": 900}) as page:
+        await page.goto(await site.link_of(ALICE))
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Space")
+        await page.keyboard.press("ArrowDown")
+        await page.keyboard.press("Tab")
+        await page.keyboard.type("By keyboard")
+        await page.keyboard.press("Enter")  # a line of the reason, not the answer
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Recorded:")).to_be_visible()
+    assert await ended(site, asked) == ("deny", ALICE, "web", "By keyboard")
+
+
+async def test_deadlines_are_shown_in_the_reader_s_own_time_too(browser: Browser, site: World) -> None:
+    await site.ask()
+    async with a_page(browser, site, timezone_id="Asia/Kolkata") as page:
+        await page.goto(await site.link_of(ALICE))
+        await expect(page.locator(".left")).to_have_text("1 h left (Tue 24 Mar, 09:30 your time)")
+
+
+async def test_signing_in_leads_to_the_question_and_signing_out_away_from_it(browser: Browser, site: World) -> None:
+    asked = await site.ask()
+    async with a_page(browser, site, java_script_enabled=False) as page:
+        await sign_in(page, site, ALICE)
+        await page.get_by_role("link", name="Refund order 12345?").click()
+        await expect(page).to_have_url(f"{site.service.settings.public_url}/q/{asked.ask.ref}")
+        await page.get_by_text("Approve refund", exact=True).click()
+        await page.get_by_role("button", name="Send answer").click()
+        await expect(page.get_by_role("heading", name="Recorded:")).to_be_visible()
+        await page.get_by_role("button", name="Sign out").click()
+        await page.goto("/inbox")
+        await expect(page.get_by_role("heading")).to_have_text("Sign in")
+    assert (await ended(site, asked))[:2] == ("approve", ALICE)
+
+
+async def test_another_site_can_t_answer_through_somebody_s_browser(browser: Browser, site: World) -> None:
+    """The attacker even knows the link and has a form token of their own."""
+    asked = await site.ask()
+    link = await site.link_of(ALICE)
+    own = await site.browser(base_url=site.service.settings.public_url).get(link)
+    trap = f"""<form method="post" action="{site.service.settings.public_url}{link}">
+      <input name="form_token" value="{own.value("form_token")}"><input name="choice" value="0"><button>Win</button>"""
+
+    async def attacker(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+            await send({"type": "http.response.body", "body": trap.encode()})
+
+    async with serving(attacker) as elsewhere, a_page(browser, site) as page:
+        await page.goto(link)
+        await page.goto(elsewhere.replace("127.0.0.1", "localhost"))
+        async with page.expect_response(lambda response: response.request.method == "POST") as posted:
+            await page.get_by_role("button", name="Win").click()
+        assert (await posted.value).status == 403
+        await expect(page.get_by_role("heading")).to_have_text("Please reload the page")
+    assert await ended(site, asked) is None
+
+
+WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3
+
+
+async def test_nothing_sticks_out_on_a_phone_and_a_finger_hits_everything(browser: Browser, site: World) -> None:
+    long = await site.ask(f"{WORD}?", context={WORD: WORD, "n": [{"k": WORD}]})
+    form = await site.ask(WORD, response_type=ResponseType.FORM, form_schema=SCHEMA, timeout=timedelta(minutes=5))
+    async with a_page(browser, site) as page:
+        await sign_in(page, site, ALICE)
+        places = ["/inbox", "/signin", "/a/unknown", f"/q/{long.ask.ref}", f"/q/{form.ask.ref}"]
+        for place in [*places, await site.link_of(BOB, long.ask.ref), await site.link_of(BOB, form.ask.ref)]:
+            await page.goto(place)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], place
+            for one in await page.locator("main button, .choice, .tick, .inbox a, main input[type=text]").all():
+                box = await one.bounding_box()
+                assert box is not None
+                assert box["height"] >= FINGER, (place, await one.inner_text())
+
+
+READABLE = """() => {
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] === 1) return c;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) poor.push(`${e.className || e.tagName}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_word_can_be_read_by_day_and_by_night(browser: Browser, site: World, scheme: str) -> None:
+    """Contrast of at least 4.5 : 1 (WCAG 1.4.3)."""
+    asked = await site.ask(context={"order": "12345"})
+    soon = await site.ask("Soon?", response_type=ResponseType.TEXT, timeout=timedelta(minutes=5))
+    grounds = []
+    async with a_page(browser, site, color_scheme=scheme) as page:
+        await sign_in(page, site, ALICE)
+        for place in ["/inbox", f"/q/{asked.ask.ref}#c=1", f"/q/{soon.ask.ref}", await site.link_of(BOB), "/a/unknown"]:
+            await page.goto(place)
+            await page.wait_for_load_state("networkidle")
+            assert await page.evaluate(READABLE) == [], place
+            grounds.append(await page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        await page.goto(f"/q/{soon.ask.ref}")
+        await page.get_by_role("textbox").fill(" ")
+        await page.get_by_role("button", name="Send answer").click()
+        assert await page.evaluate(READABLE) == []
+    assert len(set(grounds)) == 1
+    assert (sum(map(int, grounds[0].strip("rgb()").split(","))) < 200) is (scheme == "dark")

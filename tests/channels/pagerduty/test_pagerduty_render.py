@@ -1,0 +1,82 @@
+"""What somebody with a pager reads, and the key that ties all attempts together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, dedup_key, encode, how_to_answer, ref_in, trigger
+from core.domain.notice import Links, Notice, NoticeChoice
+from core.domain.suspension import ResponseType
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+NOTICE = Notice(
+    ref="HR-7F3K",
+    question="Deploy?",
+    response_type=ResponseType.CONFIRM,
+    choices=(NoticeChoice(0, "Yes", "yes"), NoticeChoice(1, "No", "no", "Leave it as it is")),
+    context={},
+    attempt=1,
+    max_attempts=2,
+    asked_by="deploy-agent",
+    asked_at=NOW,
+    expires_at=NOW + timedelta(hours=2),
+    silence="If nobody answers by 2026-11-21 11:00 UTC, the agent stops.",
+    links=Links("https://ask.example/q/HR-7F3K"),
+)
+
+
+def test_a_dedup_key_leads_back_to_its_question_in_this_installation_only() -> None:
+    key = dedup_key("main", "HR-7F3K")
+
+    assert ref_in(key, "main") == "HR-7F3K"
+    assert ref_in(key, "staging") is None
+    assert ref_in("prometheus:HR-7F3K", "main") is None
+    assert ref_in(dedup_key("main", "alert:17"), "main") is None
+    assert ref_in("handraise:main:", "main") is None
+
+
+def test_an_instance_name_that_makes_the_key_too_long_is_an_error() -> None:
+    with pytest.raises(ValueError, match="255"):
+        dedup_key("x" * 250, "HR-7F3K")
+
+
+def test_the_last_attempt_is_critical_and_none_is_low_urgency() -> None:
+    severities = [trigger(replace(NOTICE, attempt=n), "k", "r")["payload"]["severity"] for n in (1, 2)]
+
+    assert severities == ["error", "critical"]
+
+
+def test_the_incident_says_what_happens_and_until_when() -> None:
+    details = trigger(NOTICE, "k", "r")["payload"]["custom_details"]
+
+    assert details["choices"] == ["1. Yes", "2. No: Leave it as it is"]
+    assert details["if_nobody_answers"] == NOTICE.silence
+    assert details["deadline"] == "2026-11-21 11:00 UTC"
+    assert "context" not in details
+
+
+def test_the_title_is_one_visible_line() -> None:
+    summary = trigger(replace(NOTICE, question="Pay\r\n\u202eEUR 5\u0007?"), "k", "r")["payload"]["summary"]
+
+    assert summary == "[HR-7F3K] Pay EUR 5?"
+
+
+def test_a_free_answer_has_to_name_the_question() -> None:
+    choice = how_to_answer(NOTICE)
+    text = how_to_answer(replace(NOTICE, response_type=ResponseType.TEXT, choices=()))
+
+    assert "1 … 2" in choice
+    assert "begins with HR-7F3K" in text
+
+
+def test_only_what_does_not_fit_is_left_out() -> None:
+    event = trigger(replace(NOTICE, context={"log": "x" * EVENT_BYTES}), "k", "r")
+
+    raw = encode(event)
+
+    assert len(raw) <= EVENT_BYTES
+    assert TOO_LONG.encode() in raw
+    assert b"Leave it as it is" in raw
