@@ -273,7 +273,7 @@ def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: 
     pager = settings.pagerduty
     if pager is None or not pager.webhook_secrets:
         return None
-    api = PagerDutyApi(pager.api_token or "", api_url=pager.api_url)
+    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
     return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
 
 

@@ -82,6 +82,14 @@ class Channel(Protocol):
         """Show everybody how it ended, at the message that ``receipt`` names."""
         ...
 
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
+        """What an earlier, doubtful try of a notice has left at ``to``; sends nothing.
+
+        ``Delivered`` with the message's receipt, or ``Refused`` where there is nothing: asked once the question has
+        ended, so that nothing is left behind that still asks.
+        """
+        ...
+
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery: ...
 
     async def close(self) -> None: ...

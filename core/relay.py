@@ -182,14 +182,23 @@ class Relay:
 
     async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped:
         suspension = await self._suspension(row)
-        if suspension is None or not suspension.is_open:
-            return _Dropped("question_ended")
         channel = self.channels.get(row.channel)
-        if channel is None or row.address is None or row.attempt is None:
+        if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured")
         to = Address(row.channel, row.address, row.person)
+        if not suspension.is_open:
+            return await self._left_behind(suspension, channel, to, sending)
         notice = build_notice(suspension, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
+
+    async def _left_behind(
+        self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
+    ) -> Delivery | _Dropped:
+        """The question has ended: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
+        if not (sending.ambiguous and channel.withdraws):
+            return _Dropped("question_ended")
+        found = await channel.recover(suspension.ask.ref, to, sending)
+        return _Dropped("question_ended") if isinstance(found, Refused) else found
 
     async def _withdraw(self, row: Row, sending: Sending) -> Delivery | _Dropped:
         suspension = await self._suspension(row)

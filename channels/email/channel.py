@@ -38,6 +38,10 @@ class EmailChannel:
         """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
         return Delivered(receipt)
 
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
+        """Nothing that could be taken back."""
+        return Refused("nothing_left")
+
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
         reached = deliverable(to)
         return await self._deliver(message_mail(message, reached, sending.id, self.ours) if reached else None)

@@ -16,7 +16,7 @@ from channels import http
 from channels.pagerduty import render
 from core.domain.notice import Ending, Message, Notice, Purpose
 from core.domain.people import Address
-from core.ports import Clock, Delivery, Receipt, Refused, Sending
+from core.ports import Clock, Delivered, Delivery, Receipt, Refused, Sending
 
 EVENTS_URL = "https://events.pagerduty.com"
 ENQUEUE = "/v2/enqueue"
@@ -47,7 +47,8 @@ class PagerDutyChannel:
         if routing_key is None:
             return Refused("unknown_service")
         key = render.dedup_key(self._instance, notice.ref)
-        return await self._post(render.trigger(notice, key, routing_key), key, to.value)
+        # A doubt is told: what a question left behind must be resolved even if it ends before the next try.
+        return await self._post(render.trigger(notice, key, routing_key), key, to.value, http.Repeats.COUNT)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Resolve the alert at the service that was paged; PagerDuty takes a second resolve without a word."""
@@ -56,6 +57,10 @@ class PagerDutyChannel:
         if routing_key is None:
             return Refused("unknown_service")
         return await self._post(render.resolve(key, routing_key), key, service)
+
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
+        """Whether there is an alert can't be asked; resolving one that is not there does nothing."""
+        return Delivered({"dedup_key": render.dedup_key(self._instance, ref), "service": to.value})
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
         """Only an alert is worth waking somebody up for. Each is an alert of its own, over all tries."""
@@ -70,11 +75,13 @@ class PagerDutyChannel:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _post(self, event: render.Event, key: str, service: str) -> Delivery:
+    async def _post(
+        self, event: render.Event, key: str, service: str, repeats: http.Repeats = http.Repeats.COLLAPSE
+    ) -> Delivery:
         headers = {"Content-Type": "application/json"}
         try:
             response = await self._client.post(self._url, content=render.encode(event), headers=headers)
         except http.CAUGHT as error:
-            return http.failed(error, http.Repeats.COLLAPSE)
+            return http.failed(error, repeats)
         receipt = {"dedup_key": key, "service": service}
-        return http.answered(response, receipt, http.Repeats.COLLAPSE, self._clock.now())
+        return http.answered(response, receipt, repeats, self._clock.now())

@@ -107,7 +107,10 @@ def _details(notice: Notice) -> dict[str, JsonValue]:
 def how_to_answer(notice: Notice) -> str:
     """Where and how, in sentences for somebody who was just woken up."""
     page = f"Open {notice.links.shared}"
-    acknowledging = "Acknowledging holds the reminders back; it answers only where the agent has marked a choice so."
+    meant = [choice.label for choice in notice.choices if choice.on_acknowledge]
+    # Where several are marked, an acknowledgement can't tell which: it only claims then.
+    answers = f"it is the answer “{meant[0]}”." if len(meant) == 1 else "it does not answer."
+    acknowledging = f"Acknowledging holds the reminders back; {answers}"
     match notice.response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             note = f"or add a note that says nothing but the number or the name of a choice: 1 … {len(notice.choices)}."

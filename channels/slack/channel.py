@@ -58,6 +58,13 @@ class SlackChannel:
             outcome = await self._edit(channel, ts, rendered.text, ())
         return outcome
 
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
+        try:
+            found = await self._find(await self._conversation(to.value), sending)
+        except CAUGHT as error:
+            return sent_nothing(failure_of(error, self._now()))
+        return found or Refused("nothing_left")
+
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
         return await self._post((render_message(message),), to, sending, MESSAGE_EVENT)
 

@@ -26,6 +26,7 @@ class NoticeChoice:
     value: str
     description: str | None = None
     style: Style | None = None
+    on_acknowledge: bool = False
 
     @property
     def number(self) -> int:
@@ -158,7 +159,7 @@ def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
 
 def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
     return tuple(
-        NoticeChoice(index, choice.label, choice.value, choice.description, choice.style)
+        NoticeChoice(index, choice.label, choice.value, choice.description, choice.style, choice.on_acknowledge)
         for index, choice in enumerate(choices)
     )
 

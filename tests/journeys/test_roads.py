@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 from bot.sandbox.mailbox import Mail
+from bot.sandbox.pagerduty import Fault as PagerFault
 from bot.sandbox.slack import shown
+from bot.sandbox.slack_faults import DropAfterStoring
 from tests.world import World
 
 
@@ -118,7 +120,7 @@ async def test_a_question_answered_in_slack_resolves_the_page_and_tells_the_late
     policy = {"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": ladder}
     asked = await world.ask(responders=["group:finance"], retry_policy=policy)
     await world.advance(seconds=120)
-    message = await world.slack.expect_message("Refund order 12345?")
+    message = world.slack.workspace.posted("D0ALICE")[0]
     mail = await world.mailbox.expect(to="bob@example.com")
     incident = await world.pager.expect_incident(asked["ref"])
     await world.slack.click("U0ALICE", message, "ans:1")
@@ -130,3 +132,18 @@ async def test_a_question_answered_in_slack_resolves_the_page_and_tells_the_late
     late = await world.mailbox.expect(to="bob@example.com", where=lambda one: "alice@example.com" in one.text)
     assert "Deny refund" in late.text or "deny" in late.text.lower()
     assert (await world.show(asked))["response"] == "deny"
+
+
+async def test_what_a_doubtful_send_left_behind_is_withdrawn_though_the_question_has_ended(world: World) -> None:
+    world.slack.fail_next(DropAfterStoring(), "chat.postMessage")
+    world.pager.fail_next(PagerFault.DROP_AFTER_STORING)
+    in_slack = await world.ask("In Slack?")
+    paged = await world.ask("On the pager?", channel_hint="pagerduty")
+    for asked in (in_slack, paged):
+        assert (await world.answer(asked, "approve")).status_code == 200
+    await world.advance(minutes=1)
+    message = await world.slack.expect_message("In Slack?")
+    assert "alice@example.com" in shown(message), "the message no longer asks"
+    (incident,) = world.pager.incidents
+    assert incident.status.value == "resolved"
+    assert len(world.slack.workspace.posted()) == 1, "nothing was sent twice"

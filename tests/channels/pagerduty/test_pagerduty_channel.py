@@ -15,7 +15,7 @@ from channels.pagerduty.channel import PagerDutyChannel
 from core.domain.notice import Ending, Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
 from core.domain.suspension import ResponseType, Status
-from core.ports import Deferred, Delivered, Refused, Sending
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SENDING = Sending("delivery-1", 1, ambiguous=False, since=NOW)
@@ -107,13 +107,13 @@ async def test_withdrawing_resolves_the_incident_of_that_service_alone(
     ("fault", "outcome"),
     [
         (Fault.RATE_LIMITED, Deferred("http_429", NOW + timedelta(seconds=RETRY_AFTER_SECONDS))),
-        (Fault.SERVER_ERROR, Deferred("http_500")),
-        (Fault.DROP_BEFORE_STORING, Deferred("no_valid_response")),
-        (Fault.DROP_AFTER_STORING, Deferred("no_valid_response")),
+        (Fault.SERVER_ERROR, Ambiguous("http_500")),
+        (Fault.DROP_BEFORE_STORING, Ambiguous("no_valid_response")),
+        (Fault.DROP_AFTER_STORING, Ambiguous("no_valid_response")),
     ],
 )
 async def test_a_page_in_doubt_is_sent_again_and_pages_once(
-    pager: PagerDutySandbox, channel: PagerDutyChannel, fault: Fault, outcome: Deferred
+    pager: PagerDutySandbox, channel: PagerDutyChannel, fault: Fault, outcome: Delivery
 ) -> None:
     pager.fail_next(fault)
 
