@@ -1,0 +1,89 @@
+"""The two ways to play the demo: with somebody at the page, or by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.demo.auto import Play
+from bot.demo.children import DemoFailed
+from bot.demo.samples import REFUND, SAMPLES
+from bot.demo.show import Show, faint, say, strong
+from bot.demo.stage import staged
+
+AN_HOUR = 3600
+FAST = 8
+AUTO = 2
+"""Seconds between attempts: as in earnest, as fast as a person can follow, as fast as nobody needs to."""
+
+AUTO_SECONDS = 50.0
+"""By then ``--auto`` has ended, one way or the other; what is left of its minute is for clearing up."""
+
+
+async def interactive(interval: int) -> int:
+    """One agent waits already; others come when somebody presses their button on the page. Ends when cancelled."""
+    async with _show(interval) as show:
+        await while_it_stands(show, agents_on_demand(show))
+    return 0
+
+
+async def agents_on_demand(show: Show) -> None:
+    await show.connected()
+    try:
+        async with asyncio.TaskGroup() as agents:
+            agents.create_task(show.ask(REFUND))
+            while True:
+                agents.create_task(show.ask(SAMPLES[await show.stage.asks.get()]))
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+async def automatic(interval: int) -> int:
+    """Nobody is there. 0 only if every agent was called back as it should be."""
+    play: Play | None = None
+    try:
+        async with asyncio.timeout(AUTO_SECONDS), _show(interval) as show:
+            play = Play(show)
+            await while_it_stands(show, play.run())
+    except TimeoutError:
+        say(f"\nThat took more than {AUTO_SECONDS:.0f} s.")
+    problems = play.problems() if play else ["The service and the sandbox were not ready in time."]
+    for problem in problems:
+        print(f"handraise demo: {problem}", file=sys.stderr)
+    if not problems:
+        say(strong("\nEvery agent was called back with the right answer."))
+    return 1 if problems else 0
+
+
+@asynccontextmanager
+async def _show(interval: int) -> AsyncIterator[Show]:
+    """The stage is set, and it is said where to look."""
+    say(faint("Starting the service, a Slack, a mailbox and a pager …"))
+    with tempfile.TemporaryDirectory(prefix="handraise-demo-") as folder:
+        async with staged(Path(folder)) as stage:
+            say(f"\nYour Slack, your mailbox and your pager:  {strong(stage.page_url)}")
+            say(faint(f"The service is at {stage.service_url}. Ctrl-C ends everything.\n"))
+            yield Show(stage, interval)
+
+
+async def while_it_stands(show: Show, playing: Coroutine[Any, Any, None]) -> None:
+    """Play, and tell what happens, until the play is over; raises :class:`DemoFailed` where a process is gone."""
+    tasks = [asyncio.create_task(one) for one in (playing, show.tell_events(), show.tell_page(), _broken(show))]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _broken(show: Show) -> None:
+    failure: DemoFailed = await show.stage.broken()
+    raise failure

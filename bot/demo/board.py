@@ -1,0 +1,67 @@
+"""What the page's strip shows of the agents: one card for each question. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.demo.samples import ON_THE_PAGE, Sample
+
+
+@dataclass(slots=True)
+class Card:
+    """One agent with one question, and how far it has come."""
+
+    number: int
+    sample: Sample
+    asked: Mapping[str, Any] | None = None
+    resumed: Mapping[str, Any] | None = None
+    result: str | None = None
+
+
+@dataclass(slots=True)
+class Board:
+    """The cards, in the order in which the agents began."""
+
+    cards: list[Card] = field(default_factory=list)
+    _attempts: dict[str, int] = field(default_factory=dict)
+    _claimed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, sample: Sample) -> Card:
+        card = Card(len(self.cards) + 1, sample)
+        self.cards.append(card)
+        return card
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Keep what an event of the service's log changes: the attempt, and who is on it."""
+        intent, payload = event["intent_id"], event["payload"]
+        match event["event_type"]:
+            case "intent.suspended" | "intent.suspension_renotified":
+                self._attempts[intent] = payload["attempt"]
+            case "intent.suspension_claimed":
+                self._claimed[intent] = payload["claimed_by"]
+            case "intent.suspension_released":
+                self._claimed.pop(intent, None)
+
+    def as_json(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """What the sandbox's ``PUT /board`` takes; ``names`` are the people by their identity."""
+        samples = [{"name": one.name, "label": one.button, "question": one.question} for one in ON_THE_PAGE]
+        return {"samples": samples, "agents": [self._card(card, names) for card in reversed(self.cards)]}
+
+    def _card(self, card: Card, names: Mapping[str, str]) -> dict[str, Any]:
+        asked = card.asked or {"ref": None, "intent_id": None, "ladder": []}
+        intent = asked["intent_id"]
+        attempt, claimed = self._attempts.get(intent, 1), self._claimed.get(intent)
+        state = "resumed" if card.resumed else "waiting" if card.asked else "asking"
+        return {
+            "number": card.number,
+            "agent": card.sample.agent,
+            "question": card.sample.question,
+            "ref": asked["ref"],
+            "state": state,
+            "ladder": [{**rung, "asked": rung["attempt"] <= attempt} for rung in asked["ladder"]],
+            "on_it": names.get(claimed, claimed) if claimed else None,
+            "result": card.result,
+            "got": card.resumed,
+        }

@@ -1,0 +1,114 @@
+"""The show itself: agents ask, and whatever happens is told in the terminal and on the page as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from bot.demo.board import Board, Card
+from bot.demo.children import Child
+from bot.demo.events import follow
+from bot.demo.samples import Sample
+from bot.demo.stage import Stage
+from bot.demo.transcript import Transcript
+from bot.sandbox.person import YOU
+
+NAMES = {YOU.email: YOU.name}
+
+
+@dataclass(slots=True)
+class Show:
+    """``interval`` is what the agents wait between attempts, in seconds."""
+
+    stage: Stage
+    interval: int
+    transcript: Transcript = field(default_factory=lambda: Transcript(NAMES))
+    board: Board = field(default_factory=Board)
+    _began: float = field(default_factory=time.monotonic)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _connected: asyncio.Event = field(default_factory=asyncio.Event)
+
+    # --- Telling --------------------------------------------------------------------------------------------------
+
+    async def tell_events(self) -> None:
+        """The service's events, one line each."""
+        async for event in follow(self.stage.service_url, self.stage.keys.operator, self._connected.set):
+            self.board.note(event)
+            self._changed.set()
+            line = self.transcript.event(event)
+            if line is not None:
+                self._line(*line)
+
+    async def connected(self) -> None:
+        """From now on no event is missed."""
+        await self._connected.wait()
+
+    async def tell_page(self) -> None:
+        """Bring the page's strip up to date whenever something has changed.
+
+        Whether the sandbox is still alive is for the stage to see.
+        """
+        while True:
+            self._changed.clear()
+            with contextlib.suppress(httpx.TransportError):
+                response = await self.stage.page.put("/board", json=self.board.as_json(NAMES))
+                response.raise_for_status()
+            await self._changed.wait()
+
+    def _line(self, agent: str, text: str) -> None:
+        say(f"{time.monotonic() - self._began:7.1f} s  {agent:<15} {text}")
+
+    # --- Agents ---------------------------------------------------------------------------------------------------
+
+    async def ask(self, sample: Sample, attempts: int | None = None) -> Card:
+        """Start an agent with this question and stay with it until it is called back.
+
+        Raises :class:`DemoFailed` where the agent ends without having been.
+        """
+        card = self.board.add(sample)
+        self._changed.set()
+        interval = min(self.interval, sample.longest_interval or self.interval)
+        child = await self.stage.agent(sample, interval=interval, attempts=attempts)
+        async for told in child.said():
+            self._heard(card, told)
+        await self._over(card, child)
+        return card
+
+    def _heard(self, card: Card, told: Mapping[str, Any]) -> None:
+        match told["event"]:
+            case "asked":
+                card.asked = told
+            case "resumed":
+                card.resumed = told
+                card.result = self.transcript.resumed(told)
+                say(strong(card.result) + faint(f"   ({card.sample.agent}, {(card.asked or told).get('ref')})"))
+        self._changed.set()
+
+    async def _over(self, card: Card, child: Child) -> None:
+        if await child.ended() != 0 or card.resumed is None:
+            raise child.failure()
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def strong(text: str) -> str:
+    return f"\033[1;32m{text}\033[0m" if _is_coloured() else text
+
+
+def faint(text: str) -> str:
+    return f"\033[2m{text}\033[0m" if _is_coloured() else text
+
+
+def _is_coloured() -> bool:
+    """Source: https://no-color.org."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

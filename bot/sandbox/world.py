@@ -1,0 +1,136 @@
+"""The whole pretend world in one process: a Slack workspace, a mail server and a pager, with the page to use them.
+
+One person lives in it. Who they are to each vendor, and the secrets between vendors and service, are made here and
+handed to the service's configuration by :meth:`World.settings`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from starlette.applications import Starlette
+
+from bot.sandbox.mailbox import Mailbox
+from bot.sandbox.page import Page
+from bot.sandbox.pagerduty import PagerDutySandbox
+from bot.sandbox.pagerduty_world import User as PagerUser
+from bot.sandbox.pagerduty_world import wall_clock
+from bot.sandbox.person import YOU, Person
+from bot.sandbox.serving import serving
+from bot.sandbox.slack import SlackSandbox
+
+CHANNEL_ID, CHANNEL_NAME = "C0OPS", "ops"
+PAGER_SERVICE = "default"
+SENDER = "handraise@sandbox.example"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the world is reached. ``page`` is the signed-in URL, which lets whoever has it act as the person."""
+
+    url: str
+    smtp_url: str
+    page: str
+
+
+class World:
+    """Serve it with :meth:`serving`. ``service_url`` is where answers go; :meth:`connect` says so later.
+
+    ``ask`` is called with a sample's name when somebody presses its button on the page.
+    """
+
+    def __init__(
+        self,
+        service_url: str | None = None,
+        *,
+        person: Person = YOU,
+        ask: Callable[[str], None] | None = None,
+        now: Callable[[], datetime] = wall_clock,
+    ) -> None:
+        self.person = person
+        self.slack = SlackSandbox(
+            bot_token=f"xoxb-{secrets.token_hex(16)}", signing_secret=secrets.token_hex(16), now=now
+        )
+        self.slack.workspace.add_user(person.slack_user_id, person.name, person.email)
+        self.slack.workspace.add_channel(CHANNEL_ID, CHANNEL_NAME, person.slack_user_id)
+        self.mailbox = Mailbox(now=now)
+        self._routing_key, self._api_token = secrets.token_hex(16), secrets.token_hex(16)
+        self.pagerduty = PagerDutySandbox(
+            {PAGER_SERVICE: self._routing_key},
+            [PagerUser(person.pagerduty_user_id, person.name, person.email)],
+            api_token=self._api_token,
+            webhook_secrets=[secrets.token_hex(16)],
+            now=now,
+        )
+        self._inbound_secret = secrets.token_hex(16)
+        self.page = Page(self.slack, self.mailbox, self.pagerduty, person, ask=ask, now=now)
+        # The mailbox's own routes stay out: they let anybody answer, and only the page may.
+        self.app = Starlette(routes=[*self.page.routes, *self.slack.app.routes, *self.pagerduty.app.routes])
+        if service_url is not None:
+            self.connect(service_url)
+
+    def connect(self, service_url: str) -> None:
+        """Tell the vendors where the service listens."""
+        self.slack.events_url = f"{service_url}/slack/events"
+        self.mailbox.answer_at(f"{service_url}/email/inbound", self._inbound_secret)
+        self.pagerduty.webhooks.url = f"{service_url}/pagerduty/webhooks"
+
+    @asynccontextmanager
+    async def serving(self, port: int = 0, smtp_port: int = 0) -> AsyncIterator[Place]:
+        """Everything on loopback, on these ports or on free ones."""
+        await self.mailbox.start(smtp_port)
+        try:
+            async with serving(self.app, port=port) as url:
+                try:
+                    yield Place(url, self.mailbox.smtp_url, self.page.door.signed_in(url))
+                finally:
+                    await self._let_go()
+        finally:
+            await self.mailbox.stop()
+
+    async def _let_go(self) -> None:
+        async with asyncio.timeout(5):
+            await self.pagerduty.close()
+
+    def settings(self, place: Place) -> dict[str, Any]:
+        """The sections of the service's configuration that make it a part of this world."""
+        person = self.person
+        return {
+            "slack": {
+                "bot_token": self.slack.workspace.bot_token,
+                "signing_secret": self.slack.signing_secret,
+                "api_url": f"{place.url}/api",
+                "default_channel": CHANNEL_ID,
+                "team_id": self.slack.workspace.team_id,
+                "app_id": self.slack.workspace.app_id,
+            },
+            "email": {
+                "smtp_url": place.smtp_url,
+                "from": f"Handraise <{SENDER}>",
+                "inbound_secret": self._inbound_secret,
+                "default_to": [person.email],
+            },
+            "pagerduty": {
+                "routing_key": self._routing_key,
+                "events_url": place.url,
+                "api_url": place.url,
+                "api_token": self._api_token,
+                "webhook_secrets": list(self.pagerduty.webhooks.secrets),
+            },
+            "people": [
+                {
+                    "name": person.name,
+                    "email": person.email,
+                    "slack_user_id": person.slack_user_id,
+                    "pagerduty_user_id": person.pagerduty_user_id,
+                }
+            ],
+            "recipients": {"allow": [person.email, f"slack:{CHANNEL_ID}", f"pagerduty:{PAGER_SERVICE}"]},
+            "suspension": {"default_channel": "slack"},
+        }

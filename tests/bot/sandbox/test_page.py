@@ -1,0 +1,145 @@
+"""The sandbox's one page and its world, without a service behind them: who gets in, and what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import smtplib
+from collections.abc import AsyncIterator
+from email.message import EmailMessage
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bot.config import load
+from bot.sandbox.person import YOU
+from bot.sandbox.world import Place, World
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[tuple[World, Place]]:
+    world = World("http://127.0.0.1:9")  # nobody listens there
+    async with world.serving() as place:
+        yield world, place
+
+
+@pytest.fixture
+async def inside(world: tuple[World, Place]) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser that has opened the signed-in URL."""
+    _, place = world
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as browser:
+        await browser.get(place.page, follow_redirects=True)
+        yield browser
+
+
+async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tuple[World, Place]) -> None:
+    _, place = world
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as stranger:
+        paths = ("/", "/?key=", "/?key=%00", "/world", "/static/page.js", "/mail/1/html")
+        assert {(await stranger.get(path)).status_code for path in paths} == {403}
+        acts = ("/slack/click", "/slack/submit", "/mail/1/reply", "/pager/P1/note", "/ask")
+        assert {(await stranger.post(path, json={})).status_code for path in acts} == {403}
+
+
+async def test_the_secret_leaves_the_address_bar(world: tuple[World, Place]) -> None:
+    _, place = world
+    async with httpx.AsyncClient(trust_env=False) as browser:
+        response = await browser.get(place.page)
+    assert (response.status_code, response.headers["location"]) == (303, "/")
+    assert "HttpOnly" in response.headers["set-cookie"]
+
+
+async def test_the_mailboxes_own_doors_are_not_open_beside_the_page(world: tuple[World, Place]) -> None:
+    """They would let anybody on this machine answer as the person."""
+    _, place = world
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as stranger:
+        assert (await stranger.get("/mails")).status_code == 404
+        assert (await stranger.post("/mails/1/reply", json={"text": "approve"})).status_code == 404
+
+
+async def test_a_form_of_another_site_does_nothing(inside: httpx.AsyncClient) -> None:
+    """It would bring the cookie along, since cookies know no ports."""
+    response = await inside.post("/mail/1/reply", data={"text": "approve"})
+    assert response.status_code == 415
+
+
+async def test_what_is_not_there_any_more_is_said_in_words(inside: httpx.AsyncClient) -> None:
+    for path, body in (
+        ("/mail/7/reply", {"text": "approve"}),
+        ("/pager/PINC0007/acknowledge", {}),
+        ("/slack/click", {"channel": "C0OPS", "ts": "1.000001", "action_id": "ans:0"}),
+        ("/slack/submit", {"view": "V1", "values": {}}),
+    ):
+        response = await inside.post(path, json=body)
+        assert (response.status_code, response.json()["ok"]) == (409, False), path
+
+
+async def test_the_world_is_sent_again_only_when_it_has_changed(
+    world: tuple[World, Place], inside: httpx.AsyncClient
+) -> None:
+    first = await inside.get("/world")
+    known = {"If-None-Match": first.headers["etag"]}
+    assert (await inside.get("/world", headers=known)).status_code == 304
+
+    world[0].page.board = {"samples": [], "agents": [{"number": 1}]}
+
+    assert (await inside.get("/world", headers=known)).json()["board"]["agents"] == [{"number": 1}]
+
+
+async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(
+    world: tuple[World, Place], inside: httpx.AsyncClient
+) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "somebody@example.com", YOU.email, "Hello"
+    mail.set_content("Hello")
+    mail.add_alternative("<html><head></head><body><script>alert(1)</script>Hello</body></html>", subtype="html")
+    _, place = world
+    host, _, port = place.smtp_url.removeprefix("smtp://").partition(":")
+    await _send(mail, host, int(port))
+
+    shown = await inside.get("/mail/1/html")
+
+    assert "Hello" in shown.text
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert "script-src" not in shown.headers["content-security-policy"]
+
+
+async def test_a_service_that_is_away_is_said_in_words(world: tuple[World, Place], inside: httpx.AsyncClient) -> None:
+    pagerduty = world[0].pagerduty
+    event = {"payload": {"summary": "Deploy?", "source": "agent", "severity": "error"}, "event_action": "trigger"}
+    routing_key = next(iter(pagerduty.account.services))
+    await inside.post("/v2/enqueue", json={**event, "routing_key": routing_key})
+
+    response = await inside.post(f"/pager/{pagerduty.incidents[0].id}/note", json={"text": "yes"})
+
+    assert response.status_code == 502
+    assert "did not answer" in response.json()["message"]
+
+
+async def test_its_settings_are_a_configuration_that_the_service_takes(
+    world: tuple[World, Place], tmp_path: Path
+) -> None:
+    made, place = world
+    file = tmp_path / "handraise.yaml"
+    file.write_text(json.dumps(made.settings(place)))
+
+    settings = load(file, {})
+
+    assert settings.channels == ("slack", "email", "pagerduty")
+    assert [person.email for person in settings.people] == [YOU.email]
+
+
+async def test_no_two_worlds_share_a_secret() -> None:
+    first, second = World(), World()
+    assert first.slack.signing_secret != second.slack.signing_secret
+    assert first.slack.workspace.bot_token != second.slack.workspace.bot_token
+    assert first.pagerduty.webhooks.secrets != second.pagerduty.webhooks.secrets
+
+
+async def _send(mail: EmailMessage, host: str, port: int) -> None:
+    def send() -> None:
+        with smtplib.SMTP(host, port, timeout=5) as smtp:
+            smtp.send_message(mail)
+
+    await asyncio.to_thread(send)

@@ -1,0 +1,176 @@
+"""The demo's page in a real Chromium, in front of the real demo: what a person does there reaches the agents.
+
+Needs Chromium (``apt-get install chromium``); without one every test here fails and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, ViewportSize, async_playwright, expect
+
+pytestmark = pytest.mark.browser
+
+PHONE = ViewportSize(width=390, height=844)
+DESK = ViewportSize(width=1400, height=1000)
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.fail("There is no Chromium on this machine: apt-get install chromium.", pytrace=False)
+    return found
+
+
+@pytest.fixture
+async def signed_in_url(tmp_path: Path) -> AsyncIterator[str]:
+    """Where a running demo says that its page is."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "bot.cli", "demo"),
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30):
+            async for line in process.stdout:
+                if found := re.search(r"http://\S+\?key=\S+", line.decode()):
+                    yield found[0]
+                    break
+            else:
+                pytest.fail("the demo ended before it said where its page is")
+    finally:
+        process.send_signal(signal.SIGINT)
+        await process.communicate()
+
+
+@pytest.fixture
+async def page(signed_in_url: str) -> AsyncIterator[Page]:
+    """The page on a desk, signed in; a script that fails, or anything that the policy blocks, fails the test."""
+    complaints: list[str] = []
+    executable = chromium()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
+        page = await browser.new_page(viewport=DESK)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        await page.goto(signed_in_url)
+        yield page
+        await browser.close()
+    assert complaints == []
+
+
+async def test_a_click_in_slack_edits_the_message_and_resumes_the_agent(page: Page) -> None:
+    message = page.locator(".message").first
+
+    await message.get_by_role("button", name="Approve refund").click()
+
+    await expect(message).to_contain_text("Answered “Approve refund” by you@example.com via slack")
+    await expect(message).to_contain_text("(edited)")
+    await expect(message.get_by_role("button")).to_have_count(0)
+    await expect(page.locator(".card")).to_contain_text('resumed with "approve" by you via slack')
+
+
+async def test_slack_asks_before_a_dangerous_button_counts(page: Page) -> None:
+    deny = page.get_by_role("button", name="Deny refund")
+    await deny.click()
+    await page.locator("#confirm").get_by_role("button", name="Go back").click()
+    await expect(page.locator("#confirm")).to_be_hidden()
+
+    await deny.click()
+    await page.locator("#confirm").get_by_role("button", name="Deny refund").click()
+
+    await expect(page.locator(".card")).to_contain_text('resumed with "deny" by you via slack')
+
+
+async def test_being_on_it_is_noted_in_private_and_keeps_the_question_open(page: Page) -> None:
+    await page.get_by_role("button", name="I'm on it").click()
+
+    await expect(page.locator(".message.private")).to_contain_text("Only visible to you")
+    await expect(page.locator(".message.private")).to_contain_text("You're on it")
+    await expect(page.locator(".card")).to_contain_text("taken by you")
+    await expect(page.get_by_role("button", name="Approve refund")).to_be_visible()
+
+
+async def test_a_form_is_filled_in_in_a_modal_which_says_what_is_missing(page: Page) -> None:
+    await page.get_by_role("button", name="Form in Slack").click()
+    await page.get_by_role("button", name="Answer…").click()
+    modal = page.locator("#modal")
+    await modal.get_by_label("Street and number").fill("Main Street 5")
+
+    await modal.get_by_role("button", name="Send answer").click()
+    await expect(modal).to_contain_text("Please complete this required field.")
+
+    await modal.get_by_label("City").fill("Berlin")
+    await modal.get_by_label("Carrier").select_option(label="UPS")
+    await modal.get_by_role("button", name="Send answer").click()
+    await expect(modal).to_be_hidden()
+    await expect(page.locator(".card").first).to_contain_text('"street": "Main Street 5"')
+
+
+async def test_a_mail_is_opened_and_answered_with_a_reply(page: Page) -> None:
+    await page.get_by_role("button", name="By mail").click()
+    await page.locator(".row", has_text="Pay invoice").click()
+    await expect(page.frame_locator("iframe").get_by_role("link", name="1. Pay it")).to_be_visible()
+
+    await page.get_by_label("Your reply").fill("2) please\n\nThe sum is odd.")
+    await page.get_by_role("button", name="Send reply").click()
+
+    await expect(page.locator(".card").first).to_contain_text('resumed with "ask_back" by you via email')
+    await expect(page.locator(".row", has_text="Re: [HR-")).to_be_visible()
+
+
+async def test_the_answer_link_of_a_mail_opens_the_answer_page(page: Page) -> None:
+    await page.get_by_role("button", name="By mail").click()
+    await page.locator(".row", has_text="Pay invoice").click()
+
+    async with page.context.expect_page() as opened:
+        await page.frame_locator("iframe").get_by_role("link", name="1. Pay it").click()
+
+    answer_page = await opened.value
+    await expect(answer_page).to_have_url(re.compile(r"/a/[a-z2-7]+#c=0$"))
+    await answer_page.get_by_role("button", name=re.compile("Send|Answer")).first.click()
+    await expect(page.locator(".card").first).to_contain_text('resumed with "pay" by you via web')
+
+
+async def test_an_incident_is_acknowledged_and_answered_with_a_note(page: Page) -> None:
+    await page.get_by_role("button", name="On the pager").click()
+    incident = page.locator(".incident")
+    await incident.get_by_role("button", name="Acknowledge").click()
+    await expect(incident).to_contain_text("acknowledged by you")
+    await expect(page.locator(".card").first).to_contain_text("taken by you")
+
+    await incident.get_by_label("A note").fill("yes")
+    await incident.get_by_role("button", name="Note").click()
+
+    await expect(page.locator(".card").first).to_contain_text('resumed with "yes" by you via pagerduty')
+    await expect(incident).to_contain_text("resolved")
+
+
+async def test_on_a_phone_one_window_shows_at_a_time_and_nothing_sticks_out(page: Page) -> None:
+    await page.set_viewport_size(PHONE)
+    for name, shown in (("Mail", ".window.mail"), ("Pager", ".window.pager"), ("Slack", ".window.slack")):
+        await page.locator(".tabs").get_by_role("button", name=name).click()
+        await expect(page.locator(".window:visible")).to_have_count(1)
+        await expect(page.locator(shown)).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
