@@ -12,9 +12,10 @@ import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.web import answers, errors, hooks, intents, sessions, streams, suspensions
+from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
 from bot.web.limits import LARGEST_MAIL, SizeLimit
-from bot.web.replies import Envelope, reply
+from bot.web.replies import reply
+from bot.web.shapes import Envelope, HealthReply
 from bot.wiring import Service
 from core.errors import DatabaseUnavailable
 
@@ -49,23 +50,29 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
+    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams)]
     for prefix in PREFIXES:
-        for part in (suspensions, answers, intents, sessions, streams):
-            app.include_router(part.router(service.services), prefix=prefix)
-        app.include_router(sessions.open_router(service.services), prefix=prefix)
+        for part in (*parts, sessions.open_router(service.services)):
+            app.include_router(part, prefix=prefix)
     app.include_router(hooks.router(service.doors))
     app.include_router(service.pages)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     _add_health(app, service)
+    openapi.describe(app)
     return app
 
 
 def _add_health(app: FastAPI, service: Service) -> None:
-    @app.get("/healthz", tags=["health"], summary="Alive")
+    @app.get("/healthz", tags=["health"], summary="Alive", responses={200: {"model": HealthReply}})
     async def healthz() -> Response:
         return reply({"status": "alive"})
 
-    @app.get("/readyz", tags=["health"], summary="Ready to serve", responses={503: {"model": Envelope}})
+    @app.get(
+        "/readyz",
+        tags=["health"],
+        summary="Ready to serve",
+        responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is missing."}},
+    )
     async def readyz() -> Response:
         try:
             await service.database.read(lambda conn: conn.scalar(sa.select(sa.literal(1))))

@@ -8,10 +8,12 @@ Source: facts on channels §F, "Outbound"; RFC 9110 §10.2.3 (Retry-After), §15
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
+from functools import cache
 
 import httpx
 
@@ -28,6 +30,12 @@ class Verdict(Enum):
     NOT_SENT = auto()
     IN_DOUBT = auto()
     NEVER = auto()
+
+
+@cache
+def authorities() -> ssl.SSLContext:
+    """Whom TLS believes. Loaded once: it takes as long as many requests."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class Repeats(Enum):

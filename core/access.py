@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from core.domain.answering import GivenAnswer
 from core.domain.people import Actor, Role, canonical
 from core.domain.suspension import Suspension
-from core.errors import NotAResponder, SelfResponseForbidden
+from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
 from core.ports import Responders
+
+
+def as_named(answer: GivenAnswer, responders: Responders) -> GivenAnswer:
+    """An admin is a trusted gateway: its answer is that of the person it names (API.md §4). The key stays its own,
+    so that a key which asked can't answer in anybody's name.
+    """
+    if answer.named is None or _is_named(answer) or not answer.by.has(Role.ADMIN):
+        return answer
+    return replace(answer, by=replace(responders.actor(canonical(answer.named)), key=answer.by.key))
+
+
+def _is_named(answer: GivenAnswer) -> bool:
+    return answer.named is None or canonical(answer.named) == answer.by.identity
 
 
 def refusal(suspension: Suspension, actor: Actor, responders: Responders, *, allow_self: bool) -> str | None:
@@ -26,7 +42,19 @@ def refusal(suspension: Suspension, actor: Actor, responders: Responders, *, all
 
 def check(suspension: Suspension, actor: Actor, responders: Responders, *, allow_self: bool) -> None:
     """Raises what :func:`refusal` says."""
-    match refusal(suspension, actor, responders, allow_self=allow_self):
+    _raise(refusal(suspension, actor, responders, allow_self=allow_self))
+
+
+def check_answer_by(suspension: Suspension, answer: GivenAnswer, responders: Responders, *, allow_self: bool) -> None:
+    """As :func:`check`, and that the caller is who the answer says; self comes first, as in API.md §4."""
+    code = refusal(suspension, answer.by, responders, allow_self=allow_self)
+    if code != SelfResponseForbidden.code and not _is_named(answer):
+        raise IdentityMismatch("responded_by names somebody else than the key's owner.")
+    _raise(code)
+
+
+def _raise(code: str | None) -> None:
+    match code:
         case SelfResponseForbidden.code:
             raise SelfResponseForbidden("Whoever asked, or is asked for, may not answer.")
         case NotAResponder.code:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core import access
-from core.containers.intents import Intent, IntentStatus
+from core.containers.intents import Intent, IntentStatus, check_version
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
 from core.domain.asking import AskRequest
@@ -25,7 +25,7 @@ from core.domain.notice import Message
 from core.domain.people import Actor, Address, Role
 from core.domain.policy import PolicyFields
 from core.domain.suspension import Kind, Status, Suspension
-from core.domain.vocabulary import AnswerGiven, AttemptDue, Cancelled, Claimed, Released
+from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
 from core.domain.wire import continued_with, instant
 from core.errors import (
     AlreadyAnswered,
@@ -40,7 +40,6 @@ from core.errors import (
     SignalUnmatched,
     SuspensionEnded,
     SuspensionMismatch,
-    VersionConflict,
 )
 from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
@@ -154,8 +153,8 @@ class Engine:
         found = intents.lock(tx, intent_id)
         if found is None or found.created_by != creator:
             raise NotFound("There is no such intent.")
-        if expected_version is not None and found.version != expected_version:
-            raise VersionConflict("The intent has changed meanwhile.", current_version=found.version)
+        if expected_version is not None:
+            check_version(found, expected_version)
         if found.status is IntentStatus.SUSPENDED:
             raise AlreadySuspended("The intent already waits for an answer.")
         if found.status is not IntentStatus.ACTIVE:
@@ -283,11 +282,34 @@ class Engine:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
-            if by.key != suspension.ask.created_by and not by.has(Role.ADMIN):
-                raise NotFound("There is no such suspension.")
             return self._transitions.move(tx, suspension, Cancelled(by.identity, reason), intent, now).suspension
 
-        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
+        def perform(tx: Tx) -> Suspension | HandraiseError:
+            suspension = suspensions.get(tx.conn, suspension_id)
+            if suspension is None or not (by.key == suspension.ask.created_by or by.has(Role.ADMIN)):
+                raise NotFound("There is no such suspension.")  # whatever has become of it
+            return self._changed(tx, suspension_id, change)
+
+        return await self._perform(once, perform)
+
+    async def abandon(self, intent_id: str, by: Actor, version: int, reason: str | None) -> bool:
+        """An admin gives up an intent that waits for an answer; its question is cancelled with it.
+
+        False where the intent does not wait, or ``by`` is no admin. Raises :class:`VersionConflict`.
+        """
+
+        def job(tx: Tx) -> bool:
+            intent = intents.lock(tx, intent_id)
+            if intent is None or intent.status is not IntentStatus.SUSPENDED or not by.has(Role.ADMIN):
+                return False
+            check_version(intent, version)
+            suspension = suspensions.get(tx.conn, intent.suspension_id or "")
+            if suspension is None or not suspension.is_open:
+                return False
+            self._transitions.move(tx, suspension, Abandoned(by.identity, reason), intent, self._clock.now())
+            return True
+
+        return await self.database.write(job)
 
     async def _change(self, suspension_id: str, change: Change) -> Suspension:
         done = await self._write_again(lambda tx: self._changed(tx, suspension_id, change))

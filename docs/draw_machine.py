@@ -11,6 +11,7 @@ ENDS = {
     "_attempt_due": {Status.EXPIRED},
     "_answer_given": {Status.RESPONDED},
     "_cancel": {Status.CANCELLED},
+    "_give_up": {Status.CANCELLED},
     "_abandon": {Status.EXPIRED},
 }
 """Moves that can end a suspension; every other one leaves it where it is."""

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from handraise import Resumed, verify_callback
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+
+
+@dataclass(frozen=True)
+class Told:
+    """One request to the agent, whatever it said to it: the headers, and the body as it was signed."""
+
+    at: datetime
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.body)
+        return told
+
+    @property
+    def suspension_id(self) -> str:
+        return str(self.json["data"]["suspension_id"])
 
 
 @dataclass
@@ -21,6 +41,7 @@ class AgentReceiver:
     secret: str
     now: Callable[[], datetime]
     resumed: list[Resumed] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     url: str = ""
@@ -33,6 +54,7 @@ class AgentReceiver:
         body = await request.body()
         told = verify_callback(request.headers, body, self.secret, now=self.now())
         self.ids.append(request.headers["webhook-id"])
+        self.told.append(Told(self.now(), dict(request.headers), body))
         status = self.answers.pop(0) if self.answers else 200
         if status < 300:
             self.resumed.append(told)
@@ -46,3 +68,7 @@ class AgentReceiver:
                 self._news.clear()
                 await self._news.wait()
         return self.resumed[count - 1]
+
+    def told_of(self, asked: Mapping[str, Any]) -> list[Told]:
+        """Every request about this question, oldest first."""
+        return [one for one in self.told if one.suspension_id == asked["suspension_id"]]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 import sqlalchemy as sa
+
 from core.store import schema
 from core.store.database import open_database
 from tests.postgres import postgres
@@ -35,8 +38,20 @@ def postgres_url(postgres_cluster: str) -> str:
     return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated database with nothing in it; migrating takes as long as many a test."""
+    path = tmp_path_factory.mktemp("template") / "handraise.db"
+    database = open_database(f"sqlite+aiosqlite:///{path}")
+    schema.prepare(database)
+    database.engine.dispose()
+    return path
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+    """A migrated database of the test's own."""
+    shutil.copy(sqlite_template, tmp_path / "handraise.db")
     return f"sqlite+aiosqlite:///{tmp_path}/handraise.db"
 
 
@@ -58,6 +73,17 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
 async def any_world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """A running service on each database."""
     async with running(tmp_path, database_url) as world:
+        yield world
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """One running service on SQLite for all tests of a module; each asks questions of its own.
+
+    For many small tests that don't disturb each other; they say ``pytest.mark.asyncio(loop_scope="module")``.
+    """
+    folder = tmp_path_factory.mktemp("room")
+    async with running(folder, f"sqlite+aiosqlite:///{folder}/handraise.db") as world:
         yield world
 
 

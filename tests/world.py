@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import yaml
+
 from bot.app import build_app
 from bot.config import load
 from bot.sandbox.mailbox import Mailbox
 from bot.sandbox.pagerduty import PagerDutySandbox
 from bot.sandbox.pagerduty_world import User as PagerUser
-from bot.sandbox.serving import serving
+from bot.sandbox.serving import loopback_client, serving, serving_all
 from bot.sandbox.slack import SlackSandbox
+from bot.sandbox.slack_records import Message
 from bot.wiring import Service, wire
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
@@ -75,10 +77,33 @@ class World:
         asked: dict[str, Any] = response.json()
         return asked
 
+    async def active_intent(self, title: str = "compliance_review", role: str = "agent") -> dict[str, Any]:
+        response = await self.call("POST", "/v1/intents", role, json={"title": title, "status": "active"})
+        assert response.status_code == 201, response.text
+        intent: dict[str, Any] = response.json()
+        return intent
+
+    async def told(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of the one callback about this question."""
+        await self.settle()
+        [callback] = self.agent.told_of(asked)
+        return callback.json
+
     async def answer(self, asked: Mapping[str, Any], value: Any, role: str = "operator", **more: Any) -> httpx.Response:
         path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
         body = {"suspension_id": asked["suspension_id"], "value": value, **more}
         return await self.call("POST", path, role, json=body)
+
+    async def press(self, user_id: str, message: Message, label: str) -> None:
+        """Press the button with this label, and let what follows happen."""
+        elements = [element for block in message.blocks for element in block.get("elements", [])]
+        [action_id] = [
+            element["action_id"]
+            for element in elements
+            if element["type"] == "button" and element["text"]["text"] == label
+        ]
+        await self.slack.click(user_id, message, action_id)
+        await self.settle()
 
     async def show(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         response = await self.call("GET", f"/v1/suspensions/{asked['suspension_id']}", "admin")
@@ -122,6 +147,12 @@ class World:
                     return again
 
 
+def after(asked: Mapping[str, Any], **step: float) -> str:
+    """So long after the suspension, as the wire has it."""
+    at = datetime.fromisoformat(asked["suspended_at"]) + timedelta(**step)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def config(database_url: str, sandboxes: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration in which every channel is set up against the sandboxes."""
     return {
@@ -162,13 +193,16 @@ def config(database_url: str, sandboxes: Mapping[str, Any]) -> dict[str, Any]:
 async def running(
     folder: Path, database_url: str, clock: ManualClock | None = None, **overrides: Any
 ) -> AsyncIterator[World]:
-    """A service of its own, with its sandboxes, for as long as the block lasts."""
+    """A service of its own, with its sandboxes, for as long as the block lasts.
+
+    ``overrides`` replace what :func:`config` says: whole sections, or one key of one (``email__default_to=[]``).
+    """
     clock = clock or ManualClock()
     async with AsyncExitStack() as stack:
         slack, mailbox, pager, agent = _people(clock)
-        slack_url = await stack.enter_async_context(serving(slack.app))
-        pager_url = await stack.enter_async_context(serving(pager.app))
-        agent.url = await stack.enter_async_context(serving(agent.app)) + "/resume"
+        apps = (slack.app, pager.app, agent.app)
+        slack_url, pager_url, agent_url = await stack.enter_async_context(serving_all(*apps))
+        agent.url = f"{agent_url}/resume"
         await mailbox.start()
         stack.push_async_callback(mailbox.stop)
         stack.push_async_callback(pager.close)
@@ -194,13 +228,20 @@ async def running(
                 "webhook_secrets": list(pager.webhooks.secrets),
             },
         }
-        service = _wired(folder, config(database_url, sandboxes) | overrides, clock)
+        service = _wired(folder, _changed(config(database_url, sandboxes), overrides), clock)
         url = await stack.enter_async_context(serving(build_app(service)))
         slack.events_url = f"{url}/slack/events"
         mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)
         pager.webhooks.url = f"{url}/pagerduty/webhooks"
-        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=30))
+        http = await stack.enter_async_context(loopback_client(timeout=30))
         yield World(service, url, slack, mailbox, pager, agent, clock, http)
+
+
+def _changed(settings: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in overrides.items():
+        section, _, key = name.partition("__")
+        settings[section] = {**settings[section], key: value} if key else value
+    return settings
 
 
 def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock) -> Service:

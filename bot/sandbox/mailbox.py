@@ -22,6 +22,7 @@ import httpx
 
 from bot.sandbox import mail_replies
 from bot.sandbox.mail_smtp import HOSTNAME, NO_SUCH_USER, Fault, Faults, SandboxSmtp, Stage
+from bot.sandbox.serving import loopback_client
 
 _PATIENCE = 5.0
 
@@ -221,7 +222,7 @@ class Mailbox:
         assert self._door is not None, "the mailbox does not know the door"  # noqa: S101
         url, secret = self._door
         signature = signature if signature is not None else sign(raw, secret, self._now())
-        async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+        async with loopback_client(timeout=10) as client:
             headers = {"Content-Type": "message/rfc822", "X-Handraise-Signature": signature}
             return await client.post(url, content=raw, headers=headers)
 

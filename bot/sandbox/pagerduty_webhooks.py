@@ -17,6 +17,7 @@ from datetime import datetime
 import httpx
 
 from bot.sandbox.pagerduty_world import Incident, JsonObject, Note, Service, User
+from bot.sandbox.serving import loopback_client
 
 TIMEOUT_SECONDS = 5.0
 """PagerDuty gives up on an answer after five seconds."""
@@ -99,7 +100,7 @@ class Webhooks:
         self.deliveries: list[Delivery] = []
         self._in_order = asyncio.Lock()
         self._background: set[asyncio.Task[httpx.Response]] = set()
-        self._client = httpx.AsyncClient(trust_env=False, timeout=TIMEOUT_SECONDS)
+        self._client = loopback_client(TIMEOUT_SECONDS)
 
     async def send(self, body: JsonObject) -> httpx.Response:
         """Deliver and return the receiver's (last) response; raises what httpx raises where there is none."""

@@ -1,33 +1,65 @@
-"""Serve an ASGI application on loopback for as long as a block lasts; used by the demo and by the tests."""
+"""Serve ASGI applications on loopback for as long as a block lasts; used by the demo and by the tests."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import uvicorn
+
+
+def loopback_client(timeout: float) -> httpx.AsyncClient:
+    """A client for plain HTTP on this machine: through no proxy, and without loading whom TLS would believe."""
+    return httpx.AsyncClient(trust_env=False, timeout=timeout, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
 @asynccontextmanager
 async def serving(app: Any, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
     """Yield the base URL (no trailing slash) of ``app``, bound to ``port`` or to a free one."""
+    async with _started([app], host, port) as urls:
+        yield urls[0]
+
+
+@asynccontextmanager
+async def serving_all(*apps: Any) -> AsyncIterator[Sequence[str]]:
+    """As :func:`serving`, each on a free port of its own; they stop together."""
+    async with _started(apps, "127.0.0.1", 0) as urls:
+        yield urls
+
+
+@asynccontextmanager
+async def _started(apps: Sequence[Any], host: str, port: int) -> AsyncIterator[Sequence[str]]:
+    running = [(_server(app), _listener(host, port)) for app in apps]
+    tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in running]
+    try:
+        for (server, _), task in zip(running, tasks, strict=True):
+            while not server.started:
+                if task.done():
+                    await task
+                await asyncio.sleep(0.002)
+        yield [f"http://{host}:{listener.getsockname()[1]}" for _, listener in running]
+    finally:
+        for server, _ in running:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+        for _, listener in running:
+            listener.close()
+
+
+def _server(app: Any) -> uvicorn.Server:
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    return server
+
+
+def _listener(host: str, port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((host, port))
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    while not server.started:
-        if task.done():
-            await task
-        await asyncio.sleep(0.005)
-    try:
-        yield f"http://{host}:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await task
-        listener.close()
+    return listener

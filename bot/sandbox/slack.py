@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.sandbox.serving import loopback_client
 from bot.sandbox.slack_blocks import texts
 from bot.sandbox.slack_faults import CutOff, Fault, Faults
 from bot.sandbox.slack_inputs import fill_in
@@ -126,7 +127,7 @@ class SlackSandbox:
             "X-Slack-Request-Timestamp": sent_at,
             "X-Slack-Signature": signature(secret or self.signing_secret, sent_at, body),
         }
-        async with httpx.AsyncClient(timeout=ACK_WITHIN, trust_env=False) as client:
+        async with loopback_client(ACK_WITHIN) as client:
             return await client.post(self.events_url, content=body, headers=headers)
 
     async def _respond(self, request: Request) -> Response:

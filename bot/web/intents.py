@@ -22,7 +22,7 @@ from core.idempotency import Replayed
 
 def router(services: Services) -> APIRouter:
     routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
-    intents = services.intents
+    engine, intents = services.engine, services.intents
 
     @routes.post(
         "/intents",
@@ -71,8 +71,10 @@ def router(services: Services) -> APIRouter:
         responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
     )
     async def change_status(intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch) -> Response:
-        wanted = IntentStatus(body.status)
-        shown = await intents.change_status(intent_id, wanted, actor, version(if_match), reason=body.reason)
+        wanted, expected = IntentStatus(body.status), version(if_match)
+        if wanted is IntentStatus.ABANDONED and await engine.abandon(intent_id, actor, expected, body.reason):
+            return _with_etag(await intents.get(intent_id, actor))
+        shown = await intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
         return _with_etag(shown)
 
     @routes.post(

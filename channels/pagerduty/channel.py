@@ -40,7 +40,9 @@ class PagerDutyChannel:
         self._instance = instance
         self._clock = clock
         self._url = events_url.rstrip("/").removesuffix(ENQUEUE) + ENQUEUE
-        self._client = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS)
+        self._client = httpx.AsyncClient(
+            verify=http.authorities(), trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
+        )
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
         routing_key = self._services.get(to.value)

@@ -43,7 +43,11 @@ class PagerDutyApi:
         headers = {"Authorization": f"Token token={token or ''}", "Accept": "application/json"}
         self._url = api_url.rstrip("/")
         self._client = httpx.AsyncClient(
-            headers=headers, trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
+            headers=headers,
+            verify=http.authorities(),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=TIMEOUT_SECONDS,
         )
 
     async def alert_keys(self, incident: str) -> tuple[str, ...]:

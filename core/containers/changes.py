@@ -13,13 +13,22 @@ from datetime import datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.containers.intents import RESERVED, Intent, IntentStatus, Patch, apply_patches, check_move, replace_state
+from core.containers.intents import (
+    RESERVED,
+    Intent,
+    IntentStatus,
+    Patch,
+    apply_patches,
+    check_move,
+    check_version,
+    replace_state,
+)
 from core.domain.engagement import EngagementDecision, EngagementSignals, engage
 from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import ENGAGEMENT, Event
 from core.domain.wire import JsonObject, record_json
-from core.errors import Forbidden, NotFound, VersionConflict
+from core.errors import Forbidden, NotFound
 from core.hub import EVERYTHING, Hub
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
@@ -139,9 +148,7 @@ class Intents:
         def job(tx: Tx) -> Shown:
             now = self._clock.now()
             intent = _owned(intents.lock(tx, intent_id), by)
-            if intent.version != version:
-                message = f"The intent is at version {intent.version}."
-                raise VersionConflict(message, current_version=intent.version)
+            check_version(intent, version)
             changed, event = change(intent)
             changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)

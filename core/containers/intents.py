@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from core.errors import InvalidRequest, InvalidTransition, ReservedPath
+from core.errors import InvalidRequest, InvalidTransition, ReservedPath, VersionConflict
 
 RESERVED = "_suspension"
 """The key of ``state`` that mirrors the suspension record. It is the server's (RFC-0025 §5)."""
@@ -70,6 +70,12 @@ def check_move(current: IntentStatus, wanted: IntentStatus) -> None:
         raise InvalidTransition(message, status=current.value)
     if wanted not in _MOVES[current]:
         raise InvalidTransition(f"An intent can't go from {current} to {wanted}.", status=current.value)
+
+
+def check_version(intent: Intent, expected: int) -> None:
+    """Raises :class:`VersionConflict` where the change was made for another version."""
+    if intent.version != expected:
+        raise VersionConflict(f"The intent is at version {intent.version}.", current_version=intent.version)
 
 
 @dataclass(frozen=True, slots=True)

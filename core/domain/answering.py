@@ -15,7 +15,8 @@ class GivenAnswer:
     """Somebody's answer to one suspension.
 
     ``choice`` is an index into the stored choices and stands instead of ``value``: a button or a number, so that
-    what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own.
+    what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
+    the responder as the request calls them: somebody else than ``by`` only where ``by`` is a trusted gateway.
     """
 
     suspension_id: str
@@ -26,3 +27,4 @@ class GivenAnswer:
     reason: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     intent_id: str | None = None
+    named: str | None = None

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import jsonschema_rs
 from pydantic import JsonValue
 
+from core.domain.schemas import first_problem
 from core.domain.suspension import Ask, ResponseType
-from core.domain.wire import JsonObject, choice_json
-from core.errors import InvalidAnswer, InvalidChoice, InvalidRequest, ResumePayloadInvalid
+from core.domain.wire import choice_json
+from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
 LONGEST_TEXT = 40_000
-LARGEST_SCHEMA = 200
-"""The most keywords and properties that a schema may hold, nested ones included."""
 
 
 def check_answer(ask: Ask, value: JsonValue) -> JsonValue:
@@ -40,7 +35,7 @@ def check_resume_payload(ask: Ask, value: JsonValue, reason: str | None) -> None
     schema = ask.resume.payload_schema
     if schema is None:
         return
-    problem = _first_problem(schema, signal_payload(ask, value, reason))
+    problem = first_problem(schema, signal_payload(ask, value, reason))
     if problem is not None:
         raise ResumePayloadInvalid(f"The answer does not fit the agent's payload_schema: {problem}.", path="value")
 
@@ -50,27 +45,6 @@ def signal_payload(ask: Ask, value: JsonValue, reason: str | None) -> JsonValue:
     if ask.response_type is ResponseType.FORM and isinstance(value, dict):
         return value
     return {"response": value, "reason": reason}
-
-
-def check_schema(schema: Mapping[str, JsonValue], path: str) -> None:
-    """Raises :class:`InvalidRequest` where ``schema`` is no usable JSON Schema (2020-12) for a flat object."""
-    if _size(schema) > LARGEST_SCHEMA:
-        raise InvalidRequest(f"{path} is too large: at most {LARGEST_SCHEMA} keywords and properties.", path=path)
-    try:
-        _validator(schema)
-    except (ValueError, jsonschema_rs.ValidationError) as refusal:
-        raise InvalidRequest(f"{path} is not a JSON Schema (2020-12): {_brief(refusal)}.", path=path) from None
-
-
-def check_form_schema(schema: Mapping[str, JsonValue], path: str = "form_schema") -> None:
-    """A form is a flat object: properties of simple types, or lists of simple types."""
-    check_schema(schema, path)
-    properties = schema.get("properties")
-    if schema.get("type") != "object" or not isinstance(properties, dict) or not properties:
-        raise InvalidRequest(f"{path} must describe an object with properties.", path=path)
-    for name, field in properties.items():
-        if not isinstance(field, dict) or field.get("type") == "object" or "$ref" in field:
-            raise InvalidRequest(f"{path}.properties.{name} must be a simple type: a form is flat.", path=path)
 
 
 def _check_choice(ask: Ask, value: JsonValue) -> JsonValue:
@@ -96,39 +70,7 @@ def _check_text(value: JsonValue) -> JsonValue:
 def _check_form(ask: Ask, value: JsonValue) -> JsonValue:
     if ask.form_schema is None:
         return value
-    problem = _first_problem(ask.form_schema, value)
+    problem = first_problem(ask.form_schema, value)
     if problem is not None:
         raise InvalidAnswer(f"The form is not filled in as asked: {problem}.")
     return value
-
-
-def _first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | None:
-    error = next(iter(_validator(schema).iter_errors(value)), None)
-    if error is None:
-        return None
-    where = ".".join(str(part) for part in error.instance_path)
-    return f"{where}: {_brief(error)}" if where else _brief(error)
-
-
-def _validator(schema: Mapping[str, JsonValue]) -> Any:
-    linear = jsonschema_rs.RegexOptions()  # no backtracking: a pattern that an agent wrote can't stall the server
-    return jsonschema_rs.Draft202012Validator(
-        dict(schema), retriever=_no_fetching, pattern_options=linear, validate_formats=True
-    )
-
-
-def _no_fetching(uri: str) -> JsonObject:
-    """A schema that an agent wrote must not make this server fetch anything."""
-    raise ValueError(f"references to other documents are not followed ({uri[:80]})")
-
-
-def _brief(error: Exception) -> str:
-    return (getattr(error, "message", None) or str(error)).splitlines()[0][:200].rstrip(".")
-
-
-def _size(schema: JsonValue | Mapping[str, JsonValue]) -> int:
-    if isinstance(schema, Mapping):
-        return sum(1 + _size(item) for item in schema.values())
-    if isinstance(schema, list):
-        return sum(_size(item) for item in schema)
-    return 0

@@ -13,8 +13,8 @@ from datetime import timedelta
 import rfc8785
 from pydantic import JsonValue
 
-from core.domain.answers import check_form_schema, check_schema
 from core.domain.policy import PolicyFields, ResolvedPolicy
+from core.domain.schemas import check_form_schema, check_schema
 from core.domain.suspension import (
     AUTHORIZE_VETO,
     YES_NO,

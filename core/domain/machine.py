@@ -23,6 +23,7 @@ from core.domain.vocabulary import (
     RENOTIFIED,
     RESUMED,
     SUSPENDED,
+    Abandoned,
     AbandonIntent,
     AlertOperators,
     AnswerGiven,
@@ -46,6 +47,7 @@ AWAITING = Status.AWAITING
 
 INPUT_TIMEOUT = "input_timeout"
 NOTICE_UNDELIVERED = "notice_undelivered"
+ABANDONED_BY_ADMIN = "abandoned_by_admin"
 PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
@@ -126,7 +128,7 @@ def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: dateti
     end = suspension.ask.expires_at
     if end is not None and now >= end:
         return Outcome(suspension)  # the clock is about to end it
-    return _renotify(suspension, suspension.attempt + 1, now)
+    return _renotify(_without_stale_claim(suspension, now), suspension.attempt + 1, now)
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
@@ -180,11 +182,19 @@ def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome
     return Outcome(freed, (Event(RELEASED, payload, signal.by),))
 
 
-def _cancel(suspension: Suspension, signal: Cancelled, now: datetime) -> Outcome:
+def _cancel(suspension: Suspension, signal: Cancelled | Abandoned, now: datetime) -> Outcome:
     ended = _end(suspension, Status.CANCELLED, Ended(now, by=signal.by, reason=signal.reason))
     payload = {"suspension_id": suspension.id, "cancelled_by": signal.by, "reason": signal.reason}
     event = Event(CANCELLED, payload, signal.by)
     return Outcome(ended, (event,), (ReactivateIntent(), ResumeAgent(CANCELLED), Withdraw()))
+
+
+def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcome:
+    """As a cancellation, but the intent ends with it."""
+    outcome = _cancel(suspension, signal, now)
+    given_up = AbandonIntent(signal.reason or ABANDONED_BY_ADMIN)
+    effects = tuple(given_up if isinstance(effect, ReactivateIntent) else effect for effect in outcome.effects)
+    return replace(outcome, effects=effects)
 
 
 def _abandon(suspension: Suspension, signal: DeadlineReached, now: datetime) -> Outcome:
@@ -336,6 +346,7 @@ _EVERY_SIGNAL: tuple[type[Any], ...] = (
     Claimed,
     Released,
     Cancelled,
+    Abandoned,
     DeadlineReached,
 )
 
@@ -346,6 +357,7 @@ MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outc
     (AWAITING, Claimed): _claim,
     (AWAITING, Released): _release,
     (AWAITING, Cancelled): _cancel,
+    (AWAITING, Abandoned): _give_up,  # by an admin, API.md §7
     (AWAITING, DeadlineReached): _abandon,
     **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},
 }

@@ -94,7 +94,7 @@ def parse_recipient(text: str) -> Recipient:
     match scheme:
         case "group" if rest:
             return Recipient(RecipientKind.GROUP, rest)
-        case "slack" if rest[:1] in {"C", "U", "S", "D", "G", "W"} and rest.isalnum():
+        case "slack" if rest[:1] in {"C", "U", "S", "D", "G", "W"} and rest[1:].isalnum() and rest.isascii():
             return Recipient(RecipientKind.SLACK, rest)
         case "email":
             return Recipient(RecipientKind.EMAIL, _mailbox(rest, text))

@@ -66,11 +66,19 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class Abandoned:
+    """An admin has given the whole intent up (API.md §7)."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlineReached:
     """A portfolio's deadline came first (RFC-0026 §2, rule 5)."""
 
 
-Signal = AttemptDue | AttemptRefused | AnswerGiven | Claimed | Released | Cancelled | DeadlineReached
+Signal = AttemptDue | AttemptRefused | AnswerGiven | Claimed | Released | Cancelled | Abandoned | DeadlineReached
 
 # --- Events: what is recorded -------------------------------------------------------------------------------------
 

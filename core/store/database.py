@@ -63,6 +63,7 @@ class Database:
         self.path = path
         self._lock_file: IO[str] | None = None
         self._lock_conn: sa.Connection | None = None
+        self._closed = False
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="db-read")
         self._writer: _GroupWriter | _PooledWriter = (
             _GroupWriter(engine) if dialect == "sqlite" else _PooledWriter(engine)
@@ -71,13 +72,19 @@ class Database:
     async def write(self, job: Job[T]) -> T:
         """Run ``job`` in a transaction. Returns after the commit; whatever ``job`` raises undoes it alone.
 
-        Raises :class:`DatabaseUnavailable` where the database can't be reached or can't commit.
+        Raises :class:`DatabaseUnavailable` where the database can't be reached or can't commit, or is closed.
         """
+        self._check_open()
         return await self._writer.submit(job)
 
     async def read(self, job: Callable[[sa.Connection], T]) -> T:
         """Run ``job`` on a connection that sees everything committed so far."""
+        self._check_open()
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, job)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise DatabaseUnavailable("The database is closed.")
 
     def _read(self, job: Callable[[sa.Connection], T]) -> T:
         with _translated(), self.engine.connect() as conn:
@@ -114,6 +121,7 @@ class Database:
 
     async def close(self) -> None:
         """Finish what was submitted, then let go of every connection and lock."""
+        self._closed = True
         await asyncio.to_thread(self._writer.close)
         self._readers.shutdown(wait=True)
         if self._lock_conn is not None:
@@ -222,14 +230,16 @@ class _Waiting(Generic[T]):
             self.loop.call_soon_threadsafe(self._settle_in_loop, hooks, value, error)
 
     def _settle_in_loop(self, hooks: list[Callable[[], None]], value: Any, error: BaseException | None) -> None:
-        for hook in hooks:
-            hook()
-        if self.future.cancelled():
-            return
-        if error is not None:
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(value)
+        try:
+            for hook in hooks:
+                hook()
+        finally:  # whatever a hook does, the commit stands and the caller is told
+            if self.future.cancelled():
+                pass
+            elif error is not None:
+                self.future.set_exception(error)
+            else:
+                self.future.set_result(value)
 
 
 class _GroupWriter:
@@ -255,56 +265,58 @@ class _GroupWriter:
             done: list[tuple[_Waiting[Any], list[Callable[[], None]], Any, BaseException | None]] = []
             try:
                 with _translated(), self._engine.connect() as conn:
-                    stop = self._commit_together(conn, first, done)
+                    self._commit_together(conn, first, done)
             except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
                 told = [waiting for waiting, *_ in done] or [first]
                 done = [(waiting, [], None, failure) for waiting in told]
-                stop = False
             for waiting, hooks, value, error in done:
                 waiting.settle(hooks, value, error)
-            if stop:
-                return
 
     def _commit_together(
         self,
         conn: sa.Connection,
         first: _Waiting[Any],
         done: list[tuple[_Waiting[Any], list[Callable[[], None]], Any, BaseException | None]],
-    ) -> bool:
-        """Run ``first`` and whatever else has arrived, commit once. True where the end of the queue was met."""
+    ) -> None:
+        """Run ``first`` and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
         driver.execute("BEGIN IMMEDIATE")
         try:
-            stop = self._run_jobs(conn, driver, first, done)
+            self._run_jobs(conn, driver, first, done)
             driver.execute("COMMIT")
         except BaseException:
             if driver.in_transaction:
                 driver.execute("ROLLBACK")
             raise
-        return stop
 
-    def _run_jobs(self, conn: sa.Connection, driver: Any, first: _Waiting[Any], done: list[Any]) -> bool:
-        waiting: _Waiting[Any] | None = first
-        while waiting is not None:
+    def _run_jobs(self, conn: sa.Connection, driver: Any, first: _Waiting[Any], done: list[Any]) -> None:
+        waiting = first
+        while True:
             tx = Tx(conn)
-            driver.execute("SAVEPOINT job")
             try:
+                driver.execute("SAVEPOINT job")
                 value = waiting.job(tx)
-            except Exception as error:  # noqa: BLE001 (told to the one caller whose job it was)
+            except BaseException as error:  # noqa: BLE001 (told to the one caller whose job it was)
                 told = _unavailable(error) if isinstance(error, OperationalError) else error
                 done.append((waiting, [], None, told))
                 driver.execute("ROLLBACK TO job")
             else:
                 done.append((waiting, tx.hooks, value, None))
             driver.execute("RELEASE job")
-            if len(done) >= _MOST_TOGETHER:
-                return False
-            try:
-                waiting = self._queue.get_nowait()
-            except queue.Empty:
-                return False
-        return True
+            if len(done) >= _MOST_TOGETHER or (following := self._following()) is None:
+                return
+            waiting = following
+
+    def _following(self) -> _Waiting[Any] | None:
+        """The next job that has arrived. The end of the queue stays in it, for :meth:`_run` to find."""
+        try:
+            following = self._queue.get_nowait()
+        except queue.Empty:
+            return None
+        if following is None:
+            self._queue.put(None)
+        return following
 
 
 class _PooledWriter:

@@ -60,16 +60,29 @@ def keep_reply(tx: Tx, owner: str, key: str, reply: Kept, suspension_id: str | N
 
 
 def forget_old(tx: Tx, now: datetime) -> None:
-    """Drop replies and seen ids that are past their time; a reply stays as long as its suspension is open."""
+    """Drop replies and seen ids that are past their time; a reply outlives the end of its suspension."""
     before = now - KEPT_AFTER_END
-    is_open = sa.select(suspensions.c.id).where(suspensions.c.status == sa.literal_column("'open'"))
-    old = idempotency.c.created_at < before
-    tx.conn.execute(
-        idempotency.delete().where(
-            old, idempotency.c.suspension_id.is_(None) | idempotency.c.suspension_id.not_in(is_open)
-        )
-    )
     tx.conn.execute(seen.delete().where(seen.c.at < before))
+    found = tx.conn.execute(_OLD_REPLIES, {"before": before})
+    gone = [{"_owner": row.owner, "_key": row.key} for row in found if _ended_by(row.ended, before)]
+    if gone:
+        tx.conn.execute(_FORGET_REPLY, gone)
+
+
+_OLD_REPLIES = (
+    sa.select(idempotency.c.owner, idempotency.c.key, suspensions.c.ended)
+    .outerjoin(suspensions, suspensions.c.id == idempotency.c.suspension_id)
+    .where(idempotency.c.created_at < sa.bindparam("before"))
+    .where(suspensions.c.status.is_(None) | (suspensions.c.status != sa.literal_column("'open'")))
+)
+_FORGET_REPLY = idempotency.delete().where(
+    idempotency.c.owner == sa.bindparam("_owner"), idempotency.c.key == sa.bindparam("_key")
+)
+
+
+def _ended_by(ended: Mapping[str, Any] | None, before: datetime) -> bool:
+    """Whether a suspension had ended ``before`` then; there may have been none."""
+    return ended is None or datetime.fromisoformat(ended["at"]) < before
 
 
 # --- Inbound ids --------------------------------------------------------------------------------------------------
@@ -79,7 +92,8 @@ def note_seen(tx: Tx, channel: str, key: str, now: datetime) -> bool:
     """Remember an inbound id. True where it was there already."""
     dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
     statement = dialect.insert(seen).values(channel=channel, key=key, at=now).on_conflict_do_nothing()
-    return tx.conn.execute(statement).rowcount == 0
+    counting = {"preserve_rowcount": True}  # of an INSERT, SQLAlchemy keeps it on request alone
+    return tx.conn.execute(statement, execution_options=counting).rowcount == 0
 
 
 def was_seen(conn: sa.Connection, channel: str, key: str) -> bool:
