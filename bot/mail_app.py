@@ -129,7 +129,7 @@ class MailDoor:
 
     async def _take(self, mail: Inbound, holder: Holder) -> _Told | None:
         reading = _reading(mail, holder.suspension)
-        log.info("mail.read", mail=mail.digest[:12], question=holder.suspension.ask.ref, reading=_name(reading))
+        log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
         try:
             return await self._carry_out(reading, holder)
         except (AlreadyAnswered, SuspensionEnded) as late:
@@ -137,7 +137,7 @@ class MailDoor:
         except ClaimedByAnother as held:
             return _Told(not_held_mail(holder.suspension, held.message), holder)
         except (SuspensionError, CallerError) as refused:
-            log.info("mail.refused", question=holder.suspension.ask.ref, code=refused.code)
+            log.info("mail.refused", ref=holder.suspension.ask.ref, code=refused.code)
             return _Told(clarification_mail(holder.suspension, refused.message, self._page(holder)), holder)
 
     async def _carry_out(self, reading: Reading, holder: Holder) -> _Told | None:

@@ -144,11 +144,11 @@ class PagerDutyDoor:
         ask = question.ask
         reading = read_answer_in(note, ask.response_type, shown_choices(ask.choices), ask.form_schema)
         if not isinstance(reading, Matched):
-            log.info("pagerduty.note_ignored", question=ask.ref, reason=getattr(reading, "reason", "empty"))
+            log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             return
         person = await self._lookup.person(said.user)
         if person is None:
-            log.info("pagerduty.note_ignored", question=ask.ref, reason="unknown_person")
+            log.info("pagerduty.note_ignored", ref=ask.ref, reason="unknown_person")
             return
         value = reading.value if reading.index is None else None
         answer = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
@@ -159,9 +159,9 @@ class PagerDutyDoor:
         try:
             await change
         except (SuspensionError, CallerError) as refusal:
-            log.info("pagerduty.change_refused", what=what, question=question.ask.ref, code=refusal.code)
+            log.info("pagerduty.change_refused", what=what, ref=question.ask.ref, code=refusal.code)
         else:
-            log.info("pagerduty.change_made", what=what, question=question.ask.ref)
+            log.info("pagerduty.change_made", what=what, ref=question.ask.ref)
 
 
 def _marked(question: Suspension) -> int | None:

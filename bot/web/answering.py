@@ -96,7 +96,7 @@ class Answering:
             await self.room.engine.respond(given)
         except (InvalidAnswer, ResumePayloadInvalid) as wrong:
             return self.show(request, seat, Attempted(posted, {input_of(ask): wrong.message}), 422)
-        log.info("page.answered", suspension=seat.suspension.id)
+        log.info("page.answered", ref=seat.suspension.ask.ref)
         return self.room.paper.redirect(seat.place)
 
     async def _claim(self, request: Request, seat: Seat, posted: Posted) -> Response:
