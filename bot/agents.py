@@ -5,7 +5,6 @@ Source: API.md §5; https://github.com/standard-webhooks/standard-webhooks/blob/
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -13,26 +12,20 @@ import hmac
 import json
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-
-import httpx
-import structlog
+from importlib.metadata import version
 
 from bot.addresses import Network
-from bot.outbound import AddressRefused, GuardedTransport, check_url
+from bot.outbound import Answer, GuardedClient, Unanswered, check_url
 from channels import http
 from core.ports import Callback, Clock, Deferred, Delivered, Delivery, Refused
-
-log = structlog.get_logger(__name__)
 
 Secrets = Callable[[str], Sequence[str]]
 """The valid secrets (``whsec_…``) of a key, by its name: two while one is being replaced."""
 
 PREFIX = "whsec_"
-LANES = 8
-"""httpcore's pool looks at every connection for every request: with 16 a callback costs twice the time."""
-MOST_READ = 64 * 1024
-READ_SECONDS = 1.0
-"""Of a response's body. It says nothing to us; reading it keeps the connection for the next callback."""
+USER_AGENT = f"Handraise/{version('handraise-server')}"
+LANES = 64
+"""An agent that says nothing holds a lane for the whole timeout; the others need not wait for it."""
 
 
 class CallbackAgents:
@@ -47,14 +40,11 @@ class CallbackAgents:
         clock: Clock,
         allow: Sequence[Network] = (),
         timeout: timedelta = timedelta(seconds=10),
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._secrets = secrets
         self._clock = clock
         self._allow = tuple(allow)
-        self._timeout = timeout.total_seconds()
-        # Not an httpx.AsyncClient: its cookies would outlive the call, its log lines name the agent's URL.
-        self._transport = transport or GuardedTransport(allow, connections=LANES)
+        self._client = GuardedClient(allow, timeout=timeout, connections=LANES)
 
     def may_call(self, key: str, url: str) -> str | None:
         secrets = self._secrets(key)
@@ -69,38 +59,28 @@ class CallbackAgents:
         keys = _keys(self._secrets(callback.key))
         if not keys:
             return Deferred("no_secret")
-        try:
-            async with asyncio.timeout(self._timeout):
-                response = await self._transport.handle_async_request(self._request(callback, keys))
-        except AddressRefused:
-            return Deferred("address_refused")
-        except http.CAUGHT as error:
-            return Deferred(http.failure(error)[1])
-        await _finish(response)
-        return self._outcome(response)
-
-    async def close(self) -> None:
-        await self._transport.aclose()
-
-    def _request(self, callback: Callback, keys: Sequence[bytes]) -> httpx.Request:
         body = encode(callback)
         headers = {
-            "content-type": "application/json",
-            "user-agent": "Handraise",
-            "accept-encoding": "identity",
+            "Content-Type": "application/json",
+            "User-Agent": USER_AGENT,
+            "Accept-Encoding": "identity",
             **sign(keys, callback.id, int(self._clock.now().timestamp()), body),
         }
-        # The whole is timed above; this one is shared out between the addresses of a name.
-        extensions = {"timeout": {"connect": self._timeout}}
-        return httpx.Request("POST", callback.url, headers=headers, content=body, extensions=extensions)
+        match await self._client.post(callback.url, headers, body):
+            case Unanswered(reason):
+                return Deferred(reason)
+            case Answer() as answer:
+                return self._outcome(answer)
 
-    def _outcome(self, response: httpx.Response) -> Delivery:
-        status = response.status_code
-        if 200 <= status < 300:
-            return Delivered({"status": str(status)})
-        if status == 410:
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _outcome(self, answer: Answer) -> Delivery:
+        if 200 <= answer.status < 300:
+            return Delivered({"status": str(answer.status)})
+        if answer.status == 410:
             return Refused("gone")
-        return Deferred(f"http_{status}", http.retry_after(response.headers, self._clock.now()))
+        return Deferred(f"http_{answer.status}", http.retry_after(answer.headers, self._clock.now()))
 
 
 def encode(callback: Callback) -> bytes:
@@ -130,18 +110,3 @@ def _keys(secrets: Sequence[str]) -> list[bytes]:
             continue
         found += [key] if key else []
     return found
-
-
-async def _finish(response: httpx.Response) -> None:
-    """Read the rest, up to a limit. The status has said everything: a body that breaks off changes nothing."""
-    left = MOST_READ
-    try:
-        async with asyncio.timeout(READ_SECONDS):
-            async for part in response.aiter_raw():
-                left -= len(part)
-                if left < 0:
-                    break
-    except (httpx.TransportError, TimeoutError):
-        log.info("callback.response_cut_short", status=response.status_code)
-    finally:
-        await response.aclose()

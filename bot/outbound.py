@@ -1,36 +1,80 @@
 """Calls to addresses that a client chose: callbacks and subscriptions. Only the public internet, unless allowed.
 
 What counts is the address that a connection is really made to, at the moment it is made. A name is looked up once for
-each connection and only an address that was checked is used, so that a name that changes its mind in between
-(DNS rebinding) gains nothing; TLS still verifies the name. Redirects are nobody's business here: the transport returns
-them as they are. Proxies of the environment are not used.
+each connection and only addresses that were checked are handed on; each is checked again, as is one that a URL spells
+out, when the socket for it is opened. So a name that changes its mind in between (DNS rebinding) gains nothing, and
+neither does one of several addresses tried at once (RFC 8305). TLS still verifies the name. Redirects are returned as
+they are, cookies forgotten, and neither the environment's proxies nor its .netrc are used.
 
-Source: API.md §5.
+Source: API.md §5; https://docs.aiohttp.org/en/stable/client_reference.html#aiohttp.TCPConnector.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
 from ipaddress import ip_address
+from weakref import WeakSet
 
-import httpcore
+import aiohttp
 import httpx
+import structlog
+import yarl
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from bot.addresses import Network, literal, may_reach
+
+log = structlog.get_logger(__name__)
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 LONGEST_URL = 2000
 MOST_ADDRESSES = 4
-"""Of one name; each gets its share of the time to connect in."""
+"""Of one name. The next is tried when one has failed, or has been silent for a quarter of a second."""
+MOST_READ = 64 * 1024
+READ_SECONDS = 1.0
+"""Of a response's body. It says nothing to us; reading it keeps the connection for the next call."""
+LONGEST_FIELD = 64 * 1024
+"""Of a response's header: aiohttp's own 8 KiB would turn an accepted call with a long cookie into a failed one."""
+KEPT_SECONDS = 30.0
+
+FAILURES: tuple[tuple[type[Exception], str], ...] = (
+    # The first that fits counts. The texts name hosts and ports, so that only the code goes on.
+    (aiohttp.ClientConnectorError, "connect_failed"),
+    (aiohttp.ConnectionTimeoutError, "connect_timeout"),
+    (aiohttp.InvalidURL, "invalid_url"),
+    (TimeoutError, "timeout"),
+    (aiohttp.ServerDisconnectedError, "no_valid_response"),
+    (aiohttp.ClientResponseError, "no_valid_response"),
+    (aiohttp.ClientError, "connection_lost"),
+    (OSError, "connection_lost"),
+    (RuntimeError, "connection_lost"),  # uvloop's, for a socket that went away while it was being connected
+)
+CAUGHT = tuple(kind for kind, _ in FAILURES)
 
 
-class AddressRefused(httpx.ConnectError):
-    """The address may not be reached from here. Nothing was sent."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, a redirect or an error included. The names of ``headers`` are found in any case."""
+
+    status: int
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """No status came back. ``reason`` is a stable code; for ``address_refused`` nothing was sent."""
+
+    reason: str
+
+
+class AddressRefused(OSError):
+    """The address may not be reached from here. An ``OSError``, for so aiohttp takes it as a failure to connect."""
 
 
 def check_url(url: str, allow: Sequence[Network] = ()) -> str | None:
@@ -62,119 +106,172 @@ def _problem(parsed: httpx.URL, host: str, allow: Sequence[Network]) -> str | No
     return None
 
 
+@lru_cache(maxsize=256)
+def _target(url: str) -> yarl.URL:
+    """``url`` as :func:`check_url` read it, byte for byte: yarl's own reading would quote its path anew.
+
+    Raises ``ValueError``. An address in an odd notation (``127.1``), which aiohttp refuses, is written plainly.
+    """
+    parsed = httpx.URL(url)
+    host = parsed.raw_host.decode("ascii")
+    addresses = literal(host)
+    if len(addresses) == 1:  # localhost is two, and a name
+        host = f"[{addresses[0]}]" if addresses[0].version == 6 else str(addresses[0])
+    path = parsed.raw_path.decode("ascii")  # with the query
+    return yarl.URL.build(scheme=parsed.scheme, host=host, port=parsed.port, path=path, encoded=True)
+
+
 async def resolve(host: str, port: int) -> Sequence[str]:
     """The addresses of ``host``, best first; raises ``OSError`` where it has none."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(sockaddr[0]) for *_, sockaddr in found]
 
 
-class _GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to checked addresses only."""
+class _Resolver(AbstractResolver):
+    """Names lead to checked addresses only, as literals: nobody looks them up again."""
 
     def __init__(self, allow: Sequence[Network], resolve: Resolve) -> None:
         self._allow = tuple(allow)
         self._resolve = resolve
-        self._inner = httpcore.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 (httpcore's signature)
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        addresses = await self._checked(host, port, timeout)
-        share = timeout / len(addresses) if timeout is not None else None
-        failure: Exception | None = None
-        for address in addresses:
-            try:
-                return await self._inner.connect_tcp(address, port, share, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = error
-        raise failure or httpcore.ConnectError("no address")
-
-    async def _checked(self, host: str, port: int, seconds: float | None) -> list[str]:
-        """The addresses of ``host`` that may be reached, as literals: nobody looks them up again."""
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
         try:
-            async with asyncio.timeout(seconds):
-                found = literal(host) or [ip_address(one) for one in dict.fromkeys(await self._resolve(host, port))]
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout("the name was not resolved in time") from error
-        except (OSError, ValueError, OverflowError) as error:  # no such name; no name at all; no such port
-            raise httpcore.ConnectError("the name does not resolve") from error
-        allowed = [str(address) for address in found if may_reach(address, self._allow)]
+            found = literal(host) or [ip_address(one) for one in dict.fromkeys(await self._resolve(host, port))]
+        except ValueError:  # not a name at all
+            raise OSError("the name does not resolve") from None
+        allowed = [address for address in found if may_reach(address, self._allow)]
         if not allowed:
-            raise AddressRefused("the name leads out of bounds" if found else "the name has no address")
-        return allowed[:MOST_ADDRESSES]
+            raise AddressRefused("the name leads out of bounds")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(address),
+                port=port,
+                family=socket.AF_INET6 if address.version == 6 else socket.AF_INET,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in allowed[:MOST_ADDRESSES]
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
-    """An httpx transport whose every connection goes to a checked address."""
+class _Sockets:
+    """Opens the sockets of a connector, each for a checked address, and knows whether many are open."""
+
+    def __init__(self, allow: Sequence[Network]) -> None:
+        self._allow = tuple(allow)
+        self._opened: WeakSet[socket.socket] = WeakSet()
+
+    def __call__(self, info: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = info
+        try:
+            reachable = may_reach(ip_address(str(address[0])), self._allow)
+        except ValueError:  # a name here would be looked up by the loop, unseen
+            reachable = False
+        if not reachable:
+            raise AddressRefused("the address is out of bounds")
+        opened = socket.socket(family, kind, protocol)
+        self._opened.add(opened)
+        return opened
+
+    def at_least(self, number: int) -> bool:
+        """Whether that many are open; closed ones linger in the errors of failed calls until they are collected."""
+        if len(self._opened) >= number:
+            self._opened = WeakSet(one for one in self._opened if one.fileno() >= 0)
+        return len(self._opened) >= number
+
+
+class GuardedClient:
+    """Posts to strangers. Every connection goes to a checked address; a call is over after ``timeout``."""
 
     def __init__(
         self,
         allow: Sequence[Network] = (),
         *,
+        timeout: timedelta,
         connections: int = 16,
         resolve: Resolve = resolve,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=tls or httpx.create_ssl_context(),
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            keepalive_expiry=30.0,
-            network_backend=_GuardedBackend(allow, resolve),
+        self._timeout = timeout.total_seconds()
+        self._connections = connections
+        self._resolver = _Resolver(allow, resolve)
+        self._sockets = _Sockets(allow)
+        self._tls = tls or httpx.create_ssl_context()  # with certifi's authorities, for a host may have none
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Unanswered:
+        """One request. ``headers`` are all there are but Host and Content-Length."""
+        try:
+            target = _target(url)
+        except (httpx.InvalidURL, ValueError):
+            return Unanswered("invalid_url")
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._session().post(target, headers=headers, data=body, allow_redirects=False)
+        except CAUGHT as error:
+            return Unanswered(_reason(error))
+        await _finish(response)
+        return Answer(response.status, response.headers)
+
+    async def close(self) -> None:
+        while self._sessions:
+            await self._sessions.popitem()[1].close()
+
+    def _session(self) -> aiohttp.ClientSession:
+        """One that keeps its connections, or one that doesn't where too many are open already.
+
+        aiohttp limits the connections in use, not the idle ones: many hosts, called once each, would leave one each.
+        """
+        crowded = self._sockets.at_least(2 * self._connections)
+        if crowded not in self._sessions:
+            self._sessions[crowded] = self._opened(None if crowded else KEPT_SECONDS)
+        return self._sessions[crowded]
+
+    def _opened(self, kept_seconds: float | None) -> aiohttp.ClientSession:
+        """A session belongs to the loop that is running, so that none is opened before the first call."""
+        connector = aiohttp.TCPConnector(
+            limit=self._connections,
+            force_close=kept_seconds is None,
+            keepalive_timeout=kept_seconds,
+            resolver=self._resolver,
+            socket_factory=self._sockets,
+            use_dns_cache=False,
+            ssl=self._tls,
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),  # post() times the whole but the body
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            trust_env=False,
+            auto_decompress=False,
+            max_line_size=LONGEST_FIELD,
+            max_field_size=LONGEST_FIELD,
         )
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        url = request.url
-        asked = httpcore.Request(
-            request.method,
-            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
-        )
-        with _translated():
-            said = await self._pool.handle_async_request(asked)
-        return httpx.Response(said.status, headers=said.headers, stream=_Body(said), request=request)
 
-    async def aclose(self) -> None:
-        await self._pool.aclose()
+def _reason(error: Exception) -> str:
+    if isinstance(error.__cause__, AddressRefused):
+        return "address_refused"
+    return next(reason for kind, reason in FAILURES if isinstance(error, kind))
 
 
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, said: httpcore.Response) -> None:
-        self._said = said
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated():
-            async for part in self._said.aiter_stream():
-                yield part
-
-    async def aclose(self) -> None:
-        await self._said.aclose()
-
-
-_TRANSLATED: dict[type[Exception], type[httpx.TransportError]] = {
-    httpcore.ConnectTimeout: httpx.ConnectTimeout,
-    httpcore.ReadTimeout: httpx.ReadTimeout,
-    httpcore.WriteTimeout: httpx.WriteTimeout,
-    httpcore.PoolTimeout: httpx.PoolTimeout,
-    httpcore.ConnectError: httpx.ConnectError,
-    httpcore.ReadError: httpx.ReadError,
-    httpcore.WriteError: httpx.WriteError,
-    httpcore.LocalProtocolError: httpx.LocalProtocolError,
-    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
-    httpcore.UnsupportedProtocol: httpx.UnsupportedProtocol,
-}
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
+async def _finish(response: aiohttp.ClientResponse) -> None:
+    """Read the rest, up to a limit. The status has said everything: a body that breaks off changes nothing."""
+    left = MOST_READ
     try:
-        yield
-    except tuple(_TRANSLATED) as error:
-        raise _TRANSLATED[type(error)](str(error)) from error
+        async with asyncio.timeout(READ_SECONDS):
+            async for part in response.content.iter_any():
+                left -= len(part)
+                if left < 0:
+                    break
+    except (aiohttp.ClientError, OSError):  # a TimeoutError is one
+        log.info("callback.response_cut_short", status=response.status)
+    finally:
+        response.close()  # no effect where all was read: the connection is back already

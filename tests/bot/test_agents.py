@@ -10,6 +10,7 @@ import base64
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
+from importlib.metadata import version
 from ipaddress import ip_network
 from typing import Any
 
@@ -81,6 +82,7 @@ async def test_a_callback_can_be_verified_with_the_standard_library(agent: Agent
     assert Webhook(SECRET).verify(raw, headers) == BODY
     assert headers["webhook-id"] == "msg_0001"
     assert headers["content-type"] == "application/json"
+    assert headers["user-agent"] == f"Handraise/{version('handraise-server')}"
     with pytest.raises(WebhookVerificationError):
         Webhook(NEWER).verify(raw, headers)
     with pytest.raises(WebhookVerificationError):
@@ -157,6 +159,37 @@ async def test_an_agent_that_does_not_answer_in_time_is_tried_again(agent: Agent
     assert outcome == Deferred("timeout")
 
 
+async def test_sixty_agents_that_say_nothing_do_not_delay_the_sixty_first(agent: Agent) -> None:
+    silent = Agent()
+    silent.hold = asyncio.Event()
+    agents = calling(timeout=timedelta(minutes=5))
+    arrived = asyncio.Event()
+    waiting: asyncio.Queue[str] = asyncio.Queue()
+
+    async def lane() -> None:
+        while True:
+            url = await waiting.get()
+            outcome = await agents.resume(callback(url))
+            if url == agent.url:
+                assert outcome == Delivered({"status": "200"})
+                arrived.set()
+
+    async with serving(silent.app) as url:
+        port = url.rpartition(":")[2]
+        for n in range(60):
+            waiting.put_nowait(f"http://agent{n}.localhost:{port}/resume")
+        waiting.put_nowait(agent.url)
+        lanes = [asyncio.create_task(lane()) for _ in range(agents.lanes)]
+        async with asyncio.timeout(20):
+            await arrived.wait()
+        assert not silent.hold.is_set()
+        silent.hold.set()
+        for one in lanes:
+            one.cancel()
+        await asyncio.gather(*lanes, return_exceptions=True)
+        await agents.close()
+
+
 async def test_an_agent_that_is_not_there_is_tried_again() -> None:
     async with serving(Agent().app) as url:
         closed = url
@@ -201,6 +234,23 @@ async def test_a_body_that_breaks_off_after_a_2xx_was_still_delivered() -> None:
     port = server.sockets[0].getsockname()[1]
 
     assert await call(calling(), f"http://127.0.0.1:{port}/") == Delivered({"status": "200"})
+    server.close()
+
+
+async def test_a_body_that_never_ends_after_a_2xx_was_still_delivered() -> None:
+    over = asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npartial")
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+
+    assert await call(calling(), f"http://127.0.0.1:{port}/") == Delivered({"status": "200"})
+    over.set()
     server.close()
 
 
