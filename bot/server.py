@@ -74,6 +74,7 @@ async def _serve(settings: Settings, folder: Path, listener: socket.socket) -> N
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # who calls is known by key and signature, never by address
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         lifespan="on",

@@ -18,26 +18,15 @@ from bot.clock import SystemClock
 from bot.config import Settings
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
-from bot.mail_app import MailDoor
-from bot.pagerduty_app import PagerDutyDoor
 from bot.responders import Directory
-from bot.slack_app import SlackApp, build_slack_app
+from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
 from bot.web.pages import pages_router
 from bot.web.services import Services
-from channels.email.addressing import Mailboxes
-from channels.email.authentication import SenderAuth
-from channels.email.channel import EmailChannel
-from channels.email.replies import MailRules
-from channels.pagerduty.channel import PagerDutyChannel
-from channels.pagerduty.rest import PagerDutyApi
-from channels.slack.channel import SlackChannel
-from channels.slack.client import web_client
-from channels.slack.values import signer
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
-from core.engine import Engine, Holder
+from core.engine import Engine
 from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
@@ -47,7 +36,7 @@ from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
-from core.tokens import TokenMaker, TokenPurpose
+from core.tokens import TokenMaker
 from core.transitions import Transitions
 from core.work.embedded import EmbeddedWork
 
@@ -137,7 +126,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     people = Directory(settings, keys.stored_roles)
     keys.introduce(people)
     instance = _installation(database, root)
-    channels = _channels(settings, clock, instance)
+    channels = channels_of(settings, clock, instance)
     agents = CallbackAgents(
         keys.secrets,
         clock=clock,
@@ -184,7 +173,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         channels=channels,
         agents=agents,
         services=services,
-        doors=_doors(settings, engine, clock, root, tokens, instance),
+        doors=doors_of(settings, engine, clock, root, tokens, instance),
         pages=_pages(settings, engine, clock, root, _knows(people)),
     )
 
@@ -212,69 +201,6 @@ def _installation(database: Database, root: RootKey) -> str:
 def _platform_policy(settings: Settings) -> JsonObject:
     policy = settings.suspension.default_retry_policy
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
-
-
-def _channels(settings: Settings, clock: Clock, instance: str) -> dict[str, Channel]:
-    channels: dict[str, Channel] = {}
-    if settings.slack is not None:
-        client = web_client(settings.slack.bot_token, settings.slack.api_url)
-        channels["slack"] = SlackChannel(client, clock.now)
-    if settings.email is not None:
-        mail = settings.email
-        channels["email"] = EmailChannel(mail.smtp_url, mail.sender, mail.reply_to, lanes=mail.max_connections)
-    if settings.pagerduty is not None:
-        pager = settings.pagerduty
-        channels["pagerduty"] = PagerDutyChannel(
-            pager.routing_keys, instance=instance, clock=clock, events_url=pager.events_url
-        )
-    return channels
-
-
-def _doors(settings: Settings, engine: Engine, clock: Clock, root: RootKey, tokens: TokenMaker, instance: str) -> Doors:
-    """A vendor's door is open only where what verifies its requests is configured."""
-    return Doors(
-        slack=_slack_door(settings, engine, clock, root),
-        mail=_mail_door(settings, engine, clock, tokens),
-        pagerduty=_pagerduty_door(settings, engine, clock, instance),
-    )
-
-
-def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey) -> SlackApp | None:
-    slack = settings.slack
-    if slack is None:
-        return None
-    return build_slack_app(
-        engine,
-        web_client(slack.bot_token, slack.api_url),
-        signing_secret=slack.signing_secret,
-        sign=signer(root.derive("slack")),
-        public_url=settings.public_url.rstrip("/"),
-        now=clock.now,
-        team_id=slack.team_id,
-        app_id=slack.app_id,
-    )
-
-
-def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailDoor | None:
-    mail = settings.email
-    if mail is None or mail.inbound_secret is None:
-        return None
-    rules = MailRules(Mailboxes.of(mail.sender, mail.reply_to), SenderAuth(mail.sender_auth), mail.authserv_id)
-    site = settings.public_url.rstrip("/")
-
-    def page(holder: Holder) -> str:
-        address = holder.address
-        return f"{site}/a/{tokens.token(TokenPurpose.PAGE, holder.suspension.id, address.channel, address.value)}"
-
-    return MailDoor(engine, clock, rules, mail.inbound_secret, page)
-
-
-def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:
-    pager = settings.pagerduty
-    if pager is None or not pager.webhook_secrets:
-        return None
-    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
-    return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
 
 
 def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:

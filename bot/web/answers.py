@@ -28,7 +28,7 @@ def router(services: Services) -> APIRouter:
 
     async def responder(intent_id: Id, actor: Operator) -> Actor:
         """The caller, once the intent is known to be there: that is told before anything about the body is."""
-        await intents.get(intent_id, actor)
+        await intents.check(intent_id, actor)
         return actor
 
     @routes.post(

@@ -11,12 +11,11 @@ from pydantic import JsonValue
 
 JsonSchema = dict[str, JsonValue]
 
-_MAILBOX = r'[^\s@<>()\[\]\\;:,"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\;:,"\x00-\x20\x7f]{1,255}'
+_WORD = r'[^\s@<>()\[\]\\;:,"\x00-\x20\x7f]+'
 RECIPIENT: JsonSchema = {
-    "pattern": rf"^\s*((email:)?{_MAILBOX}|(group|pagerduty):[^\x00]+|slack:[CDGUW][0-9A-Za-z]+)\s*$",
+    "pattern": rf"^\s*((email:)?{_WORD}@{_WORD}|(group|pagerduty):[^\x00]+|slack:[CDGUW][0-9A-Za-z]+)\s*$",
     "examples": ["alice@example.com", "group:finance", "slack:C0123456789", "email:ops@example.com"],
 }
-
 URL: JsonSchema = {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$", "examples": ["https://agent.example/resume"]}
 PATH: JsonSchema = {"pattern": r"^/?[^/\x00]+(/[^/\x00]+)*$", "examples": ["/cart/0"]}
 """Keys, none of them empty."""

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from bot.mail_app import MailDoor
-from bot.pagerduty_app import PagerDutyDoor
-from bot.slack_app import SlackApp
 from bot.web.errors import envelope
 from bot.web.replies import reply
 from bot.web.shapes import Accepted, Envelope, refusals
+
+if TYPE_CHECKING:  # a vendor's code is loaded where it is set up
+    from bot.mail_app import MailDoor
+    from bot.pagerduty_app import PagerDutyDoor
+    from bot.slack_app import SlackApp
 
 MAIL_PATH = "/email/inbound"
 _MESSAGES = {

@@ -12,10 +12,9 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from bot.web.paging import TEXT
-
 Part = dict[str, Any]
 
+_NUL: Part = {"pattern": r"\x00"}
 _JSON_VALUE = "JsonValue"
 _REF = "#/components/schemas/"
 _ANY_JSON: Part = {
@@ -104,6 +103,11 @@ def _named(part: object) -> Iterator[str]:
             yield from _named(inner)
 
 
+def _types(part: Part) -> list[Any]:
+    named = part.get("type", [])
+    return named if isinstance(named, list) else [named]
+
+
 def _keep_texts(part: object) -> None:
     """Texts and keys hold no NUL (``limits.py`` refuses it): no database could keep it."""
     if isinstance(part, list):
@@ -111,10 +115,10 @@ def _keep_texts(part: object) -> None:
             _keep_texts(inner)
     if not isinstance(part, dict):
         return
-    if part.get("type") == "string" and not {"enum", "const", "pattern"} & part.keys():
-        part["pattern"] = TEXT
+    if "string" in _types(part) and not {"enum", "const"} & part.keys():
+        part["not"] = dict(_NUL)
     if part.get("type") == "object" and isinstance(part.get("additionalProperties"), dict):
-        part["propertyNames"] = {"pattern": TEXT}
+        part["propertyNames"] = {"not": dict(_NUL)}
     for name, inner in part.items():
         if name != "examples":
             _keep_texts(inner)

@@ -22,11 +22,11 @@ from core.errors import InvalidRequest
 from core.policies import RetryPolicyFields, Seconds
 
 JsonObject = dict[str, JsonValue]
-WORDS = r"^[^\x00]*[^\s\x00][^\x00]*$"
-"""At least one character that can be seen, and none that a database can't keep."""
+VISIBLE = r"[^\s\x1c-\x1f\x85\ufeff]"
+"""At least one character that is no blank; spelled out, since Rust, ECMAScript and Python differ on ``\\s``."""
 
-Name = Annotated[str, Field(min_length=1, max_length=255, pattern=WORDS)]
-Identity = Annotated[str, Field(min_length=1, max_length=320, pattern=WORDS)]
+Name = Annotated[str, Field(min_length=1, max_length=255, pattern=VISIBLE)]
+Identity = Annotated[str, Field(min_length=1, max_length=320, pattern=VISIBLE)]
 Recipient = Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.RECIPIENT)]
 Url = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=conditions.URL)]
 Reason = Annotated[str, Field(max_length=3000)]
@@ -43,7 +43,7 @@ class ChoiceBody(Strict):
     """RFC-0025 §4.2."""
 
     value: Annotated[str, Field(min_length=1, max_length=1000)]
-    label: Annotated[str, Field(min_length=1, max_length=1000, pattern=WORDS)]
+    label: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
     description: Annotated[str, Field(max_length=3000)] | None = None
     style: Style | None = None
     metadata: JsonObject | None = None
@@ -82,7 +82,7 @@ class SuspendBody(Strict):
 
     model_config = ConfigDict(json_schema_extra={"allOf": conditions.SUSPEND, "examples": examples.SUSPEND})
 
-    question: Annotated[str, Field(min_length=1, max_length=10_000, pattern=WORDS)]
+    question: Annotated[str, Field(min_length=1, max_length=10_000, pattern=VISIBLE)]
     response_type: ResponseType | None = None
     choices: Annotated[list[ChoiceBody], Field(max_length=500)] | None = None
     context: JsonObject | None = None
@@ -186,7 +186,7 @@ class IntentBody(Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": examples.INTENT})
 
-    title: Annotated[str, Field(min_length=1, max_length=1000, pattern=WORDS)]
+    title: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
     description: Annotated[str, Field(max_length=40_000)] | None = None
     state: JsonObject | None = None
     constraints: JsonObject | None = None

@@ -53,7 +53,7 @@ def router(services: Services) -> APIRouter:
         responses={**_SSE, **refusals(404, 422)},
     )
     async def one_intent(intent_id: Id, actor: Caller, last_event_id: LastEventId = None) -> StreamingResponse:
-        await services.intents.get(intent_id, actor)
+        await services.intents.check(intent_id, actor)
         return await _stream(services, actor, intent_id, last_event_id)
 
     return routes

@@ -105,6 +105,12 @@ class Intents:
 
         return await self._database.read(job)
 
+    async def check(self, intent_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        creator = await self._database.read(lambda conn: intents.creator(conn, intent_id))
+        if creator is None or not (by.has(Role.OPERATOR) or creator == by.key):
+            raise NotFound("There is no such intent.")
+
     async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
         """Newest first."""
         creator = None if by.has(Role.OPERATOR) else by.key

@@ -13,6 +13,7 @@ from core.store.database import Tx
 from core.store.tables import intents, suspensions
 
 _BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))
+_CREATOR = sa.select(intents.c.created_by).where(intents.c.id == sa.bindparam("id"))
 _BY_ID_LOCKED = _BY_ID.with_for_update()
 _BY_SUSPENSION_LOCKED = (
     sa.select(intents)
@@ -73,6 +74,12 @@ _ADVANCE = (
 def get(conn: sa.Connection, intent_id: str) -> Intent | None:
     row = conn.execute(_BY_ID, {"id": intent_id}).first()
     return None if row is None else _record(row)
+
+
+def creator(conn: sa.Connection, intent_id: str) -> str | None:
+    """Who made the intent; ``None`` where there is none."""
+    found: str | None = conn.scalar(_CREATOR, {"id": intent_id})
+    return found
 
 
 def lock(tx: Tx, intent_id: str) -> Intent | None:

@@ -1,0 +1,105 @@
+"""The channels and doors of the vendors that are set up; part of the composition root (``bot/wiring.py``).
+
+Each vendor's code is imported where it is set up: nobody's start waits for libraries that it does not need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.config import Settings
+from bot.keys import RootKey
+from bot.web.hooks import Doors
+from core.engine import Engine, Holder
+from core.ports import Channel, Clock
+from core.tokens import TokenMaker, TokenPurpose
+
+if TYPE_CHECKING:
+    from bot.mail_app import MailDoor
+    from bot.pagerduty_app import PagerDutyDoor
+    from bot.slack_app import SlackApp
+
+
+def channels_of(settings: Settings, clock: Clock, instance: str) -> dict[str, Channel]:
+    """By name, in the order in which the first is the default."""
+    channels: dict[str, Channel] = {}
+    if settings.slack is not None:
+        from channels.slack.channel import SlackChannel
+        from channels.slack.client import web_client
+
+        client = web_client(settings.slack.bot_token, settings.slack.api_url)
+        channels["slack"] = SlackChannel(client, clock.now)
+    if settings.email is not None:
+        from channels.email.channel import EmailChannel
+
+        mail = settings.email
+        channels["email"] = EmailChannel(mail.smtp_url, mail.sender, mail.reply_to, lanes=mail.max_connections)
+    if settings.pagerduty is not None:
+        from channels.pagerduty.channel import PagerDutyChannel
+
+        pager = settings.pagerduty
+        channels["pagerduty"] = PagerDutyChannel(
+            pager.routing_keys, instance=instance, clock=clock, events_url=pager.events_url
+        )
+    return channels
+
+
+def doors_of(
+    settings: Settings, engine: Engine, clock: Clock, root: RootKey, tokens: TokenMaker, instance: str
+) -> Doors:
+    """A vendor's door is open only where what verifies its requests is configured."""
+    return Doors(
+        slack=_slack_door(settings, engine, clock, root),
+        mail=_mail_door(settings, engine, clock, tokens),
+        pagerduty=_pagerduty_door(settings, engine, clock, instance),
+    )
+
+
+def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey) -> SlackApp | None:
+    slack = settings.slack
+    if slack is None:
+        return None
+    from bot.slack_app import build_slack_app
+    from channels.slack.client import web_client
+    from channels.slack.values import signer
+
+    return build_slack_app(
+        engine,
+        web_client(slack.bot_token, slack.api_url),
+        signing_secret=slack.signing_secret,
+        sign=signer(root.derive("slack")),
+        public_url=settings.public_url.rstrip("/"),
+        now=clock.now,
+        team_id=slack.team_id,
+        app_id=slack.app_id,
+    )
+
+
+def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailDoor | None:
+    mail = settings.email
+    if mail is None or mail.inbound_secret is None:
+        return None
+    from bot.mail_app import MailDoor
+    from channels.email.addressing import Mailboxes
+    from channels.email.authentication import SenderAuth
+    from channels.email.replies import MailRules
+
+    rules = MailRules(Mailboxes.of(mail.sender, mail.reply_to), SenderAuth(mail.sender_auth), mail.authserv_id)
+    site = settings.public_url.rstrip("/")
+
+    def page(holder: Holder) -> str:
+        address = holder.address
+        return f"{site}/a/{tokens.token(TokenPurpose.PAGE, holder.suspension.id, address.channel, address.value)}"
+
+    return MailDoor(engine, clock, rules, mail.inbound_secret, page)
+
+
+def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:
+    pager = settings.pagerduty
+    if pager is None or not pager.webhook_secrets:
+        return None
+    from bot.pagerduty_app import PagerDutyDoor
+    from channels.pagerduty.rest import PagerDutyApi
+
+    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
+    return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
