@@ -38,9 +38,11 @@ class SizeLimit:
         if "\x00" in scope["path"]:
             await JSONResponse(envelope("not_found", "There is nothing at this path."), 404)(scope, receive, send)
             return
-        body = await _body_within(scope, receive, limit)
+        try:
+            body = await _body_within(scope, receive, limit)
+        except _ClientLeft:
+            return
         if body is None:
-            await _drain(scope, receive)
             await self._refuse(limit)(scope, receive, send)
             return
         await self._app(scope, _replaying(body, receive), send)
@@ -51,20 +53,27 @@ class SizeLimit:
         return JSONResponse(envelope("too_large", message), 413, headers={"Connection": "close"})
 
 
+class _ClientLeft(Exception):
+    """Before it had sent everything: half a request is none, and nobody waits for a reply."""
+
+
 async def _body_within(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     """The whole body, ``None`` where it is too large: said beforehand or found out on the way."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if declared.isdigit() and int(declared) > limit:
+        await _drain(scope, receive)
         return None
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return b"".join(chunks)
+            raise _ClientLeft
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:
+            if message.get("more_body", False):
+                await _drain(scope, receive)
             return None
         chunks.append(chunk)
         if not message.get("more_body", False):
@@ -110,7 +119,7 @@ class StrictJsonRequest(Request):
             raise HTTPException(400, "The body must be sent as application/json.")
         body = await self.body()
         try:
-            value = json.loads(body, parse_constant=_refuse_constant, parse_float=_finite)
+            value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
         except (ValueError, RecursionError):
             raise HTTPException(400, "The body is not JSON.") from None
         if not isinstance(value, dict):

@@ -1,0 +1,117 @@
+"""What is in the service when it is tried: questions, intents, a session, callbacks, of several callers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.world import World
+
+CHOICES = [{"value": "approve", "label": "Yes"}, {"value": "deny", "label": "No"}]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Real ones. ``questions`` are open: the intent of each suspension; ``claims`` are open and claimed; ``callbacks``
+    were refused; ``actives`` and ``drafts`` are intents."""
+
+    questions: Mapping[str, str]
+    claims: Sequence[str]
+    ended: Sequence[str]
+    actives: Sequence[str]
+    drafts: Sequence[str]
+    callbacks: Sequence[str]
+    signals: Sequence[str]
+
+    @property
+    def suspensions(self) -> list[str]:
+        return [*self.questions, *self.claims, *self.ended]
+
+    @property
+    def intents(self) -> list[str]:
+        return [*self.questions.values(), *self.actives, *self.drafts]
+
+    @property
+    def that_work(self) -> dict[str, dict[str, Any]]:
+        """Requests that are accepted, by operation: of an agent, or of an operator where somebody answers."""
+        (asked, intent), (other, _) = list(self.questions.items())[-2:]
+        answer = {"suspension_id": asked, "value": "approve"}
+        patches = {"patches": [{"op": "set", "path": "/cart", "value": 7}]}
+        return {
+            "GET /suspensions/{suspension_id}": _to(suspension_id=other),
+            "GET /suspensions/{suspension_id}/timeline": _to(suspension_id=self.ended[0]),
+            "GET /suspensions/{suspension_id}/wait": _to(suspension_id=self.ended[0]),
+            "POST /suspensions/{suspension_id}/cancel": _to({}, suspension_id=self.claims[0]),
+            "POST /suspensions/{suspension_id}/claim": _to({}, suspension_id=other),
+            "DELETE /suspensions/{suspension_id}/claim": _to(suspension_id=self.claims[1]),
+            "POST /intents/{intent_id}/suspend": _to(
+                {"question": "Go?", "choices": CHOICES}, intent_id=self.actives[0]
+            ),
+            "POST /intents/{intent_id}/suspend/respond": _to(answer, intent_id=intent),
+            "POST /intents/{intent_id}/status": _to({"status": "active"}, "1", intent_id=self.drafts[0]),
+            "POST /intents/{intent_id}/state": _to(patches, '"1"', intent_id=self.drafts[1]),
+            "POST /intents/{intent_id}/engagement": _to({}, intent_id=intent),
+            "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
+            "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
+            "GET /sessions/{session_id}": _to(session_id="sess-1"),
+            "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
+            "POST /signals/{signal_id}": _to({"value": "approve"}, signal_id=self.signals[0]),
+        }
+
+
+def _to(body: dict[str, Any] | None = None, version: str | None = None, **path: str) -> dict[str, Any]:
+    """A request: its path's parameters, and what else it has."""
+    headers = {} if version is None else {"If-Match": version}
+    sent = {} if body is None else {"body": body, "media_type": "application/json"}
+    return {"path_parameters": path, "headers": headers, **sent}
+
+
+async def furnish(world: World) -> Ids:
+    signals = [f"signal-{number}" for number in range(6)]
+    questions = [await world.ask(resume={"signal_id": signal, "session_id": "sess-1"}) for signal in signals]
+    for role in ("other_agent", "admin", "agent", "agent"):
+        body = {"question": "Deploy?", "choices": CHOICES}
+        questions.append(await _made(world, role, "/v1/suspensions", body))
+    claims = [await world.ask() for _ in range(4)]
+    for claimed in claims:
+        await _made(world, "operator", f"/v1/suspensions/{claimed['suspension_id']}/claim", {})
+    await world.call("PUT", "/v1/sessions/sess-1", json={})
+    ended = await _ended(world)
+    callbacks = (await world.call("GET", "/v1/callbacks", "admin")).json()["items"]
+    return Ids(
+        questions={one["suspension_id"]: one["intent_id"] for one in questions},
+        claims=[one["suspension_id"] for one in claims],
+        ended=[one["suspension_id"] for one in ended],
+        actives=await _intents(world, "active"),
+        drafts=await _intents(world, "draft"),
+        callbacks=[one["id"] for one in callbacks if one["status"] == "refused"],
+        signals=signals,
+    )
+
+
+async def _ended(world: World) -> list[dict[str, Any]]:
+    """Four that were answered, with callbacks that the agent refused; one cancelled, one expired."""
+    answered = [await world.ask() for _ in range(4)]
+    world.agent.answers += [410] * len(answered)
+    for one in answered:
+        await world.answer(one, "approve")
+    cancelled, expired = await world.ask(), await world.ask(timeout_seconds=60)
+    await _made(world, "agent", f"/v1/suspensions/{cancelled['suspension_id']}/cancel", {})
+    await world.advance(minutes=2)
+    return [*answered, cancelled, expired]
+
+
+async def _intents(world: World, status: str) -> list[str]:
+    body = {"title": "Release 7", "status": status}
+    return [
+        (await _made(world, role, "/v1/intents", body))["id"]
+        for role in ("agent", "agent", "agent", "admin", "admin", "other_agent")
+    ]
+
+
+async def _made(world: World, role: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    response = await world.call("POST", path, role, json=body)
+    assert response.is_success, response.text
+    made: dict[str, Any] = response.json()
+    return made

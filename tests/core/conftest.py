@@ -1,0 +1,78 @@
+"""Databases for the tests of core: every store test runs on SQLite and on PostgreSQL.
+
+Both are copies of one migrated template, so that a test costs milliseconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from core.store import schema
+from core.store.database import Database, open_database
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with the schema and nothing else."""
+    path = tmp_path_factory.mktemp("template") / "handraise.db"
+    database = open_database(f"sqlite+aiosqlite:///{path}")
+    schema.migrate(database)
+    database.engine.dispose()
+    return path
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path, migrated_file: Path) -> str:
+    path = tmp_path / "handraise.db"
+    shutil.copy(migrated_file, path)
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A migrated database of the test's own, on each kind in turn."""
+    database = open_database(database_url)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def other_database(database_url: str, database: Database) -> AsyncIterator[Database]:
+    """The same database once more, as another process would open it."""
+    other = open_database(database_url)
+    yield other
+    await other.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database that nobody has migrated yet."""
+    url = f"sqlite+aiosqlite:///{tmp_path}/empty.db"
+    if request.param == "postgresql":
+        url = _empty_postgres(request.getfixturevalue("postgres_cluster"))
+    database = open_database(url)
+    yield database
+    database.engine.dispose()
+
+
+@pytest.fixture
+def empty_postgres(postgres_cluster: str) -> Iterator[Database]:
+    """A PostgreSQL database that nobody has migrated yet."""
+    database = open_database(_empty_postgres(postgres_cluster))
+    yield database
+    database.engine.dispose()
+
+
+def _empty_postgres(cluster: str) -> str:
+    name = f"empty_{uuid.uuid4().hex}"
+    admin = sa.create_engine(f"postgresql+psycopg://postgres@/postgres{cluster}", isolation_level="AUTOCOMMIT")
+    with admin.connect() as conn:
+        conn.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template0")
+    admin.dispose()
+    return f"postgresql+psycopg://postgres@/{name}{cluster}"

@@ -1,0 +1,234 @@
+"""What holds of every question, whatever happens to it and however its clock jumps (HOUSE.md, "Tests")."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from core.domain.machine import decide, next_attempt_at, open_suspension
+from core.domain.suspension import Ask, FallbackPolicy, Kind, Rung, Suspension
+from core.domain.vocabulary import (
+    AttemptDue,
+    AttemptRefused,
+    Cancelled,
+    Claimed,
+    DeadlineReached,
+    Notify,
+    Outcome,
+    Released,
+    ResumeAgent,
+    Signal,
+    Withdraw,
+)
+from tests.core.examples import START, a_question, an_answer
+
+PEOPLE = st.sampled_from(["alice@example.com", "bob@example.com"])
+SECOND = timedelta(seconds=1)
+
+
+def a_random_question(
+    attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy
+) -> Ask:
+    if interval is None:
+        return a_question()  # one attempt, and it waits for ever
+    ladder = [Rung(number, "email") for number in sorted(rungs) if number <= attempts]
+    if kind is Kind.VETO:
+        return a_question(attempts=attempts, interval=interval, ladder=ladder, kind=kind)
+    return a_question(attempts=attempts, interval=interval, ladder=ladder, final=final, fallback_value="deny")
+
+
+class Questions(RuleBasedStateMachine):
+    """One question, everything that may happen to it in any order, and a clock that may jump either way."""
+
+    @initialize(
+        attempts=st.sampled_from([1, 2, 3, 4, 5, 50]),
+        interval=st.sampled_from([5, 30, 60, 90, 240, None]).map(lambda m: m and timedelta(minutes=m)),
+        rungs=st.sets(st.integers(1, 6), max_size=3),
+        kind=st.sampled_from(Kind),
+        final=st.sampled_from(FallbackPolicy),
+    )
+    def it_is_asked(
+        self, attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy
+    ) -> None:
+        self.now = START
+        ask = a_random_question(attempts, interval, rungs, kind, final)
+        opening = open_suspension(ask)
+        self.opened = ask
+        self.suspension = opening.suspension
+        self.sent = [effect.attempt for effect in opening.effects if isinstance(effect, Notify)]
+        self.endings = 0
+
+    # --- What happens ---------------------------------------------------------------------------------------------
+
+    @rule(intervals=st.sampled_from([0.25, 0.5, 0.8, 1, 1.4, 3, 40, -0.3, -1, -3]), looks=st.booleans())
+    def time_passes(self, intervals: float, looks: bool) -> None:
+        self.move_to(self.now + (self.opened.policy.interval or timedelta(hours=1)) * intervals, looks)
+
+    @precondition(lambda self: self.opened.expires_at is not None)
+    @rule(intervals=st.sampled_from([-1.2, -0.6, -0.4, -0.1, 0, 0.2]), looks=st.booleans())
+    def the_end_comes_near(self, intervals: float, looks: bool) -> None:
+        assert self.opened.expires_at is not None
+        assert self.opened.policy.interval is not None
+        self.move_to(self.opened.expires_at + self.opened.policy.interval * intervals, looks)
+
+    def move_to(self, at: datetime, looks: bool) -> None:
+        """The clock goes on, with the worker there or away."""
+        self.now = at
+        if looks:
+            self.the_clock_looks(delivered=True)
+
+    @precondition(lambda self: self.suspension.look_at is not None)
+    @rule(late=st.sampled_from([timedelta(0), SECOND, timedelta(minutes=40)]))
+    def the_clock_looks_when_it_should(self, late: timedelta) -> None:
+        assert self.suspension.look_at is not None
+        self.now = self.suspension.look_at + late
+        self.the_clock_looks(delivered=True)
+
+    @rule(delivered=st.booleans())
+    def the_clock_looks(self, delivered: bool) -> None:
+        """Repeated looks at one instant come to rest, and then the next look lies ahead."""
+        for _ in range(self.opened.max_attempts + 1):
+            before = self.suspension
+            self.signal(AttemptDue(delivered))
+            if self.suspension == before:
+                break
+        assert decide(self.suspension, AttemptDue(delivered), self.now) == Outcome(self.suspension)
+        look_at = self.suspension.look_at
+        assert look_at is None or look_at > self.now
+        self.check_what_a_look_leaves()
+
+    @rule(attempt=st.integers(1, 6))
+    def some_attempt_is_refused(self, attempt: int) -> None:
+        self.signal(AttemptRefused(attempt))
+
+    @rule()
+    def the_latest_attempt_is_refused(self) -> None:
+        self.signal(AttemptRefused(self.suspension.attempt))
+
+    @rule(by=PEOPLE, intervals=st.sampled_from([0.1, 0.4, 0.7, 1.2, 2.5, 8]))
+    def somebody_is_on_it(self, by: str, intervals: float) -> None:
+        until = self.now + (self.opened.policy.interval or timedelta(hours=1)) * intervals
+        self.signal(Claimed(by, until, "slack"))
+
+    @rule(by=PEOPLE)
+    def the_claim_is_given_back(self, by: str) -> None:
+        self.signal(Released(by))
+
+    @precondition(lambda self: len(self.sent) > 1 or self.endings)
+    @rule(by=PEOPLE)
+    def somebody_answers(self, by: str) -> None:
+        self.signal(an_answer(self.opened.choices[0].value, by))
+
+    @precondition(lambda self: len(self.sent) > 1 or self.endings)
+    @rule(signal=st.sampled_from([Cancelled("refund-agent"), DeadlineReached()]))
+    def it_is_ended_from_outside(self, signal: Signal) -> None:
+        self.signal(signal)
+
+    # --- What holds ----------------------------------------------------------------------------------------------
+
+    def signal(self, signal: Signal) -> None:
+        before, now = self.suspension, self.now
+        outcome = decide(before, signal, now)
+        after = outcome.suspension
+        if not before.is_open:
+            assert outcome == Outcome(before), "an ended question stays silent"
+        self.check_attempts(before, signal, outcome)
+        self.check_ending(before, signal, outcome)
+        assert after.ask == self.opened, "nothing that was agreed at the start ever moves, the end included"
+        assert {event.payload["suspension_id"] for event in outcome.events} <= {self.opened.id}
+        if after != before:
+            self.check_next_look(after)
+        self.suspension = after
+
+    def check_attempts(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
+        numbers = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
+        assert len(numbers) <= 1
+        hold = held_until(before)
+        assert hold is None or self.now >= hold or not numbers, "a claim holds attempts back"
+        told = [event.payload for event in outcome.events if event.type == "intent.suspension_renotified"]
+        assert [payload["attempt"] for payload in told] == numbers
+        for number in numbers:
+            assert self.sent[-1] < number <= self.opened.max_attempts
+            skipped = list(range(self.sent[-1] + 1, number))
+            assert told[0].get("skipped", []) == skipped
+            assert all(was_held(before, one) for one in skipped)
+            assert isinstance(signal, AttemptRefused) or self.now >= self.opened.due_at(number)
+            assert self.opened.expires_at is None or self.now < self.opened.expires_at
+            self.sent.append(number)
+        assert outcome.suspension.attempt == self.sent[-1]
+
+    def check_ending(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
+        ends = before.is_open and not outcome.suspension.is_open
+        self.endings += ends
+        assert self.endings <= 1
+        assert (outcome.suspension.ended is None) == outcome.suspension.is_open
+        callbacks = [effect for effect in outcome.effects if isinstance(effect, ResumeAgent)]
+        assert len(callbacks) == ends
+        assert (Withdraw() in outcome.effects) == ends
+        if isinstance(signal, AttemptDue) and before.is_open:
+            end = self.opened.expires_at
+            assert ends == (end is not None and self.now >= end), "silence ends it at the end, no sooner and no later"
+
+    def check_next_look(self, suspension: Suspension) -> None:
+        """Nothing that is coming is looked at too late."""
+        if not suspension.is_open:
+            assert suspension.look_at is None
+            return
+        following, claim = next_attempt_at(suspension), suspension.claim
+        times = [self.opened.expires_at, claim.until if claim else following]
+        assert all(
+            at is None or (suspension.look_at is not None and suspension.look_at <= max(at, self.now)) for at in times
+        )
+
+    def check_what_a_look_leaves(self) -> None:
+        suspension, ask = self.suspension, self.opened
+        if not suspension.is_open:
+            return
+        overdue = [n for n in range(suspension.attempt + 1, ask.max_attempts + 1) if ask.due_at(n) <= self.now]
+        hold = held_until(suspension)
+        assert not overdue or (hold is not None and self.now < hold), (
+            "what is due has gone out, unless a claim holds it"
+        )
+        assert set(overdue) <= set(suspension.held)
+        end, interval = ask.expires_at, ask.policy.interval
+        if end is not None and interval is not None and self.now >= end - interval / 2:
+            assert suspension.attempt == ask.max_attempts, "nothing is held into the last half interval"
+        assert suspension.claim is None or self.now < suspension.claim.until
+
+    @invariant()
+    def the_whole_window_is_interval_times_attempts(self) -> None:
+        policy = self.opened.policy
+        if policy.interval is None:
+            assert self.opened.expires_at is None
+        else:
+            assert self.opened.expires_at == START + policy.interval * policy.max_attempts
+
+    @invariant()
+    def no_claim_reaches_beyond_the_end(self) -> None:
+        claim, end = self.suspension.claim, self.opened.expires_at
+        assert claim is None or end is None or claim.until <= end
+
+    @invariant()
+    def it_never_counts_beyond_its_attempts(self) -> None:
+        assert 1 <= self.suspension.attempt <= self.opened.max_attempts
+
+
+def held_until(suspension: Suspension) -> datetime | None:
+    """Until when a claim may hold attempts back, worked out anew from API.md §3."""
+    ask, claim = suspension.ask, suspension.claim
+    if claim is None or ask.expires_at is None or ask.policy.interval is None:
+        return claim and claim.until
+    return min(claim.until, ask.expires_at - ask.policy.interval / 2)
+
+
+def was_held(suspension: Suspension, attempt: int) -> bool:
+    """Whether a claim held ``attempt`` back, be it that the clock looked meanwhile or not."""
+    until = held_until(suspension)
+    return attempt in suspension.held or (until is not None and suspension.ask.due_at(attempt) < until)
+
+
+TestQuestions = Questions.TestCase
+TestQuestions.settings = settings(max_examples=500, stateful_step_count=25, deadline=None)

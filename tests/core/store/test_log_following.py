@@ -1,0 +1,131 @@
+"""Following the log: every event once and in order, however transactions overlap (API.md §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from typing import Any
+
+from core.domain.vocabulary import Event
+from core.store import intents, log
+from core.store.database import Database, Job, Tx, open_database
+from core.store.log import Logged
+from tests.core.examples import after
+from tests.core.store_examples import an_intent, keep_intents
+
+KEY = b"k" * 32
+PATIENCE = 10.0
+BEGINNING = (0, 0)
+
+
+def appending(intent_id: str, name: str) -> Job[None]:
+    def job(tx: Tx) -> None:
+        intent = intents.lock(tx, intent_id)
+        assert intent is not None
+        intents.advance(tx, log.append(tx, intent, [Event(name, {}, "alice")], after(), KEY))
+
+    return job
+
+
+async def following(database: Database, cursor: tuple[int, int], **wanted: Any) -> list[Logged]:
+    filters = {"intent_id": None, "created_by": None, "limit": 100, **wanted}
+    return await database.read(lambda conn: log.after(conn, cursor, **filters))
+
+
+async def test_the_log_is_followed_from_its_beginning_over_all_intents(database: Database) -> None:
+    await keep_intents(database, an_intent("intent-1"), an_intent("intent-2"))
+    for intent_id, name in (("intent-1", "a"), ("intent-2", "b"), ("intent-1", "c")):
+        await database.write(appending(intent_id, name))
+    found = await following(database, BEGINNING)
+    assert [(line.intent_id, line.type) for line in found] == [("intent-1", "a"), ("intent-2", "b"), ("intent-1", "c")]
+    assert [line.cursor for line in found] == sorted({line.cursor for line in found})
+    assert [line.type for line in await following(database, found[0].cursor)] == ["b", "c"]
+    assert await following(database, found[-1].cursor) == []
+
+
+async def test_a_follower_takes_the_log_in_parts(database: Database) -> None:
+    await keep_intents(database, an_intent())
+    for number in range(7):
+        await database.write(appending("intent-1", str(number)))
+    cursor, read = BEGINNING, []
+    while part := await following(database, cursor, limit=3):
+        assert len(part) <= 3
+        read += [line.type for line in part]
+        cursor = part[-1].cursor
+    assert read == [str(number) for number in range(7)]
+
+
+async def test_a_follower_may_watch_one_intent_or_its_own(database: Database) -> None:
+    await keep_intents(database, an_intent("intent-1"), an_intent("intent-2", created_by="other-agent"))
+    await database.write(appending("intent-1", "a"))
+    await database.write(appending("intent-2", "b"))
+    assert [line.type for line in await following(database, BEGINNING, intent_id="intent-2")] == ["b"]
+    assert [line.type for line in await following(database, BEGINNING, created_by="refund-agent")] == ["a"]
+    assert await following(database, BEGINNING, created_by="nobody") == []
+
+
+async def test_the_newest_cursor_lies_behind_everything_so_far(database: Database) -> None:
+    assert await database.read(log.newest_cursor) == BEGINNING
+    await keep_intents(database, an_intent())
+    await database.write(appending("intent-1", "old"))
+    newest = await database.read(log.newest_cursor)
+    await database.write(appending("intent-1", "new"))
+    assert [line.type for line in await following(database, newest)] == ["new"]
+
+
+async def test_what_commits_late_is_not_overtaken_on_postgres(postgres_url: str) -> None:
+    """Numbers are given before commits happen: the younger event has to wait for the older one."""
+    database = open_database(postgres_url)
+    await keep_intents(database, an_intent("slow"), an_intent("quick"))
+    written, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> None:
+        appending("slow", "first")(tx)
+        written.set()
+        assert go_on.wait(PATIENCE)
+
+    writing = asyncio.create_task(database.write(slow))
+    assert await asyncio.to_thread(written.wait, PATIENCE)
+    await database.write(appending("quick", "second"))
+    assert await following(database, BEGINNING) == []
+    assert await database.read(log.newest_cursor) == BEGINNING
+    go_on.set()
+    await writing
+    assert [line.type for line in await following(database, BEGINNING)] == ["first", "second"]
+    await database.close()
+
+
+async def test_every_event_is_met_once_and_in_its_intents_order_while_many_write(database: Database) -> None:
+    names = [f"intent-{number}" for number in range(8)]
+    await keep_intents(database, *map(an_intent, names))
+    each = 12
+    pauses = random.Random(4).choices([0, 0, 0.001, 0.004], k=len(names) * each)
+
+    def write(intent_id: str, number: int, pause: float) -> Job[None]:
+        def job(tx: Tx) -> None:
+            appending(intent_id, str(number))(tx)
+            threading.Event().wait(pause)  # so that transactions end in another order than they began
+
+        return job
+
+    async def write_all(intent_id: str) -> None:
+        for number in range(each):
+            await database.write(write(intent_id, number, pauses.pop()))
+
+    read: list[Logged] = []
+
+    async def follow() -> None:
+        cursor = BEGINNING
+        async with asyncio.timeout(PATIENCE * 2):
+            while len(read) < len(names) * each:
+                part = await following(database, cursor, limit=5)
+                read.extend(part)
+                cursor = part[-1].cursor if part else cursor
+
+    await asyncio.gather(follow(), *map(write_all, names))
+    assert await following(database, read[-1].cursor) == []
+    for name in names:
+        assert [line.type for line in read if line.intent_id == name] == [str(number) for number in range(each)]
+        mine = await database.read(lambda conn, name=name: log.of_intent(conn, name))
+        assert log.first_broken(mine, KEY) is None

@@ -1,0 +1,244 @@
+"""The outbox: rows that are claimed once, given back after a crash, settled with what became of them (DESIGN.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from core.store import outbox
+from core.store.database import Database, Tx
+from core.store.outbox import Row, RowKind, RowStatus
+from tests.core.examples import after
+from tests.core.store_examples import OWNER, a_row, in_hand, row_of, write_rows
+
+PATIENCE = 10.0
+LATER = after(seconds=90)
+
+
+async def claim(database: Database, *, channel: str = "slack", now: datetime, limit: int = 10) -> list[str]:
+    rows = await database.write(
+        lambda tx: outbox.claim(tx, channel, now=now, limit=limit, owner=OWNER, until=LATER),
+    )
+    return [row.id for row in rows]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        a_row(),
+        in_hand(tries=3, ambiguous=True, reason="timeout"),
+        a_row(
+            kind=RowKind.RESUME,
+            channel="agents",
+            attempt=None,
+            address=None,
+            body={"url": "https://agent.example/", "key": "refund-agent", "body": {"data": {"ü": [1, None, 2.5]}}},
+        ),
+        a_row(
+            kind=RowKind.WITHDRAW,
+            status=RowStatus.DELIVERED,
+            receipt={"channel": "C0OPS", "ts": "1.2"},
+            settled_at=after(seconds=1),
+            person="alice@example.com",
+        ),
+    ],
+)
+async def test_a_row_comes_back_as_it_went_in(database: Database, row: Row) -> None:
+    await write_rows(database, [row])
+    assert await row_of(database) == row
+
+
+async def test_no_rows_are_no_work(database: Database) -> None:
+    await write_rows(database, [])
+    assert await database.read(outbox.next_due) is None
+
+
+# --- Claiming -----------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_due_is_claimed_most_overdue_first_and_only_once(database: Database) -> None:
+    due = {"a": after(seconds=3), "b": after(seconds=1), "c": after(seconds=2), "d": after(seconds=9)}
+    await write_rows(database, [a_row(name, due_at=at) for name, at in due.items()])
+    assert set(await claim(database, now=after(seconds=3), limit=2)) == {"b", "c"}
+    assert await claim(database, now=after(seconds=3)) == ["a"]
+    assert await claim(database, now=after(seconds=3)) == []
+
+
+async def test_a_claimed_row_is_in_hand_until_its_lease_ends(database: Database) -> None:
+    await write_rows(database, [a_row()])
+    await claim(database, now=after())
+    row = await row_of(database)
+    assert (row.status, row.lease_until) == (RowStatus.SENDING, LATER)
+
+
+async def test_each_channel_is_claimed_by_itself(database: Database) -> None:
+    await write_rows(database, [a_row("a"), a_row("b", channel="email"), a_row("c", channel="agents")])
+    assert await claim(database, channel="email", now=after()) == ["b"]
+    assert sorted(await database.read(lambda conn: outbox.channels_due(conn, after()))) == ["agents", "slack"]
+
+
+@pytest.mark.parametrize("status", sorted(set(RowStatus) - {RowStatus.PENDING}))
+async def test_what_is_not_waiting_is_never_claimed(database: Database, status: RowStatus) -> None:
+    await write_rows(database, [a_row(status=status)])
+    assert await claim(database, now=after(hours=1)) == []
+    assert await database.read(lambda conn: outbox.channels_due(conn, after(hours=1))) == []
+    assert await database.read(outbox.next_due) is None
+
+
+async def test_a_row_born_in_hand_is_claimed_by_nobody_else(database: Database) -> None:
+    await write_rows(database, [in_hand()])
+    assert await claim(database, now=after(hours=1)) == []
+
+
+async def test_two_who_claim_at_once_get_different_rows(database: Database, other_database: Database) -> None:
+    """On PostgreSQL neither waits for the other; SQLite has one writer anyway."""
+    await write_rows(database, [a_row(f"row-{number}") for number in range(10)])
+    claimed, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> list[Row]:
+        rows = outbox.claim(tx, "slack", now=after(), limit=5, owner="one", until=LATER)
+        claimed.set()
+        if database.dialect == "postgresql":
+            assert go_on.wait(PATIENCE)
+        return rows
+
+    first = asyncio.create_task(database.write(slow))
+    assert await asyncio.to_thread(claimed.wait, PATIENCE)
+    async with asyncio.timeout(PATIENCE):
+        second = await claim(other_database, now=after())
+    go_on.set()
+    assert len(second) == 5
+    assert {row.id for row in await first} | set(second) == {f"row-{number}" for number in range(10)}
+
+
+async def test_the_next_due_row_is_the_earliest_that_waits(database: Database) -> None:
+    rows = [a_row("a", due_at=after(minutes=2)), a_row("b", due_at=after(minutes=1)), in_hand("c")]
+    await write_rows(database, rows)
+    assert await database.read(outbox.next_due) == after(minutes=1)
+
+
+# --- After a crash, and giving back -------------------------------------------------------------------------------
+
+
+async def test_the_next_process_takes_back_what_an_earlier_one_had_in_hand(database: Database) -> None:
+    await write_rows(database, [in_hand("a"), in_hand("b")], owner="dead")
+    await write_rows(database, [in_hand("mine"), a_row("waiting")], owner=OWNER)
+    assert await database.write(lambda tx: outbox.void_leases(tx, owner=OWNER, now=after(minutes=1))) == 2
+    row = await row_of(database, "a")
+    assert (row.status, row.ambiguous, row.due_at) == (RowStatus.PENDING, True, after(minutes=1))
+    assert (await row_of(database, "mine")).status is RowStatus.SENDING
+    assert not (await row_of(database, "waiting")).ambiguous
+    assert sorted(await claim(database, now=after(minutes=1))) == ["a", "b", "waiting"]
+
+
+async def test_taking_back_leaves_what_is_done_alone(database: Database) -> None:
+    done = [a_row(status.value, status=status) for status in set(RowStatus) - {RowStatus.SENDING}]
+    await write_rows(database, done, owner="dead")
+    assert await database.write(lambda tx: outbox.void_leases(tx, owner=OWNER, now=after())) == 0
+
+
+async def test_a_row_given_back_unsent_is_no_ambiguous_one(database: Database) -> None:
+    await write_rows(database, [in_hand("a"), in_hand("b")])
+    await database.write(lambda tx: outbox.give_back(tx, ["a"]))
+    row = await row_of(database, "a")
+    assert (row.status, row.ambiguous, row.lease_until, row.tries) == (RowStatus.PENDING, False, None, 0)
+    assert (await row_of(database, "b")).status is RowStatus.SENDING
+    await database.write(lambda tx: outbox.give_back(tx, []))
+
+
+async def test_another_try_waits_for_its_time(database: Database) -> None:
+    await write_rows(database, [in_hand()])
+    tried = in_hand(tries=1, ambiguous=True)
+    await database.write(lambda tx: outbox.postpone(tx, tried, due_at=after(seconds=4), reason="timeout"))
+    row = await row_of(database)
+    assert (row.status, row.tries, row.ambiguous, row.reason) == (RowStatus.PENDING, 1, True, "timeout")
+    assert await claim(database, now=after(seconds=3)) == []
+    assert await claim(database, now=after(seconds=4)) == ["row-1"]
+
+
+# --- Settling -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [RowStatus.DELIVERED, RowStatus.REFUSED, RowStatus.DROPPED, RowStatus.DEAD])
+async def test_a_settled_row_says_what_became_of_it(database: Database, status: RowStatus) -> None:
+    await write_rows(database, [in_hand()])
+    tried = in_hand(tries=2)
+    receipt = {"channel": "C0OPS", "ts": "1.2"}
+    await database.write(
+        lambda tx: outbox.settle(tx, tried, status, after(seconds=5), receipt=receipt, reason="because")
+    )
+    row = await row_of(database)
+    assert (row.status, row.tries, row.receipt, row.reason) == (status, 2, receipt, "because")
+    assert (row.settled_at, row.lease_until) == (after(seconds=5), None)
+    assert await claim(database, now=after(hours=9)) == []
+
+
+async def test_what_a_short_message_said_is_forgotten_once_it_is_settled(database: Database) -> None:
+    """It may hold a sign-in link."""
+    link = {"link": "https://hand.example/in/secret"}
+    rows = [in_hand("tell", kind=RowKind.TELL, body=link), in_hand("withdraw", kind=RowKind.WITHDRAW, body=link)]
+    await write_rows(database, rows)
+    for row in rows:
+        await database.write(lambda tx, row=row: outbox.settle(tx, row, RowStatus.DELIVERED, after()))
+    assert (await row_of(database, "tell")).body is None
+    assert (await row_of(database, "withdraw")).body == link
+
+
+async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived(database: Database) -> None:
+    rows = [
+        a_row("waiting"),
+        in_hand("in hand"),
+        a_row("arrived", status=RowStatus.DELIVERED, receipt={"ts": "1"}),
+        a_row("refused", status=RowStatus.REFUSED),
+        a_row("callback", kind=RowKind.RESUME, channel="agents"),
+        a_row("other", suspension_id="susp-2"),
+    ]
+    await write_rows(database, rows)
+    arrived = await database.write(lambda tx: outbox.end_notices(tx, "susp-1", after(minutes=1)))
+    assert [row.id for row in arrived] == ["arrived"]
+    dropped = await row_of(database, "waiting")
+    assert (dropped.status, dropped.reason, dropped.settled_at) == (
+        RowStatus.DROPPED,
+        "question_ended",
+        after(minutes=1),
+    )
+    kept = {name: (await row_of(database, name)).status for name in ("in hand", "refused", "callback", "other")}
+    assert kept == {
+        "in hand": RowStatus.SENDING,
+        "refused": RowStatus.REFUSED,
+        "callback": RowStatus.PENDING,
+        "other": RowStatus.PENDING,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "refused"),
+    [
+        ([], True),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b", status=RowStatus.REFUSED)], True),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b", status=RowStatus.DELIVERED)], False),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b")], False),
+        ([a_row("a", status=RowStatus.REFUSED), in_hand("b")], False),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b", attempt=2)], True),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b", suspension_id="susp-2")], True),
+        ([a_row("a", status=RowStatus.REFUSED), a_row("b", kind=RowKind.RESUME, attempt=None)], True),
+    ],
+)
+async def test_an_attempt_is_refused_when_no_notice_of_it_has_hope(
+    database: Database, rows: list[Row], refused: bool
+) -> None:
+    await write_rows(database, rows)
+    assert await database.read(lambda conn: outbox.all_refused(conn, "susp-1", 1)) == refused
+
+
+async def test_the_story_of_a_question_is_told_oldest_first(database: Database) -> None:
+    rows: list[Any] = [a_row(f"row-{n}", created_at=after(seconds=9 - n)) for n in range(3)]
+    await write_rows(database, [*rows, a_row("other", suspension_id="susp-2")])
+    found = await database.read(lambda conn: outbox.of_suspension(conn, "susp-1"))
+    assert [row.id for row in found] == ["row-2", "row-1", "row-0"]
+    assert replace(found[0], id="x").created_at == after(seconds=7)

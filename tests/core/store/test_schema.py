@@ -1,0 +1,150 @@
+"""The schema: what migrations build is what ``tables.py`` says, and nothing is ever half done (HOUSE.md, "Tests")."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from core.errors import SchemaTooNew
+from core.store import schema
+from core.store.database import Database, open_database
+from core.store.tables import metadata
+from tests.core.store_examples import an_intent, keep_intents
+
+CRASHING = """
+import os, sys
+import sqlalchemy as sa
+from core.store import schema
+from core.store.database import open_database
+
+@sa.event.listens_for(sa.Engine, "before_cursor_execute")
+def crash(conn, cursor, statement, *rest):
+    if sys.argv[2] in statement:
+        os._exit(9)
+
+schema.migrate(open_database(sys.argv[1]))
+"""
+
+
+def url_of(database: Database) -> str:
+    return database.engine.url.render_as_string(hide_password=False).replace("sqlite+pysqlite", "sqlite+aiosqlite")
+
+
+INDEXES = {
+    "postgresql": "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'index'",
+}
+
+
+def objects(database: Database) -> Any:
+    """Every table and index as the database itself describes them, but for Alembic's own."""
+    with database.engine.connect() as conn:
+        indexes = {
+            name: text for name, text in conn.exec_driver_sql(INDEXES[database.dialect]) if "alembic" not in name
+        }
+        inspector = sa.inspect(conn)
+        tables = [name for name in inspector.get_table_names() if "alembic" not in name]
+        columns = {
+            (table, column["name"]): (str(column["type"]), column["nullable"], column["default"])
+            for table in tables
+            for column in inspector.get_columns(table)
+        }
+        keys = {table: inspector.get_pk_constraint(table) for table in tables}
+    return columns, keys, indexes
+
+
+def names(database: Database) -> set[str]:
+    with database.engine.connect() as conn:
+        return set(sa.inspect(conn).get_table_names())
+
+
+def test_migrating_an_empty_database_gives_exactly_the_tables(empty_database: Database) -> None:
+    schema.migrate(empty_database)
+    with empty_database.engine.connect() as conn:
+        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_migrations_build_the_same_columns_keys_and_indexes_as_the_tables(empty_database: Database) -> None:
+    with empty_database.engine.begin() as conn:
+        metadata.create_all(conn)
+    wanted = objects(empty_database)
+    with empty_database.engine.begin() as conn:
+        metadata.drop_all(conn)
+    schema.migrate(empty_database)
+    assert objects(empty_database) == wanted
+
+
+def test_partial_indexes_cover_only_what_waits(empty_database: Database) -> None:
+    schema.migrate(empty_database)
+    _, _, indexes = objects(empty_database)
+    partial = {name for name, text in indexes.items() if text and " WHERE " in text}
+    assert partial == {
+        "ix_suspensions_due",
+        "ix_suspensions_open",
+        "uq_suspensions_open_intent",
+        "uq_suspensions_open_signal",
+        "ix_outbox_pending",
+        "ix_outbox_sending",
+    }
+
+
+def test_the_head_is_the_newest_migration_there_is() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_heads() == [schema.HEAD]
+
+
+def test_migrating_says_from_where_to_where(empty_database: Database) -> None:
+    assert schema.migrate(empty_database) == (None, schema.HEAD)
+    assert schema.current_revision(empty_database) == schema.HEAD
+
+
+async def test_migrating_twice_is_harmless(database: Database) -> None:
+    await keep_intents(database, an_intent())
+    assert schema.migrate(database) == (schema.HEAD, schema.HEAD)
+    with database.engine.connect() as conn:
+        assert conn.scalar(sa.text("SELECT count(*) FROM intents")) == 1
+
+
+def test_a_ready_database_is_left_alone(database: Database) -> None:
+    schema.prepare(database)
+    assert schema.current_revision(database) == schema.HEAD
+
+
+def test_sqlite_is_migrated_when_it_is_readied(tmp_path: Path) -> None:
+    database = open_database(f"sqlite+aiosqlite:///{tmp_path}/new.db")
+    schema.prepare(database)
+    assert schema.current_revision(database) == schema.HEAD
+    database.engine.dispose()
+
+
+def test_a_newer_schema_is_refused_and_left_alone(database: Database) -> None:
+    with database.engine.begin() as conn:
+        conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    before = objects(database)
+    for refuse in (schema.prepare, schema.migrate):
+        with pytest.raises(SchemaTooNew, match=r"\(9999\) is newer than this version knows"):
+            refuse(database)
+    assert schema.current_revision(database) == "9999"
+    assert objects(database) == before
+
+
+@pytest.mark.parametrize("at", ["CREATE TABLE suspensions", "CREATE TABLE tokens", "INSERT INTO alembic_version"])
+def test_a_crash_in_the_middle_of_a_migration_leaves_nothing_half_done(empty_database: Database, at: str) -> None:
+    crashed = subprocess.run([sys.executable, "-c", CRASHING, url_of(empty_database), at], check=False, timeout=60)
+    assert crashed.returncode == 9
+    assert schema.current_revision(empty_database) is None
+    assert names(empty_database) <= {"alembic_version"}
+    schema.migrate(empty_database)
+    assert schema.current_revision(empty_database) == schema.HEAD
+    assert set(metadata.tables) <= names(empty_database)

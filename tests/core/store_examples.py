@@ -1,0 +1,67 @@
+"""Intents, suspensions and outbox rows that the store tests keep, and short ways to keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from core.containers.intents import Intent, IntentStatus
+from core.domain.suspension import Suspension
+from core.store import intents, outbox, suspensions
+from core.store.database import Database
+from core.store.outbox import Row, RowKind, RowStatus
+from tests.core.examples import START, a_question, opened
+
+OWNER = "this-process"
+
+
+def an_intent(intent_id: str = "intent-1", created_by: str = "refund-agent", now: datetime = START) -> Intent:
+    return intents.new(intent_id, "Refund order 12345", created_by, now, IntentStatus.ACTIVE)
+
+
+async def keep_intents(database: Database, *kept: Intent) -> None:
+    await database.write(lambda tx: [intents.insert(tx, intent) for intent in kept])
+
+
+async def keep(database: Database, *kept: Suspension) -> None:
+    """Keep suspensions, each of an intent that need not be there."""
+    await database.write(lambda tx: [suspensions.insert(tx, suspension) for suspension in kept])
+
+
+async def stored(database: Database, suspension_id: str) -> Suspension | None:
+    return await database.read(lambda conn: suspensions.get(conn, suspension_id))
+
+
+def numbered(number: int, **fields: Any) -> Suspension:
+    """One of several suspensions that don't get into each other's way."""
+    names = {"suspension_id": f"susp-{number}", "ref": f"HR-{number:04}", "intent_id": f"intent-{number}"}
+    return opened(a_question(**{**names, **fields}))
+
+
+def a_row(row_id: str = "row-1", **fields: Any) -> Row:
+    given = {
+        "kind": RowKind.NOTIFY,
+        "channel": "slack",
+        "created_at": START,
+        "due_at": START,
+        "suspension_id": "susp-1",
+        "attempt": 1,
+        "address": "C0OPS",
+    }
+    return Row(**{**given, "id": row_id, **fields})
+
+
+def in_hand(row_id: str = "row-1", **fields: Any) -> Row:
+    """A row that is being sent."""
+    return a_row(row_id, status=RowStatus.SENDING, lease_until=START, **fields)
+
+
+async def write_rows(database: Database, rows: Sequence[Row], owner: str = OWNER) -> None:
+    await database.write(lambda tx: outbox.insert(tx, rows, owner))
+
+
+async def row_of(database: Database, row_id: str = "row-1") -> Row:
+    row = await database.read(lambda conn: outbox.get(conn, row_id))
+    assert row is not None
+    return row

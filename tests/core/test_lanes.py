@@ -1,0 +1,95 @@
+"""The relay's queues: one lane a channel, so that a dead Slack never delays a mail (DESIGN.md)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.lanes import CAPACITY, Lanes
+from tests.core.store_examples import in_hand
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+async def lanes() -> Lanes:
+    lanes = Lanes(["slack", "email"])
+    lanes.open()
+    return lanes
+
+
+async def test_rows_leave_their_lane_in_the_order_they_came(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand("a"), in_hand("b")])
+    lanes.hand_over([in_hand("c")])
+    assert [(await lanes.next("slack")).id for _ in range(3)] == ["a", "b", "c"]
+
+
+async def test_a_full_lane_leaves_the_others_free(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY)])
+    assert not lanes.has_room("slack")
+    assert lanes.room("slack") == 0
+    assert lanes.room("email") == CAPACITY
+    lanes.hand_over([in_hand("mail", channel="email")])
+    async with asyncio.timeout(PATIENCE):
+        assert (await lanes.next("email")).id == "mail"
+
+
+async def test_there_is_room_again_once_a_row_is_taken(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY)])
+    await lanes.next("slack")
+    assert lanes.room("slack") == 1
+
+
+async def test_a_lane_that_is_more_than_full_has_no_room_rather_than_less(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY + 3)])
+    assert lanes.room("slack") == 0
+
+
+async def test_nothing_is_taken_for_a_channel_without_a_lane_nor_before_the_start(lanes: Lanes) -> None:
+    assert not lanes.has_room("pagerduty")
+    assert not Lanes(["slack"]).has_room("slack")
+
+
+async def test_closing_gives_back_what_nobody_has_begun_to_send(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand("begun"), in_hand("left"), in_hand("mail", channel="email")])
+    await lanes.next("slack")
+    assert sorted(row.id for row in lanes.close()) == ["left", "mail"]
+    assert not lanes.has_room("slack")
+    assert lanes.close() == []
+
+
+async def test_empty_waits_for_what_is_in_hand(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand("a"), in_hand("b", channel="email")])
+    await lanes.next("slack")
+    await lanes.next("email")
+    emptied = asyncio.create_task(lanes.empty())
+    lanes.done("slack")
+    done, _ = await asyncio.wait([emptied], timeout=0.02)
+    assert not done
+    lanes.done("email")
+    async with asyncio.timeout(PATIENCE):
+        await emptied
+
+
+async def test_after_closing_only_what_was_begun_is_waited_for(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand("begun"), in_hand("left")])
+    await lanes.next("slack")
+    lanes.close()
+    lanes.done("slack")
+    async with asyncio.timeout(PATIENCE):
+        await lanes.empty()
+
+
+async def test_every_start_leases_under_a_name_of_its_own() -> None:
+    assert Lanes(["slack"]).owner != Lanes(["slack"]).owner
+
+
+async def test_a_sender_waits_for_its_lane_alone(lanes: Lanes) -> None:
+    waiting = asyncio.create_task(lanes.next("email"))
+    lanes.hand_over([in_hand("slack-row")])
+    done, _ = await asyncio.wait([waiting], timeout=0.02)
+    assert not done
+    lanes.hand_over([in_hand("mail", channel="email")])
+    async with asyncio.timeout(PATIENCE):
+        assert (await waiting).id == "mail"

@@ -1,0 +1,234 @@
+"""What every work engine promises (``core.ports.Work``): it looks when it should, one look at a time, until it stops.
+
+Real, short times: the port is about real time. A second engine joins by one more entry in ``ENGINES``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.errors import DatabaseUnavailable
+from core.ports import Clock, Work
+from core.work.embedded import EmbeddedWork
+
+PATIENCE = 5.0
+SOON = timedelta(seconds=0.12)
+NEVER = timedelta(hours=1)
+OFTEN = timedelta(seconds=0.08)
+EARLY = timedelta(seconds=0.01)
+"""How much earlier than asked a timer of the operating system may ring."""
+
+ENGINES: dict[str, Callable[[Clock, timedelta], Work]] = {"embedded": EmbeddedWork}
+
+
+class RealClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+CLOCK = RealClock()
+
+
+class Looker:
+    """Remembers when it looked; says when to look again; may be slow, or fail."""
+
+    def __init__(self) -> None:
+        self.times: list[datetime] = []
+        self.following: list[datetime | None] = []
+        self.failures: list[Exception] = []
+        self.running = 0
+        self.most_at_once = 0
+        self.may_finish = asyncio.Event()
+        self.may_finish.set()
+        self._looked = asyncio.Event()
+
+    async def __call__(self) -> datetime | None:
+        self.times.append(CLOCK.now())
+        self.running += 1
+        self.most_at_once = max(self.most_at_once, self.running)
+        self._looked.set()
+        try:
+            await self.may_finish.wait()
+        finally:
+            self.running -= 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return self.following.pop(0) if self.following else None
+
+    async def until(self, looks: int) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while len(self.times) < looks:
+                self._looked.clear()
+                await self._looked.wait()
+
+    async def stays_at(self, looks: int, during: timedelta = SOON) -> None:
+        """No further look within ``during``."""
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(during.total_seconds()):
+                while len(self.times) <= looks:
+                    self._looked.clear()
+                    await self._looked.wait()
+        assert len(self.times) == looks
+
+
+@pytest.fixture
+async def look() -> Looker:
+    return Looker()
+
+
+@pytest.fixture(params=ENGINES.values(), ids=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Callable[[Clock, timedelta], Work]:
+    made: Callable[[Clock, timedelta], Work] = request.param
+    return made
+
+
+@pytest.fixture
+async def work(engine: Callable[[Clock, timedelta], Work]) -> AsyncIterator[Work]:
+    """An engine whose sweep does not come within a test."""
+    work = engine(CLOCK, NEVER)
+    yield work
+    await work.stop()
+
+
+@pytest.fixture
+async def sweeping(engine: Callable[[Clock, timedelta], Work]) -> AsyncIterator[Work]:
+    work = engine(CLOCK, OFTEN)
+    yield work
+    await work.stop()
+
+
+async def test_it_looks_at_once_when_it_starts(work: Work, look: Looker) -> None:
+    await work.start(look)
+    await look.until(1)
+    await look.stays_at(1)
+
+
+@pytest.mark.parametrize("ago", [timedelta(0), timedelta(seconds=1), timedelta(days=400)])
+async def test_what_is_due_already_is_looked_at_at_once(work: Work, look: Looker, ago: timedelta) -> None:
+    await work.start(look)
+    await look.until(1)
+    work.nudge(CLOCK.now() - ago)
+    await look.until(2)
+
+
+async def test_what_will_be_due_is_looked_at_then_and_not_before(work: Work, look: Looker) -> None:
+    await work.start(look)
+    await look.until(1)
+    at = CLOCK.now() + SOON
+    work.nudge(at)
+    await look.until(2)
+    assert look.times[1] >= at - EARLY
+
+
+async def test_it_looks_again_at_the_instant_that_a_look_returns(work: Work, look: Looker) -> None:
+    at = CLOCK.now() + SOON
+    look.following = [at]
+    await work.start(look)
+    await look.until(2)
+    assert look.times[1] >= at - EARLY
+
+
+async def test_an_instant_that_has_passed_when_a_look_returns_it_is_looked_at_at_once(work: Work, look: Looker) -> None:
+    look.following = [CLOCK.now() - timedelta(seconds=1)]
+    await work.start(look)
+    await look.until(2)
+    await look.stays_at(2)
+
+
+async def test_an_earlier_nudge_comes_before_a_later_one(work: Work, look: Looker) -> None:
+    await work.start(look)
+    await look.until(1)
+    at = CLOCK.now() + SOON
+    work.nudge(at + NEVER)
+    work.nudge(at)
+    work.nudge(at + NEVER)
+    await look.until(2)
+    assert look.times[1] >= at - EARLY
+
+
+async def test_a_later_return_does_not_put_off_an_earlier_nudge(work: Work, look: Looker) -> None:
+    look.following = [None, CLOCK.now() + NEVER]
+    await work.start(look)
+    await look.until(1)
+    work.nudge(CLOCK.now())
+    await look.until(2)
+    work.nudge(CLOCK.now() + SOON)
+    await look.until(3)
+
+
+async def test_what_is_due_in_a_year_does_no_harm(work: Work, look: Looker) -> None:
+    look.following = [CLOCK.now() + timedelta(days=365)]
+    await work.start(look)
+    await look.until(1)
+    work.nudge(CLOCK.now() + timedelta(days=36_500))
+    await look.stays_at(1)
+    work.nudge(CLOCK.now())
+    await look.until(2)
+
+
+async def test_what_nobody_said_is_found_by_the_sweep(sweeping: Work, look: Looker) -> None:
+    await sweeping.start(look)
+    await look.until(3)
+
+
+async def test_looks_never_overlap_and_a_nudge_meanwhile_is_not_lost(sweeping: Work, look: Looker) -> None:
+    look.may_finish.clear()
+    await sweeping.start(look)
+    await look.until(1)
+    for _ in range(5):
+        sweeping.nudge(CLOCK.now())
+    await look.stays_at(1, during=OFTEN * 3)
+    look.may_finish.set()
+    await look.until(2)
+    assert look.most_at_once == 1
+
+
+async def test_many_nudges_meanwhile_are_one_look(work: Work, look: Looker) -> None:
+    look.may_finish.clear()
+    await work.start(look)
+    await look.until(1)
+    for _ in range(50):
+        work.nudge(CLOCK.now())
+    look.may_finish.set()
+    await look.until(2)
+    await look.stays_at(2)
+
+
+async def test_a_database_that_is_away_is_looked_at_again_by_the_sweep(sweeping: Work, look: Looker) -> None:
+    look.failures = [DatabaseUnavailable("away"), DatabaseUnavailable("still away")]
+    await sweeping.start(look)
+    await look.until(3)
+
+
+async def test_after_a_stop_nothing_is_looked_at_any_more(sweeping: Work, look: Looker) -> None:
+    await sweeping.start(look)
+    await look.until(2)
+    sweeping.nudge(CLOCK.now() + SOON)
+    await sweeping.stop()
+    looks = len(look.times)
+    sweeping.nudge(CLOCK.now())
+    await look.stays_at(looks, during=OFTEN * 2)
+
+
+async def test_a_stop_returns_when_no_look_is_under_way_any_more(work: Work, look: Looker) -> None:
+    look.may_finish.clear()
+    await work.start(look)
+    await look.until(1)
+    asyncio.get_running_loop().call_later(0.05, look.may_finish.set)
+    async with asyncio.timeout(PATIENCE):
+        await work.stop()
+    assert look.running == 0
+
+
+async def test_stopping_twice_or_before_the_start_is_harmless(work: Work, look: Looker) -> None:
+    await work.stop()
+    work.nudge(CLOCK.now())
+    await work.start(look)
+    await look.until(1)
+    await work.stop()
+    await work.stop()
+    assert len(look.times) == 1
