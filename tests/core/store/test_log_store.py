@@ -148,6 +148,17 @@ async def test_a_line_moved_to_another_intent_is_found_in_both(logged: Database)
         assert broken.position == (4 if intent_id == "intent-1" else 3)
 
 
+async def test_a_line_that_was_once_sealed_in_the_same_place_does_not_fit_what_came_after(logged: Database) -> None:
+    """As in a backup put back in parts: each line is genuine, and still this is not what happened."""
+    _, second, *_ = await lines(logged)
+    fork = replace(an_intent(), log_length=2, log_mac=second.mac)
+    await change(logged, events.delete().where(AT_3))
+    await logged.write(lambda tx: log.append(tx, fork, [Event("C", {}, "alice")], after(), KEY))
+    broken = log.first_broken(await lines(logged), KEY)
+    assert broken is not None
+    assert broken.position == 4
+
+
 async def test_a_line_added_without_the_key_is_found(logged: Database) -> None:
     intent = await logged.read(lambda conn: intents.get(conn, "intent-1"))
     assert intent is not None

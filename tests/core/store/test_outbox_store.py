@@ -192,6 +192,7 @@ async def test_what_a_short_message_said_is_forgotten_once_it_is_settled(databas
 async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived(database: Database) -> None:
     rows = [
         a_row("waiting"),
+        a_row("doubtful", ambiguous=True, tries=1),
         in_hand("in hand"),
         a_row("arrived", status=RowStatus.DELIVERED, receipt={"ts": "1"}),
         a_row("refused", status=RowStatus.REFUSED),
@@ -207,8 +208,9 @@ async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived(
         "question_ended",
         after(minutes=1),
     )
-    kept = {name: (await row_of(database, name)).status for name in ("in hand", "refused", "callback", "other")}
-    assert kept == {
+    names = ("doubtful", "in hand", "refused", "callback", "other")
+    assert {name: (await row_of(database, name)).status for name in names} == {
+        "doubtful": RowStatus.PENDING,
         "in hand": RowStatus.SENDING,
         "refused": RowStatus.REFUSED,
         "callback": RowStatus.PENDING,
