@@ -64,6 +64,7 @@ _FORM: JsonSchema = _given(
 )
 
 SUSPEND: list[JsonValue] = [
+    {"description": "No two choices have the same value.", **_where(choices={"uniqueItems": True})},
     {
         "description": "A choice needs choices.",
         "if": _where(kind=_FOR_INPUT, response_type={"enum": ["choice", None]}),

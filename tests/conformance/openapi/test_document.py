@@ -107,6 +107,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 REFUSED: dict[str, dict[str, Any]] = {
     "a choice without choices": {},
     "a choice with no choices": {"choices": []},
+    "a choice between equals": {"choices": [APPROVE, APPROVE]},
     "a choice with a number to fall back on": {"choices": [APPROVE], "fallback_value": 5},
     "a confirm with other choices": {"response_type": "confirm", "choices": [APPROVE, DENY]},
     "a confirm with half its choices": {"response_type": "confirm", "choices": [YES]},
