@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from core.errors import AlreadyRunning, DatabaseUnavailable
@@ -125,7 +125,9 @@ class Database:
         await asyncio.to_thread(self._writer.close)
         self._readers.shutdown(wait=True)
         if self._lock_conn is not None:
-            with contextlib.suppress(DBAPIError):
+            # Given back in so many words: the next process may be starting already.
+            with contextlib.suppress(SQLAlchemyError):
+                self._lock_conn.scalar(sa.select(sa.func.pg_advisory_unlock(_CLOCK_LOCK)))
                 self._lock_conn.close()
         self.engine.dispose()
         if self._lock_file is not None:

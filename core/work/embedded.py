@@ -1,7 +1,8 @@
 """The clock of one process: APScheduler as the alarm over due rows.
 
-One date job stands for the next instant at which anything is due, and one interval job sweeps up what was missed. No
-job stands for a suspension: what is due is a column of its row, so that nothing is lost with this process.
+One date job stands for the next instant at which anything is due. No job stands for a suspension: what is due is a
+column of its row, so that nothing is lost with this process. What an alarm misses, a sweep finds: it counts the event
+loop's own seconds, which go on when somebody sets the host's clock back.
 
 Source: DESIGN.md, "When to look again".
 """
@@ -35,12 +36,13 @@ class EmbeddedWork:
         self._alarm_at: datetime | None = None
         self._scheduler: AsyncIOScheduler | None = None
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
 
     async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
         """Look at once, then whenever something is due and at every sweep."""
         self._scheduler = AsyncIOScheduler(timezone=UTC)
-        self._scheduler.add_job(self._ring, "interval", seconds=self._sweep.total_seconds(), id="sweep")
         self._scheduler.start()
+        self._stopping = False
         self._wake.set()
         self._task = asyncio.create_task(self._run(look), name="work")
 
@@ -61,27 +63,33 @@ class EmbeddedWork:
 
     async def stop(self) -> None:
         """No look begins after this; one that is under way is finished."""
+        self._stopping = True
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            self._wake.set()
+            await self._task
             self._task = None
 
     async def _ring(self) -> None:
         self._wake.set()
 
     async def _run(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
+        while await self._woken():
             self._alarm_at = None
             try:
                 following = await look()
             except DatabaseUnavailable:
                 log.warning("work.look_failed", reason="database_unavailable")  # the sweep looks again
-                continue
-            if following is not None:
-                self.nudge(following)
+            except Exception as failure:  # whatever it was, the questions that wait must not wait for ever
+                log.exception("work.look_failed", reason=type(failure).__name__)
+            else:
+                if following is not None:
+                    self.nudge(following)
+
+    async def _woken(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), self._sweep.total_seconds())
+        self._wake.clear()
+        return not self._stopping

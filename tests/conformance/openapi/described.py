@@ -7,8 +7,9 @@ is switched off: every check, every phase (examples, coverage, fuzzing, stateful
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +44,7 @@ class Report:
 
     @property
     def refused_always(self) -> set[str]:
-        """Operations that never said yes: what they say then has not been looked at."""
+        """Operations that never said yes, or were never tried: what they say then has not been looked at."""
         return {label for label, seen in self.statuses.items() if not any(200 <= status < 300 for status in seen)}
 
 
@@ -70,6 +71,8 @@ class Described:
         )
         schema = schema.include(path_regex=paths).exclude(path_regex=STREAMS)
         report = Report()
+        for label in _operations(schema.raw_schema["paths"], paths):
+            report.statuses[label] = Counter()
         _excuse(schema, report)
         _begin_with_what_works(schema, self.ids)
         sign(schema, self.world)
@@ -98,6 +101,13 @@ def described(folder: Path) -> Iterator[Described]:
         ids = portal.call(furnish, world)
         world.service.services.closing.set()
         yield Described(world, portal, ids, folder)
+
+
+def _operations(described: Mapping[str, Any], paths: str) -> Iterator[str]:
+    """All that has to be tried, read off the document itself."""
+    for path, verbs in described.items():
+        if re.search(paths, path) and not re.search(STREAMS, path):
+            yield from (f"{verb.upper()} {path}" for verb in verbs)
 
 
 def _settings(ids: Ids, most: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_instants_are_utc_with_a_z(at: datetime, text: str) -> None:
     assert instant(at) == text
 
 
-@given(st.datetimes(timezones=st.timezones()))
+@given(st.datetimes(timezones=st.integers(-14, 14).map(lambda hours: timezone(timedelta(hours=hours)))))
 def test_an_instant_is_read_back_as_the_same_moment(at: datetime) -> None:
     text = instant(at)
     assert text.endswith("Z")

@@ -128,7 +128,9 @@ def test_sqlite_is_migrated_when_it_is_readied(tmp_path: Path) -> None:
     database.engine.dispose()
 
 
-def test_a_newer_schema_is_refused_and_left_alone(database: Database) -> None:
+def test_a_newer_schema_is_refused_and_left_alone(empty_database: Database) -> None:
+    database = empty_database
+    schema.migrate(database)
     with database.engine.begin() as conn:
         conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     before = objects(database)
@@ -139,7 +141,7 @@ def test_a_newer_schema_is_refused_and_left_alone(database: Database) -> None:
     assert objects(database) == before
 
 
-@pytest.mark.parametrize("at", ["CREATE TABLE suspensions", "CREATE TABLE tokens", "INSERT INTO alembic_version"])
+@pytest.mark.parametrize("at", ["CREATE TABLE suspensions", "INSERT INTO alembic_version"])
 def test_a_crash_in_the_middle_of_a_migration_leaves_nothing_half_done(empty_database: Database, at: str) -> None:
     crashed = subprocess.run([sys.executable, "-c", CRASHING, url_of(empty_database), at], check=False, timeout=60)
     assert crashed.returncode == 9

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
 
-from core.errors import DatabaseUnavailable
+from core.errors import AlreadyRunning, DatabaseUnavailable
 from core.ports import Clock, Work
 from core.work.embedded import EmbeddedWork
 
@@ -41,6 +42,7 @@ class Looker:
         self.following: list[datetime | None] = []
         self.failures: list[Exception] = []
         self.running = 0
+        self.finished = 0
         self.most_at_once = 0
         self.may_finish = asyncio.Event()
         self.may_finish.set()
@@ -55,6 +57,7 @@ class Looker:
             await self.may_finish.wait()
         finally:
             self.running -= 1
+        self.finished += 1
         if self.failures:
             raise self.failures.pop(0)
         return self.following.pop(0) if self.following else None
@@ -204,6 +207,24 @@ async def test_a_database_that_is_away_is_looked_at_again_by_the_sweep(sweeping:
     await look.until(3)
 
 
+async def test_a_look_that_fails_is_not_the_last(sweeping: Work, look: Looker) -> None:
+    look.failures = [AlreadyRunning("another process has the clock"), ZeroDivisionError()]
+    await sweeping.start(look)
+    await look.until(3)
+
+
+async def test_the_sweep_does_not_mind_a_clock_that_is_set_back(
+    engine: Callable[[Clock, timedelta], Work], look: Looker
+) -> None:
+    with time_machine.travel(CLOCK.now() + NEVER, tick=True):
+        work = engine(CLOCK, OFTEN)
+        await work.start(look)
+        await look.until(2)
+    looks = len(look.times)
+    await look.until(looks + 2)
+    await work.stop()
+
+
 async def test_after_a_stop_nothing_is_looked_at_any_more(sweeping: Work, look: Looker) -> None:
     await sweeping.start(look)
     await look.until(2)
@@ -221,7 +242,7 @@ async def test_a_stop_returns_when_no_look_is_under_way_any_more(work: Work, loo
     asyncio.get_running_loop().call_later(0.05, look.may_finish.set)
     async with asyncio.timeout(PATIENCE):
         await work.stop()
-    assert look.running == 0
+    assert (look.running, look.finished) == (0, 1)
 
 
 async def test_stopping_twice_or_before_the_start_is_harmless(work: Work, look: Looker) -> None:
