@@ -215,7 +215,7 @@ class Engine:
 
     def _ended_by_now(self, tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
         """Time comes first: a question whose end has passed is ended before anything else is looked at."""
-        expires_at = suspension.ask.expires_at
+        expires_at = suspension.expires_at
         if expires_at is None or now < expires_at:
             return suspension
         return self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now).suspension

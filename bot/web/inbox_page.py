@@ -59,6 +59,6 @@ def line(suspension: Suspension, identity: str, now: datetime) -> Waiting:
         headline=notice.headline,
         is_last_call=1 < ask.max_attempts == suspension.attempt,
         asked=moment(ask.suspended_at, now),
-        deadline=None if ask.expires_at is None else moment(ask.expires_at, now),
+        deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now),
         claimed_by=claim.by if claim is not None and is_held else None,
     )

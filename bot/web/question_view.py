@@ -113,7 +113,7 @@ def view_question(
         identity=identity,
         state=state_of(suspension, now),
         asked=moment(ask.suspended_at, now),
-        deadline=None if ask.expires_at is None else moment(ask.expires_at, now),
+        deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now),
         context=tuple((name, shown(value)) for name, value in ask.context.items()),
         fields=form_fields(ask.form_schema, ask.context) if is_form else (),
         attempted=attempted or Attempted(),
@@ -127,7 +127,7 @@ def state_of(suspension: Suspension, now: datetime) -> State:
     """A question whose time is up takes no answer, even where the clock has not looked at it yet."""
     if not suspension.is_open:
         return State.ENDED
-    expires_at = suspension.ask.expires_at
+    expires_at = suspension.expires_at
     return State.OVERDUE if expires_at is not None and now >= expires_at else State.OPEN
 
 

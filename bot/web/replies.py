@@ -46,7 +46,7 @@ def suspended_outcome(suspension: Suspension) -> JsonObject:
         "correlation_id": ask.resume.correlation_id,
         "descriptor": {"signal_id": ask.resume.signal_id, "metadata": dict(ask.resume.signal_metadata)},
         "suspended_at": instant(ask.suspended_at),
-        "expires_at": instant(ask.expires_at),
+        "expires_at": instant(suspension.expires_at),
         "ladder": ladder_json(ask),
         "suspension": suspension_json(suspension),
     }

@@ -68,7 +68,7 @@ def open_suspension(ask: Ask) -> Outcome:
         "fallback_policy": ask.policy.final_fallback_policy.value,
         "confidence_at_suspension": ask.confidence,
         "retry_policy": policy_json(ask.policy) if ask.with_retry_policy else None,
-        "expires_at": instant(ask.expires_at),
+        "expires_at": instant(suspension.expires_at),
         "next_attempt_at": instant(next_attempt_at(suspension)),
         "kind": ask.kind.value,
     }
@@ -85,7 +85,7 @@ def next_attempt_at(suspension: Suspension) -> datetime | None:
     following = suspension.attempt + 1
     if not suspension.is_open or following > suspension.ask.max_attempts:
         return None
-    return suspension.ask.due_at(following)
+    return suspension.due_at(following)
 
 
 def held_until(suspension: Suspension) -> datetime | None:
@@ -93,9 +93,9 @@ def held_until(suspension: Suspension) -> datetime | None:
     ask, claim = suspension.ask, suspension.claim
     if claim is None:
         return None
-    if ask.expires_at is None or ask.policy.interval is None:
+    if suspension.expires_at is None or ask.policy.interval is None:
         return claim.until
-    return min(claim.until, ask.expires_at - ask.policy.interval / 2)
+    return min(claim.until, suspension.expires_at - ask.policy.interval / 2)
 
 
 # --- While it waits -----------------------------------------------------------------------------------------------
@@ -103,8 +103,7 @@ def held_until(suspension: Suspension) -> datetime | None:
 
 def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
     """Expire, hold, or send what is due; where nothing is, only work out when to look again."""
-    ask = suspension.ask
-    if ask.expires_at is not None and now >= ask.expires_at:
+    if suspension.expires_at is not None and now >= suspension.expires_at:
         return _expire(suspension, signal, now)
     overdue = _overdue(suspension, now)
     until = held_until(suspension)
@@ -125,7 +124,7 @@ def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: dateti
         return Outcome(suspension)
     if suspension.attempt == suspension.ask.max_attempts:
         return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
-    end = suspension.ask.expires_at
+    end = suspension.expires_at
     if end is not None and now >= end:
         return Outcome(suspension)  # the clock is about to end it
     return _renotify(_without_stale_claim(suspension, now), suspension.attempt + 1, now)
@@ -160,7 +159,7 @@ def _answer_callback(ask: Ask, signal: AnswerGiven) -> ResumeAgent:
 
 def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
     """Somebody is on it. Attempts wait, ``expires_at`` does not."""
-    end = suspension.ask.expires_at
+    end = suspension.expires_at
     until = signal.until if end is None else min(signal.until, end)
     claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel)), now)
     payload = {
@@ -305,13 +304,13 @@ def _hold(suspension: Suspension, overdue: tuple[int, ...], now: datetime) -> Ou
 def _overdue(suspension: Suspension, now: datetime) -> tuple[int, ...]:
     ask = suspension.ask
     numbers = range(suspension.attempt + 1, ask.max_attempts + 1)
-    return tuple(number for number in numbers if ask.due_at(number) <= now)
+    return tuple(number for number in numbers if suspension.due_at(number) <= now)
 
 
 def _held_back(suspension: Suspension, overdue: tuple[int, ...]) -> tuple[int, ...]:
     """Those of ``overdue`` that came due under the claim, whether the clock looked then or was away."""
     until = held_until(suspension)
-    due_at = suspension.ask.due_at
+    due_at = suspension.due_at
     return tuple(n for n in overdue if n in suspension.held or (until is not None and due_at(n) < until))
 
 
@@ -331,11 +330,11 @@ def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
     """The record with the next instant that can change anything: an attempt, a claim's end, or the end."""
     ask = suspension.ask
     unheld = (number for number in range(suspension.attempt + 1, ask.max_attempts + 1) if number not in suspension.held)
-    times = [ask.due_at(number) for number in unheld][:1]
+    times = [suspension.due_at(number) for number in unheld][:1]
     if suspension.claim is not None:
         times += [at for at in (held_until(suspension), suspension.claim.until) if at is not None and at > now]
-    if ask.expires_at is not None:
-        times.append(ask.expires_at)
+    if suspension.expires_at is not None:
+        times.append(suspension.expires_at)
     return replace(suspension, look_at=min(times, default=None))
 
 

@@ -149,7 +149,7 @@ def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
         max_attempts=ask.max_attempts,
         asked_by=ask.created_by,
         asked_at=ask.suspended_at,
-        expires_at=ask.expires_at,
+        expires_at=suspension.expires_at,
         silence=what_silence_means(suspension),
         links=links,
         kind=ask.kind,
@@ -167,9 +167,9 @@ def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
 def what_silence_means(suspension: Suspension) -> str:
     """What happens if nobody answers, as one sentence a responder can act on."""
     ask = suspension.ask
-    if ask.expires_at is None:
+    if suspension.expires_at is None:
         return "The agent waits until somebody answers."
-    deadline = f"{ask.expires_at:%Y-%m-%d %H:%M} UTC"
+    deadline = f"{suspension.expires_at:%Y-%m-%d %H:%M} UTC"
     if ask.kind is Kind.VETO:
         return f"If nobody objects by {deadline}, the agent goes ahead."
     if ask.policy.final_fallback_policy.continues:

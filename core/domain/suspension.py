@@ -219,7 +219,8 @@ class Suspension:
     """One question and how far it has come.
 
     ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
-    ``look_at`` is when the clock has to look at this record again, ``None`` when never.
+    ``shift`` is by how much all remaining times have moved since it was asked (API.md §3); ``look_at`` is when the
+    clock has to look at this record again, ``None`` when never.
     """
 
     ask: Ask
@@ -228,6 +229,7 @@ class Suspension:
     held: tuple[int, ...] = ()
     claim: Claim | None = None
     ended: Ended | None = None
+    shift: timedelta = timedelta(0)
     look_at: datetime | None = None
     version: int = 1
 
@@ -238,6 +240,16 @@ class Suspension:
     @property
     def is_open(self) -> bool:
         return self.status is Status.AWAITING
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When silence ends it, ``None`` where it waits for ever."""
+        end = self.ask.expires_at
+        return None if end is None else end + self.shift
+
+    def due_at(self, attempt: int) -> datetime:
+        """When ``attempt`` is due: the time that was agreed at the start, and the shift."""
+        return self.ask.due_at(attempt) + self.shift
 
     @property
     def asked(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Jso
         "responders": list(ask.responders),
         "suspended_at": instant(ask.suspended_at),
         "timeout_seconds": seconds(ask.timeout),
-        "expires_at": instant(ask.expires_at),
+        "expires_at": instant(suspension.expires_at),
         "fallback_value": ask.fallback_value,
         "fallback_policy": ask.policy.final_fallback_policy.value,
         "retry_policy": policy_json(ask.policy) if ask.with_retry_policy else None,

@@ -15,7 +15,7 @@ from sqlalchemy.pool import NullPool
 from core.errors import DatabaseUnavailable, SchemaTooNew, SchemaTooOld
 from core.store.database import Database
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +26,7 @@ _COLUMNS = (
     suspensions.c.held,
     suspensions.c.claim,
     suspensions.c.ended,
+    suspensions.c.shift,
     suspensions.c.look_at,
     suspensions.c.version,
 )
@@ -58,7 +59,7 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 
-_MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "look_at", "version")
+_MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "shift", "look_at", "version")
 _INSERT = suspensions.insert()
 _UPDATE = (
     suspensions.update()
@@ -75,6 +76,7 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "held": list(suspension.held),
         "claim": None if suspension.claim is None else _CLAIM.dump_python(suspension.claim, mode="json"),
         "ended": None if suspension.ended is None else _ENDED.dump_python(suspension.ended, mode="json"),
+        "shift": suspension.shift,
         "look_at": suspension.look_at,
         "version": suspension.version,
     }
@@ -88,6 +90,7 @@ def _record(row: Any) -> Suspension:
         held=tuple(row.held),
         claim=None if row.claim is None else _CLAIM.validate_python(row.claim),
         ended=None if row.ended is None else _ENDED.validate_python(row.ended),
+        shift=row.shift or timedelta(0),
         look_at=row.look_at,
         version=row.version,
     )

@@ -31,6 +31,19 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
+class Span(TypeDecorator[timedelta]):
+    """A length of time, kept as microseconds."""
+
+    impl = sa.BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: timedelta | None, dialect: Dialect) -> int | None:
+        return None if value is None else value // _MICROSECOND
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> timedelta | None:
+        return None if value is None else timedelta(microseconds=value)
+
+
 class Json(TypeDecorator[Any]):
     """Any JSON value as compact text; ``None`` is SQL's NULL."""
 
@@ -99,6 +112,7 @@ suspensions = sa.Table(
     sa.Column("suspended_at", Instant, nullable=False),
     sa.Column("look_at", Instant),
     sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("shift", Span),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
