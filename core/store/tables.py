@@ -239,3 +239,13 @@ installation = sa.Table(
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("roles", sa.Text, nullable=False),
+    sa.Column("started_at", Instant, nullable=False),
+    sa.Column("beat_at", Instant, nullable=False),
+    sa.Index("ix_workers_beat", "beat_at"),
+)
