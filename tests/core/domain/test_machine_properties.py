@@ -157,8 +157,17 @@ class Questions(RuleBasedStateMachine):
             assert all(was_held(before, one) for one in skipped)
             assert isinstance(signal, AttemptRefused) or self.now >= self.opened.due_at(number)
             assert self.opened.expires_at is None or self.now < self.opened.expires_at
+            self.check_who_asked_for(number, before, signal)
             self.sent.append(number)
         assert outcome.suspension.attempt == self.sent[-1]
+
+    def check_who_asked_for(self, number: int, before: Suspension, signal: Signal) -> None:
+        if isinstance(signal, AttemptRefused):
+            assert signal.attempt == before.attempt, "only the latest attempt's refusal brings the next"
+            return
+        later = range(number + 1, self.opened.max_attempts + 1)
+        left = [one for one in later if self.opened.due_at(one) <= self.now and was_held(before, one)]
+        assert not left, "what a claim held back goes out as one attempt"
 
     def check_ending(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
         ends = before.is_open and not outcome.suspension.is_open
