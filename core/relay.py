@@ -285,7 +285,7 @@ class Relay:
         if now - row.created_at >= backoff.give_up_after:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
             return
-        due_at = max(now + delay(backoff, row.tries), until or now)
+        due_at = min(max(now + delay(backoff, row.tries), until or now), row.created_at + backoff.give_up_after)
         await self.database.write(lambda tx: outbox.postpone(tx, row, due_at=due_at, reason=reason))
         self.alarm.nudge(due_at)
 
