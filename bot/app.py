@@ -12,7 +12,7 @@ import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
+from bot.web import answers, errors, hooks, intents, metrics, openapi, sessions, streams, suspensions
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
 from bot.web.shapes import Envelope, HealthReply
@@ -55,6 +55,7 @@ def build_app(service: Service) -> FastAPI:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)
     app.include_router(hooks.router(service.doors))
+    app.include_router(metrics.router(service.scrape))
     app.include_router(service.pages)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     _add_health(app, service)

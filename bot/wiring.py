@@ -18,9 +18,12 @@ from bot.clock import SystemClock
 from bot.config import Settings
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
+from bot.observer import Witness
 from bot.responders import Directory
+from bot.telemetry import Metrics
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
+from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
 from core.books import Books
@@ -62,6 +65,7 @@ class Service:
     services: Services
     doors: Doors
     pages: APIRouter
+    scrape: Scrape
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
 
@@ -137,7 +141,10 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
-    transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
+    metrics = Metrics()
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
     drafter = Drafter(planner, people, agents, settings.suspension.policy)
@@ -175,6 +182,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
         pages=_pages(settings, engine, clock, root, _knows(people)),
+        scrape=Scrape(metrics, database, clock),
     )
 
 

@@ -129,8 +129,10 @@ class Relay:
                 self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
 
     async def _send_and_settle(self, row: Row) -> None:
+        late = self.clock.now() - row.due_at
         row = replace(row, tries=row.tries + 1)
         outcome = await self._try(row)
+        self.transitions.observer.tried(row.channel, _name(outcome), late)
         usual = isinstance(outcome, Delivered) and row.tries == 1
         (log.debug if usual else log.info)(
             "relay.tried",
@@ -138,7 +140,7 @@ class Relay:
             kind=row.kind.value,
             channel=row.channel,
             tries=row.tries,
-            outcome=type(outcome).__name__.strip("_").lower(),
+            outcome=_name(outcome),
             reason=getattr(outcome, "reason", None),
         )
         await self._settle(row, outcome)
@@ -292,8 +294,18 @@ class Relay:
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
             outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
+            self._tell_of_death(tx, row, reason)
         else:
             self._refused(tx, row, f"gave_up: {reason}", now)
+
+    def _tell_of_death(self, tx: Tx, row: Row, reason: str) -> None:
+        suspension = suspensions.get(tx.conn, row.suspension_id or "")
+        ref = suspension.ask.ref if suspension is not None else ""
+        tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
+
+
+def _name(outcome: Delivery | _Dropped) -> str:
+    return type(outcome).__name__.strip("_").lower()
 
 
 def delay(backoff: Backoff, tries: int) -> timedelta:
