@@ -206,6 +206,10 @@ class Metrics:
     def work_lag(self, seconds: float) -> None:
         self._work_lag.observe(max(0.0, seconds))
 
+    def pause(self, *, stands: bool) -> None:
+        """Whether new notices are paused."""
+        self._paused.set(stands)
+
     def callback_died(self) -> None:
         """A callback was given up."""
         self._dead.inc()

@@ -34,6 +34,7 @@ from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
 from core.opening import Drafter
+from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
@@ -149,6 +150,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     planner = Planner(people, frozenset(channels), default_channel)
     drafter = Drafter(planner, people, agents, settings.suspension.policy)
     engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
         lanes,
@@ -160,12 +162,14 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         work,
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
+        pausing,
     )
     services = Services(
         engine,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
+        pausing,
         _platform_policy(settings),
     )
     return Service(
@@ -181,7 +185,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         agents=agents,
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, clock, root, _knows(people)),
+        pages=_pages(settings, engine, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
     )
 
@@ -211,9 +215,12 @@ def _platform_policy(settings: Settings) -> JsonObject:
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
 
 
-def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+def _pages(
+    settings: Settings, engine: Engine, pausing: Pausing, clock: Clock, root: RootKey, known: Callable[[str], bool]
+) -> APIRouter:
     return pages_router(
         engine,
+        pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),
         clock=clock,

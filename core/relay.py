@@ -25,6 +25,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.pausing import Pausing
 from core.ports import (
     Agents,
     Ambiguous,
@@ -58,6 +59,11 @@ class _Dropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """New notices are paused: it was not tried."""
+
+
 @dataclass(slots=True)
 class Relay:
     """Runs the lanes' senders. ``public_url`` is where links lead."""
@@ -72,6 +78,7 @@ class Relay:
     alarm: Alarm
     public_url: str
     callbacks: Backoff
+    pausing: Pausing
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -130,8 +137,11 @@ class Relay:
 
     async def _send_and_settle(self, row: Row) -> None:
         late = self.clock.now() - row.due_at
-        row = replace(row, tries=row.tries + 1)
+        in_hand, row = row, replace(row, tries=row.tries + 1)
         outcome = await self._try(row)
+        if isinstance(outcome, _Held):
+            await self.pausing.hold(in_hand)
+            return
         self.transitions.observer.tried(row.channel, _name(outcome), late)
         usual = isinstance(outcome, Delivered) and row.tries == 1
         (log.debug if usual else log.info)(
@@ -155,7 +165,7 @@ class Relay:
 
     # --- Sending --------------------------------------------------------------------------------------------------
 
-    async def _try(self, row: Row) -> Delivery | _Dropped:
+    async def _try(self, row: Row) -> Delivery | _Dropped | _Held:
         try:
             async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
                 return await self._send(row)
@@ -168,7 +178,7 @@ class Relay:
             log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
             return Ambiguous("channel_failed")
 
-    async def _send(self, row: Row) -> Delivery | _Dropped:
+    async def _send(self, row: Row) -> Delivery | _Dropped | _Held:
         sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
         match row.kind:
             case RowKind.NOTIFY:
@@ -182,7 +192,7 @@ class Relay:
             case _ as unknown:
                 assert_never(unknown)
 
-    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped:
+    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped | _Held:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
@@ -190,6 +200,8 @@ class Relay:
         to = Address(row.channel, row.address, row.person)
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
+        if await self.pausing.stands():
+            return _Held()
         notice = build_notice(suspension, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
 

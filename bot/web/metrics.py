@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 from bot.telemetry import Metrics
 from core.errors import DatabaseUnavailable
 from core.ports import Clock
-from core.store import suspensions
+from core.store import pauses, suspensions
 from core.store.database import Database
 
 FRESH = timedelta(seconds=1)
@@ -42,7 +42,9 @@ class Scrape:
 
     async def _count(self) -> None:
         try:
-            self.metrics.open(await self.database.read(suspensions.count_open))
+            count, pause = await self.database.read(lambda conn: (suspensions.count_open(conn), pauses.current(conn)))
+            self.metrics.open(count)
+            self.metrics.pause(stands=pause is not None)
         except DatabaseUnavailable:
             self.metrics.open(None)
         self._counted_at = self.clock.now()
