@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-import sqlalchemy as sa
 import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
+from bot.web import answers, errors, hooks, intents, metrics, openapi, pause, sessions, streams, suspensions
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
-from bot.web.shapes import Envelope, HealthReply
+from bot.web.shapes import Envelope, HealthReply, ReadyReply
 from bot.wiring import Service
 from core.errors import DatabaseUnavailable
+from core.store import pauses
 
 log = structlog.get_logger(__name__)
 
@@ -50,11 +50,12 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
-    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams)]
+    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, pause, streams)]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)
     app.include_router(hooks.router(service.doors))
+    app.include_router(metrics.router(service.scrape))
     app.include_router(service.pages)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     _add_health(app, service)
@@ -71,13 +72,13 @@ def _add_health(app: FastAPI, service: Service) -> None:
         "/readyz",
         tags=["health"],
         summary="Ready to serve",
-        responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is missing."}},
+        responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
     )
     async def readyz() -> Response:
         try:
-            await service.database.read(lambda conn: conn.scalar(sa.select(sa.literal(1))))
+            paused = await service.database.read(pauses.current) is not None
         except DatabaseUnavailable as failure:
             return reply(errors.error_body(failure, "/readyz"), 503)
         if not service.working:
             return reply(errors.envelope("not_ready", "The clock is not running."), 503)
-        return reply({"status": "ready"})
+        return reply({"status": "ready", "paused": paused})

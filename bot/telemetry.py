@@ -12,6 +12,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
+from math import nan
 from typing import Any, Final, TextIO
 
 import structlog
@@ -172,6 +173,8 @@ class Metrics:
         self._work_lag = Histogram(
             "work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES, registry=registry
         )
+        self._dead = Counter("callbacks_dead", "Callbacks given up: their agents will not hear", registry=registry)
+        self._paused = Gauge("notices_paused", "1 while new notices are paused, else 0", registry=registry)
         for channel in CHANNELS:
             self._attempts.labels(channel)
             for outcome in OUTCOMES:
@@ -179,9 +182,9 @@ class Metrics:
         for resolution in RESOLUTIONS:
             self._resolutions.labels(resolution)
 
-    def open(self, count: int) -> None:
-        """How many questions wait now."""
-        self._open.set(count)
+    def open(self, count: int | None) -> None:
+        """How many questions wait now; ``None`` where nobody knows."""
+        self._open.set(nan if count is None else count)
 
     def attempt(self, channel: str) -> None:
         """People are asked on ``channel``, for the first time or again."""
@@ -202,6 +205,14 @@ class Metrics:
 
     def work_lag(self, seconds: float) -> None:
         self._work_lag.observe(max(0.0, seconds))
+
+    def pause(self, *, stands: bool) -> None:
+        """Whether new notices are paused."""
+        self._paused.set(stands)
+
+    def callback_died(self) -> None:
+        """A callback was given up."""
+        self._dead.inc()
 
     def exposition(self) -> tuple[bytes, str]:
         """What ``GET /metrics`` answers: the body and its content type."""

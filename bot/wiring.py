@@ -18,9 +18,12 @@ from bot.clock import SystemClock
 from bot.config import Settings
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
+from bot.observer import Witness
 from bot.responders import Directory
+from bot.telemetry import Metrics
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
+from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
 from core.books import Books
@@ -31,6 +34,7 @@ from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
 from core.opening import Drafter
+from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
@@ -62,6 +66,7 @@ class Service:
     services: Services
     doors: Doors
     pages: APIRouter
+    scrape: Scrape
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
 
@@ -137,11 +142,15 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
-    transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
+    metrics = Metrics()
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
     drafter = Drafter(planner, people, agents, settings.suspension.policy)
     engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
         lanes,
@@ -153,12 +162,14 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         work,
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
+        pausing,
     )
     services = Services(
         engine,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
+        pausing,
         _platform_policy(settings),
     )
     return Service(
@@ -174,7 +185,8 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         agents=agents,
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, clock, root, _knows(people)),
+        pages=_pages(settings, engine, pausing, clock, root, _knows(people)),
+        scrape=Scrape(metrics, database, clock),
     )
 
 
@@ -203,9 +215,12 @@ def _platform_policy(settings: Settings) -> JsonObject:
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
 
 
-def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+def _pages(
+    settings: Settings, engine: Engine, pausing: Pausing, clock: Clock, root: RootKey, known: Callable[[str], bool]
+) -> APIRouter:
     return pages_router(
         engine,
+        pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),
         clock=clock,

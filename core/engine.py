@@ -352,6 +352,8 @@ class Engine:
             intent, suspension = self._locked(tx, suspension_id)
             if suspension is None or intent is None or suspension.look_at is None or suspension.look_at > now:
                 return  # somebody else was faster
+            late = now - suspension.look_at
+            tx.after_commit(lambda: self._transitions.observer.looked(late))
             self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
 
         return job

@@ -25,6 +25,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.pausing import Pausing
 from core.ports import (
     Agents,
     Ambiguous,
@@ -58,6 +59,11 @@ class _Dropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """New notices are paused: it was not tried."""
+
+
 @dataclass(slots=True)
 class Relay:
     """Runs the lanes' senders. ``public_url`` is where links lead."""
@@ -72,6 +78,7 @@ class Relay:
     alarm: Alarm
     public_url: str
     callbacks: Backoff
+    pausing: Pausing
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -129,8 +136,13 @@ class Relay:
                 self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
 
     async def _send_and_settle(self, row: Row) -> None:
-        row = replace(row, tries=row.tries + 1)
+        late = self.clock.now() - row.due_at
+        in_hand, row = row, replace(row, tries=row.tries + 1)
         outcome = await self._try(row)
+        if isinstance(outcome, _Held):
+            await self.pausing.hold(in_hand)
+            return
+        self.transitions.observer.tried(row.channel, _name(outcome), late)
         usual = isinstance(outcome, Delivered) and row.tries == 1
         (log.debug if usual else log.info)(
             "relay.tried",
@@ -138,7 +150,7 @@ class Relay:
             kind=row.kind.value,
             channel=row.channel,
             tries=row.tries,
-            outcome=type(outcome).__name__.strip("_").lower(),
+            outcome=_name(outcome),
             reason=getattr(outcome, "reason", None),
         )
         await self._settle(row, outcome)
@@ -153,7 +165,7 @@ class Relay:
 
     # --- Sending --------------------------------------------------------------------------------------------------
 
-    async def _try(self, row: Row) -> Delivery | _Dropped:
+    async def _try(self, row: Row) -> Delivery | _Dropped | _Held:
         try:
             async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
                 return await self._send(row)
@@ -166,7 +178,7 @@ class Relay:
             log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
             return Ambiguous("channel_failed")
 
-    async def _send(self, row: Row) -> Delivery | _Dropped:
+    async def _send(self, row: Row) -> Delivery | _Dropped | _Held:
         sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
         match row.kind:
             case RowKind.NOTIFY:
@@ -180,7 +192,7 @@ class Relay:
             case _ as unknown:
                 assert_never(unknown)
 
-    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped:
+    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped | _Held:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
@@ -188,6 +200,8 @@ class Relay:
         to = Address(row.channel, row.address, row.person)
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
+        if await self.pausing.stands():
+            return _Held()
         notice = build_notice(suspension, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
 
@@ -292,8 +306,18 @@ class Relay:
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
             outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
+            self._tell_of_death(tx, row, reason)
         else:
             self._refused(tx, row, f"gave_up: {reason}", now)
+
+    def _tell_of_death(self, tx: Tx, row: Row, reason: str) -> None:
+        suspension = suspensions.get(tx.conn, row.suspension_id or "")
+        ref = suspension.ask.ref if suspension is not None else ""
+        tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
+
+
+def _name(outcome: Delivery | _Dropped) -> str:
+    return type(outcome).__name__.strip("_").lower()
 
 
 def delay(backoff: Backoff, tries: int) -> timedelta:

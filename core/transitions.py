@@ -30,6 +30,7 @@ from core.domain.vocabulary import (
 )
 from core.domain.wire import JsonObject
 from core.hub import EVERYTHING, Hub
+from core.observing import UNOBSERVED, Observer
 from core.ports import Channel, Responders
 from core.store import intents, keeping, log, outbox, suspensions, tokens
 from core.store.database import Tx
@@ -70,6 +71,7 @@ class Transitions:
     alerts: Sequence[str]
     sender: Sender
     alarm: Alarm
+    observer: Observer = UNOBSERVED
 
     def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance) -> Outcome:
         """Keep a new suspension of ``intent``: locked in this transaction, or new and yet to be kept by ``keep``."""
@@ -102,6 +104,7 @@ class Transitions:
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)
         self._tell_after_commit(tx, suspension, bool(outcome.events))
+        tx.after_commit(lambda: self.observer.moved(outcome))
         return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
 
     def _unless_nobody_was_asked(

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bot.commands.client import Client
+from bot.commands.pause import warn_if_paused
 
 Id = Annotated[str, typer.Argument(help="The suspension's id, or its ref (HR-7F3K).")]
 
@@ -68,7 +69,9 @@ def list_(
 ) -> None:
     """List questions, newest first."""
     query = {"limit": limit} | ({} if status == "all" else {"status": status})
-    for item in Client().get("/v1/suspensions", query)["items"]:
+    client = Client()
+    warn_if_paused(client)
+    for item in client.get("/v1/suspensions", query)["items"]:
         ends = item["expires_at"] or "never"
         state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
         print(f"{item['ref']:<9} {item['status']:<10} {_one_line(item['question'], 60):<60} {state}")

@@ -41,6 +41,7 @@ RESPOND: Examples = [
 SIGNAL: Examples = [{"value": "approve"}]
 CANCEL: Examples = [{"reason": "The customer withdrew."}]
 CLAIM: Examples = [{"seconds": 1800}]
+PAUSE: Examples = [{"reason": "refund-agent asks in a loop."}]
 SESSION: Examples = [{"metadata": {"thread": "t-1"}}]
 ENGAGEMENT: Examples = [{"confidence": 0.55, "risk": 0.4, "reversibility": 0.9}]
 INTENT: Examples = [{"title": "Refund order 12345", "status": "active", "state": {"cart": {"items": 7}}}]

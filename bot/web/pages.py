@@ -19,11 +19,13 @@ from bot.web.signed_in import Sessions
 from bot.web.signin import SignIn
 from bot.web.signin_links import SignInLinks, issue_sign_in_url
 from core.engine import Engine
+from core.pausing import Pausing
 from core.ports import Clock
 
 
 def pages_router(
     engine: Engine,
+    pausing: Pausing,
     *,
     public_url: str,
     key: bytes,
@@ -43,7 +45,7 @@ def pages_router(
         ("POST", "/a/{token}", answer.take),
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
-        ("GET", INBOX, InboxPage(room, sessions).show),
+        ("GET", INBOX, InboxPage(room, sessions, pausing).show),
         ("GET", SIGN_IN, sign_in.ask),
         ("POST", SIGN_IN, sign_in.send),
         ("GET", f"{SIGN_IN}/{{token}}", sign_in.confirm),

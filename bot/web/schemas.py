@@ -159,6 +159,12 @@ class ClaimBody(Strict):
     seconds: Annotated[int, Field(strict=True, ge=60, le=7200)] | None = None
 
 
+class PauseBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.PAUSE})
+
+    reason: Reason | None = None
+
+
 class SessionBody(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": examples.SESSION})
 

@@ -10,6 +10,7 @@ from core.containers.changes import Intents
 from core.domain.wire import JsonObject
 from core.engine import Engine
 from core.hub import Hub
+from core.pausing import Pausing
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +22,6 @@ class Services:
     books: Books
     intents: Intents
     hub: Hub
+    pausing: Pausing
     platform_policy: JsonObject
     closing: asyncio.Event = field(default_factory=asyncio.Event)

@@ -45,7 +45,14 @@ class Accepted(Open):
 
 
 class HealthReply(Open):
-    status: Literal["alive", "ready"]
+    status: Literal["alive"]
+
+
+class ReadyReply(Open):
+    """``paused``: new notices wait for ``handraise unpause``."""
+
+    status: Literal["ready"]
+    paused: bool
 
 
 class ChoiceReply(Open):
@@ -303,6 +310,24 @@ class EngagementReply(Open):
     action: Action
     rationale: str
     event_id: str
+
+
+class PauseReply(Open):
+    """``held`` are notices that wait; who paused and why is for operators."""
+
+    paused: bool
+    paused_at: Instant | None
+    paused_by: str | None
+    reason: str | None
+    held: int
+
+
+class UnpauseReply(Open):
+    """Of what waited: how many notices leave now, and how many were out of date."""
+
+    paused: Literal[False]
+    released: int
+    dropped: int
 
 
 class AgentPolicyReply(Open):

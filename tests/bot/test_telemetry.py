@@ -166,6 +166,8 @@ def test_every_metric_is_there_from_the_start() -> None:
         "relay_tries",
         "relay_lag_seconds",
         "work_lag_seconds",
+        "callbacks_dead",
+        "notices_paused",
     }
     found = samples(Metrics())
     assert found["suspension_attempts_total", "pagerduty"] == 0

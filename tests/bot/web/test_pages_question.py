@@ -168,6 +168,16 @@ async def test_the_inbox_tells_who_is_on_it(world: World) -> None:
     assert "is on it" not in (await (await world.signed_in(BOB)).get("/inbox")).text
 
 
+async def test_the_inbox_says_that_new_notices_are_paused(world: World) -> None:
+    await world.ask()
+    browser = await world.signed_in(ALICE)
+    assert "paused" not in (await browser.get("/inbox")).text
+    await world.service.services.pausing.pause(Actor("root"), None)
+    page = await browser.get("/inbox")
+    assert "New notices are paused since 2026-03-24 03:01 UTC" in page.text
+    assert len(questions(page)) == 1
+
+
 async def test_a_question_without_an_end_has_no_deadline(world: World) -> None:
     asked = await world.ask("Take your time.", response_type=ResponseType.TEXT, timeout=None)
     browser = await world.signed_in(ALICE)

@@ -52,7 +52,7 @@ async def test_both_prefixes_are_described_alike(room: World) -> None:
 async def test_vendors_hooks_and_health_are_in_it_and_pages_and_slack_are_not(room: World) -> None:
     paths = (await document(room))["paths"]
     rest = {path for path in paths if not path.startswith(("/v1/", "/api/v1/"))}
-    assert rest == {"/pagerduty/webhooks", "/email/inbound", "/healthz", "/readyz"}
+    assert rest == {"/pagerduty/webhooks", "/email/inbound", "/healthz", "/readyz", "/metrics"}
 
 
 async def test_every_operation_names_what_can_go_wrong(room: World) -> None:
