@@ -42,6 +42,7 @@ from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.tokens import TokenMaker
 from core.transitions import Transitions
+from core.work.beating import Beating
 from core.work.embedded import EmbeddedWork
 
 log = structlog.get_logger(__name__)
@@ -61,6 +62,7 @@ class Service:
     relay: Relay
     lanes: Lanes
     work: Work
+    beating: Beating
     channels: Mapping[str, Channel]
     agents: Agents
     services: Services
@@ -73,6 +75,7 @@ class Service:
     async def start(self) -> None:
         """Begin to send and to look at what is due. The database's schema must be ready."""
         await self.keys.refresh()
+        await self.beating.beat()  # an outage is known before anybody may answer
         await self.relay.start()
         await self.work.start(self.look)
         self.working = True
@@ -81,6 +84,7 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         self._check_clock_is_ours()
+        await self.beating.beat()
         await self._refresh_keys()
         moments = (await self.engine.look(), await self.relay.look())
         return min((at for at in moments if at is not None), default=None)
@@ -95,7 +99,7 @@ class Service:
 
     async def _refresh_keys(self) -> None:
         now = self.clock.now()
-        if self._refreshed_at is None or now - self._refreshed_at >= _REFRESH:
+        if self._refreshed_at is None or abs(now - self._refreshed_at) >= _REFRESH:  # it may have been set back
             self._refreshed_at = now
             await self.keys.refresh()
 
@@ -181,6 +185,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         relay=relay,
         lanes=lanes,
         work=work,
+        beating=Beating(database, clock, lanes.owner, "all", settings.suspension.outages_from),
         channels=channels,
         agents=agents,
         services=services,

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core import access
+from core.catching_up import CatchingUp, locked
 from core.containers.intents import Intent, IntentStatus, check_version
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
@@ -88,6 +89,7 @@ class Engine:
         self._drafter = drafter
         self._clock = clock
         self._allow_self = allow_self_response
+        self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -226,8 +228,7 @@ class Engine:
         return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
 
     def _locked(self, tx: Tx, suspension_id: str) -> tuple[Intent | None, Suspension | None]:
-        intent = intents.lock_by_suspension(tx, suspension_id)
-        return intent, suspensions.get(tx.conn, suspension_id) if intent else None
+        return locked(tx, suspension_id, self._transitions, self._clock.now())
 
     def may_answer(self, suspension: Suspension, actor: Actor) -> str | None:
         """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
@@ -342,9 +343,10 @@ class Engine:
     async def look(self) -> datetime | None:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
+        behind = await self._catching_up.some()
         while due := await self.database.read(lambda conn: suspensions.due(conn, self._clock.now(), _AT_ONCE)):
             await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))
-        return await self.database.read(suspensions.next_look)
+        return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
     def _look_at(self, suspension_id: str) -> Callable[[Tx], None]:
         def job(tx: Tx) -> None:
@@ -360,7 +362,7 @@ class Engine:
 
     async def _tidy(self) -> None:
         now = self._clock.now()
-        if self._tidied_at is None or now - self._tidied_at >= _TIDY_EVERY:
+        if self._tidied_at is None or abs(now - self._tidied_at) >= _TIDY_EVERY:  # it may have been set back
             self._tidied_at = now
             await self.database.write(lambda tx: keeping.forget_old(tx, now))
 

@@ -19,6 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
+from core.catching_up import locked
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
 from core.domain.suspension import Suspension
@@ -39,7 +40,7 @@ from core.ports import (
     Refused,
     Sending,
 )
-from core.store import intents, outbox, suspensions
+from core.store import outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.tokens import TokenMaker, TokenPurpose
@@ -286,12 +287,13 @@ class Relay:
     def _refused(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
         notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
-        intent = intents.lock_by_suspension(tx, row.suspension_id) if notice and row.suspension_id else None
+        intent, suspension = None, None
+        if notice and row.suspension_id:
+            intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
         outbox.settle(tx, row, RowStatus.REFUSED, now, reason=reason)
-        if intent is None or row.suspension_id is None or row.attempt is None:
+        if intent is None or suspension is None or row.attempt is None:
             return
-        suspension = suspensions.get(tx.conn, row.suspension_id)
-        if suspension is not None and outbox.all_refused(tx.conn, suspension.id, row.attempt):
+        if outbox.all_refused(tx.conn, suspension.id, row.attempt):
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
 
     async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None) -> None:

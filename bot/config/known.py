@@ -30,8 +30,6 @@ LATER: Mapping[str, str] = MappingProxyType(
         "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
         "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
         "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
-        "suspension.catch_up": "times stay where they are after an outage",
-        "suspension.catch_up_grace_seconds": "times stay where they are after an outage",
         "suspension.default_retry_policy.escalation_ladder[].quiet": "every attempt goes out when it is due",
     }
 )

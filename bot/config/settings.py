@@ -41,6 +41,7 @@ from core.ports import Backoff
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
+CatchUp = Literal["shift", "burst"]
 
 
 class Http(Section):
@@ -139,6 +140,13 @@ class RetryPolicyEntry(Section):
 class SuspensionSettings(Section):
     default_channel: ChannelName | None = None
     default_retry_policy: RetryPolicyEntry | None = None
+    catch_up: Annotated[CatchUp, Word] = "shift"
+    catch_up_grace_seconds: Annotated[int, between(1, A_YEAR)] = 60
+
+    @property
+    def outages_from(self) -> timedelta | None:
+        """How long a silence of ours has to be for times to move by it, ``None`` where they never do."""
+        return timedelta(seconds=self.catch_up_grace_seconds) if self.catch_up == "shift" else None
 
     @property
     def policy(self) -> PolicyFields:

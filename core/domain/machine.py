@@ -21,6 +21,7 @@ from core.domain.vocabulary import (
     EXPIRED,
     RELEASED,
     RENOTIFIED,
+    RESCHEDULED,
     RESUMED,
     SUSPENDED,
     Abandoned,
@@ -37,6 +38,7 @@ from core.domain.vocabulary import (
     Outcome,
     ReactivateIntent,
     Released,
+    Rescheduled,
     ResumeAgent,
     Signal,
     Withdraw,
@@ -196,6 +198,28 @@ def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcom
     return replace(outcome, effects=effects)
 
 
+def _reschedule(suspension: Suspension, signal: Rescheduled, _now: datetime) -> Outcome:
+    """Every time that is still to come moves by the same, a claim's end included: their order stays what it was."""
+    if suspension.look_at is None:
+        return Outcome(suspension)  # no time was ever agreed, and none is waited for
+    claim = suspension.claim
+    moved = replace(
+        suspension,
+        shift=suspension.shift + signal.by,
+        claim=None if claim is None else replace(claim, until=claim.until + signal.by),
+        look_at=suspension.look_at + signal.by,
+    )
+    payload = {
+        "suspension_id": suspension.id,
+        "reason": signal.reason,
+        "shift_seconds": seconds(signal.by),
+        "previous_expires_at": instant(suspension.expires_at),
+        "expires_at": instant(moved.expires_at),
+        "next_attempt_at": instant(next_attempt_at(moved)),
+    }
+    return Outcome(moved, (Event(RESCHEDULED, payload),))
+
+
 def _abandon(suspension: Suspension, signal: DeadlineReached, now: datetime) -> Outcome:
     """The portfolio's deadline bypasses the fallback (RFC-0026 §2 rule 5)."""
     ended = _end(suspension, Status.EXPIRED, Ended(now, error=PORTFOLIO_DEADLINE))
@@ -346,6 +370,7 @@ _EVERY_SIGNAL: tuple[type[Any], ...] = (
     Released,
     Cancelled,
     Abandoned,
+    Rescheduled,
     DeadlineReached,
 )
 
@@ -357,6 +382,7 @@ MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outc
     (AWAITING, Released): _release,
     (AWAITING, Cancelled): _cancel,
     (AWAITING, Abandoned): _give_up,  # by an admin, API.md §7
+    (AWAITING, Rescheduled): _reschedule,
     (AWAITING, DeadlineReached): _abandon,
     **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},
 }

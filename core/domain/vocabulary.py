@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
@@ -74,11 +74,29 @@ class Abandoned:
 
 
 @dataclass(frozen=True, slots=True)
+class Rescheduled:
+    """All remaining times move ``by`` so much, for a ``reason`` that is a stable code (``outage``: one of ours)."""
+
+    by: timedelta
+    reason: str = "outage"
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlineReached:
     """A portfolio's deadline came first (RFC-0026 §2, rule 5)."""
 
 
-Signal = AttemptDue | AttemptRefused | AnswerGiven | Claimed | Released | Cancelled | Abandoned | DeadlineReached
+Signal = (
+    AttemptDue
+    | AttemptRefused
+    | AnswerGiven
+    | Claimed
+    | Released
+    | Cancelled
+    | Abandoned
+    | Rescheduled
+    | DeadlineReached
+)
 
 # --- Events: what is recorded -------------------------------------------------------------------------------------
 
@@ -101,6 +119,7 @@ ESCALATED = "intent.suspension_escalated"
 CLAIMED = "intent.suspension_claimed"
 RELEASED = "intent.suspension_released"
 ATTEMPT_HELD = "intent.suspension_attempt_held"
+RESCHEDULED = "intent.suspension_rescheduled"
 ENGAGEMENT = "engagement.decision"
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from core.domain.suspension import Ask, Claim, Ended, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
-from core.store.tables import outbox, suspensions
+from core.store.tables import outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -60,7 +60,7 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
 
 
 _MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "shift", "look_at", "version")
-_INSERT = suspensions.insert()
+_INSERT = suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery())
 _UPDATE = (
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))

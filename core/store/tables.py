@@ -113,6 +113,7 @@ suspensions = sa.Table(
     sa.Column("look_at", Instant),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("shift", Span),
+    sa.Column("caught_up", sa.Integer),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
@@ -248,4 +249,13 @@ workers = sa.Table(
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("beat_at", Instant, nullable=False),
     sa.Index("ix_workers_beat", "beat_at"),
+)
+
+outages = sa.Table(
+    "outages",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("silent_from", Instant, nullable=False, unique=True),
+    sa.Column("back_at", Instant, nullable=False),
+    sa.Column("length", Span, nullable=False),
 )

@@ -85,8 +85,6 @@ NOT_BUILT = {
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
-    "suspension: {catch_up: burst}": "suspension.catch_up",
-    "suspension: {catch_up_grace_seconds: 60}": "suspension.catch_up_grace_seconds",
     "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: true}]}}": (
         "suspension.default_retry_policy.escalation_ladder[0].quiet"
     ),

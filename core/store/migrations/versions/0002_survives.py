@@ -18,3 +18,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_workers"),
     )
     op.create_index("ix_workers_beat", "workers", ["beat_at"])
+    op.add_column("suspensions", sa.Column("caught_up", sa.Integer()))
+    op.create_table(
+        "outages",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("silent_from", sa.BigInteger(), nullable=False),
+        sa.Column("back_at", sa.BigInteger(), nullable=False),
+        sa.Column("length", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_outages"),
+        sa.UniqueConstraint("silent_from", name="uq_outages_silent_from"),
+    )
