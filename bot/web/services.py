@@ -10,6 +10,7 @@ from core.containers.changes import Intents
 from core.domain.wire import JsonObject
 from core.engine import Engine
 from core.hub import Hub
+from core.together import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Services:
     server stops, so that nobody waits past it."""
 
     engine: Engine
+    together: Together
     books: Books
     intents: Intents
     hub: Hub
