@@ -11,7 +11,7 @@ import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.web import answers, errors, hooks, intents, metrics, openapi, pause, sessions, streams, suspensions
+from bot.web import answers, errors, hooks, intents, metrics, openapi, pause, sessions, streams, suspensions, together
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
 from bot.web.shapes import Envelope, HealthReply, ReadyReply
@@ -50,7 +50,8 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
-    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, pause, streams)]
+    rooms = (suspensions, answers, intents, sessions, pause, streams, together)
+    parts = [part.router(service.services) for part in rooms]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)

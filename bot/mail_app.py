@@ -17,7 +17,15 @@ from typing import assert_never
 
 import structlog
 
-from bot.mail_words import claimed_mail, clarification_mail, confirmation_mail, not_held_mail, too_late_mail
+from bot.mail_words import (
+    claimed_mail,
+    clarification_mail,
+    confirmation_mail,
+    not_counted_mail,
+    not_held_mail,
+    partly_mail,
+    too_late_mail,
+)
 from channels.email.authentication import SenderAuth
 from channels.email.classify import MailKind
 from channels.email.replies import Inbound, MailRules, read_mail
@@ -28,7 +36,14 @@ from core.domain.notice import Message, Purpose, shown_choices
 from core.domain.people import canonical
 from core.domain.suspension import Suspension
 from core.engine import Engine, Holder
-from core.errors import AlreadyAnswered, CallerError, ClaimedByAnother, SuspensionEnded, SuspensionError
+from core.errors import (
+    AlreadyAnswered,
+    AnswersDisagree,
+    CallerError,
+    ClaimedByAnother,
+    SuspensionEnded,
+    SuspensionError,
+)
 from core.ports import Clock
 from core.tokens import TokenPurpose
 
@@ -134,6 +149,8 @@ class MailDoor:
             return await self._carry_out(reading, holder)
         except (AlreadyAnswered, SuspensionEnded) as late:
             return await self._too_late(holder, late)
+        except AnswersDisagree as differs:
+            return _Told(not_counted_mail(holder.suspension, differs.message), holder)
         except ClaimedByAnother as held:
             return _Told(not_held_mail(holder.suspension, held.message), holder)
         except (SuspensionError, CallerError) as refused:
@@ -159,14 +176,18 @@ class MailDoor:
         given = GivenAnswer(
             holder.suspension.id, holder.actor, CHANNEL, value=value, choice=reading.index, reason=reading.reason
         )
-        ended = await self._engine.respond(given)
-        return _Told(confirmation_mail(ended), holder) if isinstance(ended, Suspension) else None
+        done = await self._engine.respond(given)
+        said = partly_mail(done, holder.actor.identity) if done.is_open else confirmation_mail(done)
+        return _Told(said, holder)
 
     async def _too_late(self, holder: Holder, late: SuspensionError) -> _Told | None:
         ended = await self._engine.get(holder.suspension.id)
-        if ended is None or ended.ended is None:
+        if ended is None:
             return None
         repeated = late.details.get("same_answer") is True
+        if ended.is_open:
+            again = partly_mail(ended, holder.actor.identity)
+            return _Told(again if repeated else not_counted_mail(ended, late.message), holder)
         return _Told(confirmation_mail(ended) if repeated else too_late_mail(ended), holder)
 
     async def _unclear(self, holder: Holder, reason: str) -> _Told | None:

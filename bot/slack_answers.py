@@ -21,6 +21,7 @@ from core.domain.answering import GivenAnswer
 from core.domain.notice import Links, Notice, build_ending, build_notice
 from core.domain.people import Actor
 from core.domain.suspension import ResponseType, Suspension
+from core.domain.told import recorded_partly
 from core.engine import Engine
 from core.errors import (
     AlreadyAnswered,
@@ -140,7 +141,7 @@ class SlackAnswers:
 
     async def _respond(self, given: GivenAnswer, suspension: Suspension, delivery: str) -> Recorded | Told | Wrong:
         try:
-            await self._engine.respond(given)
+            done = await self._engine.respond(given)
         except InvalidChoice:
             return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
         except (InvalidAnswer, ResumePayloadInvalid) as error:
@@ -148,14 +149,15 @@ class SlackAnswers:
         except (SuspensionError, CallerError) as error:
             return await self._refused(error, suspension)
         log.info("slack.answer_recorded", ref=suspension.ask.ref, delivery=delivery)
-        return Recorded()
+        return Told(recorded_partly(done, given.by.identity)) if done.is_open else Recorded()
 
     async def _refused(self, error: SuspensionError | CallerError, suspension: Suspension) -> Told:
         log.info("slack.interaction_refused", ref=suspension.ask.ref, reason=error.code)
         late = isinstance(error, AlreadyAnswered | SuspensionEnded | NotSuspended | NotFound)
         if late and error.details.get("same_answer") is not True:
             now = await self._engine.find(suspension.ask.ref)
-            return Told(notes.ended(build_ending(now) if now is not None and not now.is_open else None))
+            if now is None or not now.is_open:
+                return Told(notes.ended(build_ending(now) if now is not None else None))
         return Told(notes.refused(error, _may_answer(suspension)))
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor, Suspension] | Told:

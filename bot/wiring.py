@@ -40,6 +40,7 @@ from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
+from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
 from core.work.beating import Beating
@@ -132,7 +133,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     root = root_key(settings, folder)
     database = open_store(settings)
     keys = KeyRing(settings, root, database)
-    people = Directory(settings, keys.stored_roles)
+    people = Directory(settings, keys.stored_roles, keys.stored_names)
     keys.introduce(people)
     instance = _installation(database, root)
     channels = channels_of(settings, clock, instance)
@@ -152,8 +153,9 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
-    drafter = Drafter(planner, people, agents, settings.suspension.policy)
-    engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    allow_self = settings.answers.allow_self_response
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self)
+    engine = Engine(database, transitions, drafter, clock, allow_self_response=allow_self)
     pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
@@ -170,6 +172,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     )
     services = Services(
         engine,
+        Together(engine, transitions),
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,

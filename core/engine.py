@@ -25,9 +25,11 @@ from core.domain.machine import open_suspension
 from core.domain.notice import Message
 from core.domain.people import Actor, Address, Role
 from core.domain.policy import PolicyFields
+from core.domain.quorum import answer_of
 from core.domain.suspension import Kind, Status, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
 from core.domain.wire import continued_with, instant
+from core.electorate import check_counts
 from core.errors import (
     AlreadyAnswered,
     AlreadySuspended,
@@ -46,6 +48,7 @@ from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
+from core.reach import personal_address
 from core.store import intents, keeping, suspensions, tokens
 from core.store.database import Database, Tx
 from core.tokens import TokenPurpose, new_ref
@@ -88,7 +91,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._allow_self = allow_self_response
+        self.allows_self_response = allow_self_response
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -172,12 +175,13 @@ class Engine:
     # --- Answering ------------------------------------------------------------------------------------------------
 
     async def respond(self, answer: GivenAnswer) -> Suspension:
-        """Record the first valid answer; returns the ended suspension.
+        """Record the first valid answer; returns the ended suspension, or the open one where more are needed.
 
         Raises :class:`NotSuspended`, :class:`SuspensionMismatch`, :class:`AlreadyAnswered` or
         :class:`SuspensionEnded` where it does not wait (any more), :class:`SelfResponseForbidden`,
         :class:`IdentityMismatch` or :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer`
-        where the value is none; in this order (API.md §4).
+        where the value is none, :class:`AlreadyAnswered` or :class:`AnswersDisagree` where it does not count; in this
+        order (API.md §4).
         """
         done = await self._write_again(lambda tx: self._answer(tx, answer))
         if isinstance(done, HandraiseError):
@@ -198,10 +202,11 @@ class Engine:
             suspension = self._ended_by_now(tx, suspension, intent, now)
         if not suspension.is_open:
             return _truth(suspension, answer)
-        access.check_answer_by(suspension, answer, self.responders, allow_self=self._allow_self)
+        access.check_answer_by(suspension, answer, self.responders, allow_self=self.allows_self_response)
         ask = suspension.ask
         value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
         check_resume_payload(ask, value, answer.reason)
+        check_counts(suspension, answer.by.identity, value)
         given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
         return self._transitions.move(tx, suspension, given, intent, now).suspension
 
@@ -232,7 +237,11 @@ class Engine:
 
     def may_answer(self, suspension: Suspension, actor: Actor) -> str | None:
         """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
-        return access.refusal(suspension, actor, self.responders, allow_self=self._allow_self)
+        return access.refusal(suspension, actor, self.responders, allow_self=self.allows_self_response)
+
+    def check_may_answer(self, suspension: Suspension, actor: Actor) -> None:
+        """Raises what :meth:`may_answer` says."""
+        access.check(suspension, actor, self.responders, allow_self=self.allows_self_response)
 
     async def signal(self, answer: GivenAnswer, signal_id: str, once: Once | None = None) -> Suspension | Replayed:
         """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6).
@@ -255,7 +264,7 @@ class Engine:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
-            access.check(suspension, by, self.responders, allow_self=self._allow_self)
+            access.check(suspension, by, self.responders, allow_self=self.allows_self_response)
             held = suspension.claim
             if held is not None and held.by != by.identity and now < held.until:
                 raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
@@ -311,6 +320,13 @@ class Engine:
             return True
 
         return await self.database.write(job)
+
+    async def change(self, suspension_id: str, change: Change, once: Once | None = None) -> Suspension | Replayed:
+        """Do ``change`` to a suspension that is open (for ``core.together``).
+
+        Raises :class:`NotFound`, or the truth about one that has ended.
+        """
+        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
 
     async def _change(self, suspension_id: str, change: Change) -> Suspension:
         done = await self._write_again(lambda tx: self._changed(tx, suspension_id, change))
@@ -388,14 +404,20 @@ class Engine:
         return await self.database.read(look_up)
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
-        """Open questions that ``actor`` may answer, oldest first."""
+        """Open questions that ``actor`` may answer and has not, oldest first."""
         waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
-        return [one for one in waiting if self.may_answer(one, actor) is None][:limit]
+        return [one for one in waiting if self.may_answer(one, actor) is None and not _has_answered(one, actor)][:limit]
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
         """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
         row = tell_row(message, to, self._clock.now(), suspension_id)
         await self.database.write(lambda tx: self._transitions.dispatch(tx, [row]))
+
+    async def tell_person(self, identity: str, message: Message, suspension_id: str) -> None:
+        """As :meth:`tell`, wherever that person is reached by themselves; whoever is not is not told."""
+        address = personal_address(self.responders, self._transitions.channels, identity)
+        if address is not None:
+            await self.tell(message, address, suspension_id)
 
     async def seen(self, channel: str, key: str) -> bool:
         """Remember the id of something that came in; true where it was there already."""
@@ -444,7 +466,13 @@ def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
     value = answer.value
     if answer.choice is not None:
         value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
-    return ended is not None and ended.by == answer.by.identity and ended.value == value
+    if ended is None or ended.value != value:
+        return False
+    return ended.by == answer.by.identity or _has_answered(suspension, answer.by)
+
+
+def _has_answered(suspension: Suspension, actor: Actor) -> bool:
+    return answer_of(suspension, actor.identity) is not None
 
 
 def _free_ref(tx: Tx) -> str:

@@ -7,7 +7,8 @@
     │   └── Conflict             (IntentNotActive, AlreadySuspended, VersionConflict, …)
     ├── SuspensionError          the responder
     │   ├── InvalidAnswer, SuspensionIdRequired
-    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, SuspensionEnded, ClaimedByAnother
+    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, AnswersDisagree, SuspensionEnded,
+    │   │   ClaimedByAnother
     │   └── SelfResponseForbidden, IdentityMismatch, NotAResponder
     └── OperatorError            whoever runs this service
         └── ConfigError, DatabaseUnavailable, SchemaTooNew, AlreadyRunning
@@ -90,6 +91,12 @@ class UnknownChannel(InvalidRequest):
     code = "unknown_channel"
 
 
+class AnswersUnreachable(InvalidRequest):
+    """``answers_required`` is more than the people who could ever answer."""
+
+    code = "answers_unreachable"
+
+
 class CallbackNotAllowed(InvalidRequest):
     """The callback can't be signed or its address is out of bounds."""
 
@@ -170,6 +177,24 @@ class VersionRequired(CallerError):
     code = "version_required"
 
 
+class ClarificationOpen(Conflict):
+    """The agent is asked back already; one question at a time."""
+
+    code = "clarification_open"
+
+
+class ClarificationsSpent(Conflict):
+    """This question has been asked back as often as any may be."""
+
+    code = "clarifications_spent"
+
+
+class NothingToClarify(Conflict):
+    """Nobody has asked back, or the agent has said its word."""
+
+    code = "nothing_to_clarify"
+
+
 class CallbackNotRedrivable(Conflict):
     code = "callback_not_redrivable"
 
@@ -217,6 +242,13 @@ class AlreadyAnswered(SuspensionError):
     """Somebody was first. ``same_answer`` tells whether it was this person with this value."""
 
     code = "already_answered"
+
+
+class AnswersDisagree(SuspensionError):
+    """Others have given another answer; where several are needed, only equal ones count together. ``given`` is
+    theirs, ``responders`` who they are."""
+
+    code = "answers_disagree"
 
 
 class SuspensionEnded(SuspensionError):

@@ -12,7 +12,15 @@ from typing import assert_never
 from core.domain.asking import AskRequest
 from core.domain.people import Recipient, RecipientKind, parse_recipient
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
-from core.errors import InvalidRecipient, InvalidRequest, NoRecipient, NotBuilt, RecipientNotAllowed, UnknownChannel
+from core.errors import (
+    AnswersUnreachable,
+    InvalidRecipient,
+    InvalidRequest,
+    NoRecipient,
+    NotBuilt,
+    RecipientNotAllowed,
+    UnknownChannel,
+)
 from core.ports import Responders
 
 
@@ -40,7 +48,7 @@ class Plan:
 
 
 _ERRORS: Mapping[str, type[InvalidRequest]] = {
-    error.code: error for error in (UnknownChannel, NoRecipient, RecipientNotAllowed)
+    error.code: error for error in (UnknownChannel, NoRecipient, RecipientNotAllowed, AnswersUnreachable)
 }
 
 

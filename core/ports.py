@@ -6,7 +6,7 @@ blindly.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -135,6 +135,14 @@ class Responders(Protocol):
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
+        ...
+
+    def people(self, reference: str) -> Collection[str]:
+        """The identities that ``reference`` means, as of now; none for a shared place."""
+        ...
+
+    def operators(self) -> Collection[str]:
+        """The identities of everybody whose key makes them an operator, as of now."""
         ...
 
     def actor(self, identity: str) -> Actor:

@@ -20,8 +20,10 @@ from typing import Any, assert_never, cast
 import structlog
 
 from core.catching_up import locked
+from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
@@ -230,13 +232,24 @@ class Relay:
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
         suspension = await self._suspension(row)
-        token = self._links(suspension, to).reply_token if suspension is not None else None
-        message = Message(Purpose(body["purpose"]), body["subject"], body["text"], body["link"], body["ref"], token)
+        links = self._links(suspension, to) if suspension is not None else None
+        token = links.reply_token if links is not None else None
+        purpose, link = Purpose(body["purpose"]), body["link"]
+        if purpose is Purpose.CLARIFIED and links is not None:
+            link = links.best  # where to answer, now that they know more
+        message = Message(purpose, body["subject"], body["text"], link, body["ref"], token)
         return await channel.tell(message, to, sending)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)
+        if body["body"]["type"] == ASKED_BACK and not await self._is_asked_back(row):
+            return Refused("nothing_to_clarify")
         return await self.agents.resume(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
+
+    async def _is_asked_back(self, row: Row) -> bool:
+        """Whether the agent's word is still wanted."""
+        suspension = await self._suspension(row)
+        return suspension is not None and suspension.is_open and awaited(suspension) is not None
 
     async def _suspension(self, row: Row) -> Suspension | None:
         suspension_id = row.suspension_id

@@ -18,6 +18,7 @@ from core.domain.people import Actor
 from core.domain.suspension import Suspension
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     ClaimedByAnother,
     HandraiseError,
     InvalidAnswer,
@@ -35,6 +36,11 @@ log = structlog.get_logger(__name__)
 WEB = "web"
 
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
+
+
+def _not_counted(refusal: HandraiseError) -> str:
+    """Where several have to answer, and this answer does not count beside those there are."""
+    return f"Your answer was not recorded: {refusal.message} The question stays open."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class Answering:
             return await self._do(request, seat, posted)
         except (AlreadyAnswered, SuspensionEnded) as late:
             return await self._too_late(request, seat, late)
+        except AnswersDisagree as differs:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(_not_counted(differs))), 409)
         except (NotAResponder, SelfResponseForbidden) as refusal:
             return self.show(request, seat, Attempted(posted, news=News(refusal.message)), 403)
         except (NotFound, NotSuspended):
@@ -119,7 +127,8 @@ class Answering:
         """Sending the same answer twice is no mistake worth telling (a double click)."""
         if late.details.get("same_answer") is True:
             return self.room.paper.redirect(seat.place)
-        return await self._show_anew(request, seat, Attempted(news=News(_TOO_LATE)), 409)
+        news = News(_not_counted(late) if "required" in late.details else _TOO_LATE)
+        return await self._show_anew(request, seat, Attempted(news=news), 409)
 
     async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
         fresh = await self.room.engine.get(seat.suspension.id)

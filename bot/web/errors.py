@@ -14,6 +14,7 @@ from starlette.routing import Match, Mount
 
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     CallerError,
     ClaimedByAnother,
     Conflict,
@@ -52,6 +53,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     NotSuspended: 409,
     SuspensionMismatch: 409,
     AlreadyAnswered: 409,
+    AnswersDisagree: 409,
     SuspensionEnded: 409,
     ClaimedByAnother: 409,
     NotClaimed: 409,

@@ -11,7 +11,9 @@ from bot.web.fields import Field, form_fields, shown
 from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
+from core.domain.quorum import answer_of
 from core.domain.suspension import ResponseType, Status, Suspension
+from core.domain.told import recorded_partly
 
 _MAY_NOT = {
     "self_response_forbidden": "You can read this question, but not answer it: it was asked by you, or for you.",
@@ -68,7 +70,8 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """``context`` holds names and texts; ``may_not`` says why there is no form for this person."""
+    """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
+    have answered and others have to as well."""
 
     notice: Notice
     place: str
@@ -82,6 +85,7 @@ class QuestionView:
     claim: ClaimView | None
     end: EndView | None
     may_not: str | None
+    recorded: str | None
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -120,6 +124,7 @@ def view_question(
         claim=_claim(suspension, identity, now),
         end=_end(suspension, identity, now),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
+        recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 
 

@@ -11,6 +11,7 @@ from core.domain.wire import JsonObject
 from core.engine import Engine
 from core.hub import Hub
 from core.pausing import Pausing
+from core.together import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Services:
     server stops, so that nobody waits past it."""
 
     engine: Engine
+    together: Together
     books: Books
     intents: Intents
     hub: Hub

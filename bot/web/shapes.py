@@ -77,6 +77,26 @@ class PolicyReply(Open):
     final_fallback_policy: FallbackPolicy
 
 
+class GivenReply(Open):
+    """One of several answers."""
+
+    value: JsonValue
+    responded_by: str
+    responded_at: Instant
+    channel: str
+    reason: str | None
+
+
+class ClarificationReply(Open):
+    """What the agent was asked back last; ``held_until`` is set while the clock waits for its ``text``."""
+
+    question: str
+    asked_by: str
+    asked_at: Instant
+    text: str | None
+    held_until: Instant | None
+
+
 class SuspensionReply(Open):
     """Every field of RFC-0025 §5, and where the ladder stands."""
 
@@ -90,6 +110,7 @@ class SuspensionReply(Open):
     channel_hint: str | None
     notify_to: str | None
     responders: list[str]
+    answers_required: int
     suspended_at: Instant
     timeout_seconds: int | None
     expires_at: Instant | None
@@ -112,6 +133,10 @@ class SuspensionReply(Open):
     next_attempt_at: Instant | None
     claimed_by: str | None
     claim_until: Instant | None
+    answers_received: int
+    answers: list[GivenReply]
+    assigned_to: str | None
+    clarification: ClarificationReply | None
     response: JsonValue
     responded_at: Instant | None
     responded_by: str | None
@@ -186,6 +211,13 @@ class AnswerReply(Open):
     responded_at: Instant
     channel: str
     metadata: JsonObject
+
+
+class PartialAnswerReply(Open):
+    """The answer counts, and more are needed (API.md §4)."""
+
+    received: int
+    required: int
 
 
 class ClaimReply(Open):

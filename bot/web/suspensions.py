@@ -149,7 +149,7 @@ def router(services: Services) -> APIRouter:
     async def cancel(
         request: Request, suspension_id: Id, actor: Caller, body: schemas.CancelBody, key: IdempotencyKey = None
     ) -> Response:
-        repeatable = await once(request, actor, key, _shown)
+        repeatable = await once(request, actor, key, shown)
         done = await engine.cancel(suspension_id, actor, body.reason, repeatable)
         return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
 
@@ -206,7 +206,8 @@ def _policy_with_sources(resolved: ResolvedPolicy) -> JsonObject:
     return {name: {"value": values[name], "from": level.value} for name, level in resolved.sources.items()}
 
 
-def _shown(suspension: Suspension) -> tuple[int, str]:
+def shown(suspension: Suspension) -> tuple[int, str]:
+    """The reply that shows the whole record, as it is kept for a repeated request."""
     return 200, replies.write(replies.suspension_json(suspension))
 
 

@@ -97,7 +97,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "a form with a schema": {"response_type": "form", "form_schema": FORM},
     "a veto": {"kind": "veto", "timeout_seconds": 60},
     "a veto with its own choices": {"kind": "veto", "timeout_seconds": 60, "choices": [APPROVE, VETO]},
-    "one answer": {"response_type": "confirm", "answers_required": 1},
+    "two answers": {"response_type": "confirm", "answers_required": 2},
     "a policy that overrides the fallback": {
         "response_type": "confirm",
         "fallback_policy": "use_default_and_continue",
@@ -141,7 +141,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "timeout_seconds": 60,
         "retry_policy": {"final_fallback_policy": "fail"},
     },
-    "two answers": {"response_type": "confirm", "answers_required": 2},
+    "two answers to a veto": {"kind": "veto", "timeout_seconds": 60, "answers_required": 2},
     "NUL": {"response_type": "confirm", "context": {"a": ["\0"]}},
     "NUL in a key": {"response_type": "confirm", "context": {"a": {"\0": 1}}},
     "blanks for a question": {"response_type": "confirm", "question": " \u0085\u001f"},

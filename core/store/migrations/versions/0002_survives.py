@@ -9,6 +9,8 @@ down_revision = "0001"
 
 def upgrade() -> None:
     op.add_column("suspensions", sa.Column("shift", sa.BigInteger()))
+    for name in ("answers", "assigned", "clarifications"):
+        op.add_column("suspensions", sa.Column(name, sa.Text()))
     op.create_table(
         "workers",
         sa.Column("id", sa.Text(), nullable=False),
