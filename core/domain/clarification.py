@@ -91,6 +91,12 @@ def awaited(suspension: Suspension) -> Clarification | None:
     return latest if latest is not None and latest.text is None else None
 
 
+def move_bound(suspension: Suspension, by: timedelta) -> Suspension:
+    """The agent gets the time back that an outage of ours took. What is taken off in the end counts it once."""
+    latest = suspension.asks_back
+    return suspension if latest is None else _with_latest(suspension, replace(latest, until=latest.until + by))
+
+
 def next_look(suspension: Suspension, latest: Clarification) -> datetime:
     """When the clock has to look while it holds: at the bound, or where a claim ends before."""
     claim = suspension.claim

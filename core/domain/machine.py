@@ -256,7 +256,7 @@ def _reschedule(suspension: Suspension, signal: Rescheduled, _now: datetime) -> 
         return Outcome(suspension)  # no time was ever agreed, and none is waited for
     claim = suspension.claim
     moved = replace(
-        suspension,
+        clarification.move_bound(suspension, signal.by),
         shift=suspension.shift + signal.by,
         claim=None if claim is None else replace(claim, until=claim.until + signal.by),
         look_at=suspension.look_at + signal.by,
