@@ -140,7 +140,8 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
-    drafter = Drafter(planner, people, agents, settings.suspension.policy)
+    redaction = settings.redaction.rules
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, redaction)
     engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
     relay = Relay(
         database,
@@ -153,6 +154,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         work,
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
+        redaction,
     )
     services = Services(
         engine,

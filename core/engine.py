@@ -84,6 +84,7 @@ class Engine:
     ) -> None:
         self.database = database
         self.responders: Responders = transitions.responders
+        self.redaction = drafter.redaction
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock

@@ -5,16 +5,18 @@ Source: API.md §2, §3; RFC-0026 §4, §5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.domain.asking import AskRequest, action_digest, check_request, settle_choices
 from core.domain.people import Recipient, RecipientKind
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
+from core.domain.redaction import Redaction
 from core.domain.suspension import Ask, Choice
 from core.errors import CallbackNotAllowed, InvalidRequest
 from core.planning import Plan, Planner, check_supported, parse_named
 from core.ports import Agents, Responders
+from core.sensitive import with_rejections
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class Drafter:
     responders: Responders
     agents: Agents
     platform: PolicyFields
+    redaction: Redaction = field(default_factory=Redaction)
 
     def draft(self, request: AskRequest, created_by: str, agent_default: PolicyFields) -> Draft:
         """Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
@@ -82,7 +85,8 @@ class Drafter:
         check_request(request, choices, resolved)
         self._check_people(request)
         self._check_callback(request, created_by)
-        return Draft(request, choices, resolved, self.planner.plan(request, resolved.policy))
+        plan = self.planner.plan(request, resolved.policy)
+        return Draft(request, choices, resolved, with_rejections(plan, request, choices, self.redaction))
 
     def _check_people(self, request: AskRequest) -> None:
         for index, name in enumerate(request.responders):

@@ -21,6 +21,7 @@ import structlog
 
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.redaction import Redaction
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
@@ -72,6 +73,7 @@ class Relay:
     alarm: Alarm
     public_url: str
     callbacks: Backoff
+    redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -188,7 +190,8 @@ class Relay:
         to = Address(row.channel, row.address, row.person)
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
-        notice = build_notice(suspension, row.attempt, self._links(suspension, to))
+        shown = self.redaction.shown_on(row.channel, suspension)
+        notice = build_notice(shown, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
 
     async def _left_behind(
@@ -206,7 +209,8 @@ class Relay:
         if channel is None or suspension is None:
             return Refused("channel_not_configured")
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
-        return await channel.withdraw(build_ending(suspension), receipt, sending)
+        shown = self.redaction.shown_on(row.channel, suspension)
+        return await channel.withdraw(build_ending(shown), receipt, sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)

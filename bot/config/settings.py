@@ -34,6 +34,7 @@ from bot.config.kinds import (
     Word,
     between,
 )
+from bot.config.redaction import RedactionSettings
 from core.domain.people import Role
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
@@ -187,6 +188,7 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    redaction: RedactionSettings = RedactionSettings()
     alerts: Alerts = Alerts()
     log: Log = Log()
 

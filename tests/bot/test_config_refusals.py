@@ -72,7 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "redaction: {policy: redact}": "redaction",
     "retention: {ended_days: 30}": "retention",
     "quotas: {open: 3}": "quotas",
     "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
