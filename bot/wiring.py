@@ -142,7 +142,14 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     planner = Planner(people, frozenset(channels), default_channel)
     redaction = settings.redaction.rules
     drafter = Drafter(planner, people, agents, settings.suspension.policy, redaction)
-    engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    engine = Engine(
+        database,
+        transitions,
+        drafter,
+        clock,
+        quotas=settings.key_quotas,
+        allow_self_response=settings.answers.allow_self_response,
+    )
     relay = Relay(
         database,
         lanes,

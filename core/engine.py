@@ -45,6 +45,7 @@ from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
+from core.quotas import NO_QUOTAS, Quotas
 from core.store import intents, keeping, suspensions, tokens
 from core.store.database import Database, Tx
 from core.tokens import TokenPurpose, new_ref
@@ -80,6 +81,7 @@ class Engine:
         drafter: Drafter,
         clock: Clock,
         *,
+        quotas: Quotas = NO_QUOTAS,
         allow_self_response: bool = False,
     ) -> None:
         self.database = database
@@ -88,6 +90,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
+        self._quotas = quotas
         self._allow_self = allow_self_response
         self._tidied_at: datetime | None = None
 
@@ -123,6 +126,7 @@ class Engine:
         signal_id = request.resume.signal_id
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id) is not None:
             raise SignalIdInUse("An open suspension has registered this signal_id.", signal_id=signal_id)
+        self._quotas.check(tx, creator, now)
         intent = self._intent_to_suspend(tx, request, creator, intent_id, expected_version, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),

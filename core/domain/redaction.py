@@ -80,16 +80,16 @@ class Redaction:
 
     def _choices(self, choices: tuple[Choice, ...], note: Note = ignore) -> tuple[Choice, ...]:
         """Values stay: no channel shows them, and it is by them that an ended question's label is found."""
-        finder = self.finder
-        return tuple(
-            replace(
-                choice,
-                label=finder.text(choice.label, f"choices.{index}.label", note),
-                description=choice.description
-                and finder.text(choice.description, f"choices.{index}.description", note),
-            )
-            for index, choice in enumerate(choices)
-        )
+        shown: list[Choice] = []
+        for index, choice in enumerate(choices):
+            label = self.finder.text(choice.label, f"choices.{index}.label", note)
+            if label != choice.label and any(label == before.label for before in shown):
+                label = f"{label} ({index + 1})"  # a reply names its choice by the label too
+            about = choice.description
+            if about is not None:
+                about = self.finder.text(about, f"choices.{index}.description", note)
+            shown.append(replace(choice, label=label, description=about))
+        return tuple(shown)
 
     def _ended(self, suspension: Suspension) -> Ended | None:
         ended = suspension.ended

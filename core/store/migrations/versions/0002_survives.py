@@ -18,3 +18,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_workers"),
     )
     op.create_index("ix_workers_beat", "workers", ["beat_at"])
+    op.create_index(
+        "ix_suspensions_open_creator",
+        "suspensions",
+        ["created_by"],
+        sqlite_where=sa.text("status = 'open'"),
+        postgresql_where=sa.text("status = 'open'"),
+    )
