@@ -151,7 +151,8 @@ class PagerDutyDoor:
             return
         (question,) = meant
         ask = question.ask
-        reading = read_answer_in(note, ask.response_type, shown_choices(ask.choices), ask.form_schema)
+        choices = shown_choices(self._engine.redaction.shown_on(CHANNEL, question).ask.choices)
+        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema)
         if not isinstance(reading, Matched):
             log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             return

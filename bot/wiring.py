@@ -154,8 +154,9 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
     allow_self = settings.answers.allow_self_response
-    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self)
-    engine = Engine(database, transitions, drafter, clock, allow_self_response=allow_self)
+    redaction = settings.redaction.rules
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self, redaction)
+    engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, allow_self_response=allow_self)
     pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
@@ -169,6 +170,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
         pausing,
+        redaction,
     )
     services = Services(
         engine,

@@ -48,6 +48,7 @@ from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
+from core.quotas import NO_QUOTAS, Quotas
 from core.reach import personal_address
 from core.store import intents, keeping, suspensions, tokens
 from core.store.database import Database, Tx
@@ -84,13 +85,16 @@ class Engine:
         drafter: Drafter,
         clock: Clock,
         *,
+        quotas: Quotas = NO_QUOTAS,
         allow_self_response: bool = False,
     ) -> None:
         self.database = database
         self.responders: Responders = transitions.responders
+        self.redaction = drafter.redaction
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
+        self._quotas = quotas
         self.allows_self_response = allow_self_response
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
@@ -127,6 +131,7 @@ class Engine:
         signal_id = request.resume.signal_id
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id) is not None:
             raise SignalIdInUse("An open suspension has registered this signal_id.", signal_id=signal_id)
+        self._quotas.check(tx, creator, now)
         intent = self._intent_to_suspend(tx, request, creator, intent_id, expected_version, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),

@@ -4,6 +4,7 @@
     ├── CallerError              the agent or API client that made the request
     │   ├── MalformedRequest, InvalidRequest (InvalidRecipient, NoRecipient, …)
     │   ├── NotFound, Forbidden
+    │   ├── QuotaExceeded
     │   └── Conflict             (IntentNotActive, AlreadySuspended, VersionConflict, …)
     ├── SuspensionError          the responder
     │   ├── InvalidAnswer, SuspensionIdRequired
@@ -95,6 +96,12 @@ class AnswersUnreachable(InvalidRequest):
     """``answers_required`` is more than the people who could ever answer."""
 
     code = "answers_unreachable"
+
+
+class SensitiveContent(InvalidRequest):
+    """The question holds secrets or personal data, and a channel that it would go through rejects them."""
+
+    code = "sensitive_content"
 
 
 class CallbackNotAllowed(InvalidRequest):
@@ -197,6 +204,16 @@ class NothingToClarify(Conflict):
 
 class CallbackNotRedrivable(Conflict):
     code = "callback_not_redrivable"
+
+
+class QuotaExceeded(CallerError):
+    """The key asks too much. ``retry_after`` is in how many seconds it may ask again, where time alone mends it."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, message: str, *, quota: str, limit: int, current: int, retry_after: int | None = None) -> None:
+        super().__init__(message, quota=quota, limit=limit, current=current)
+        self.retry_after = retry_after
 
 
 class SuspensionError(HandraiseError):

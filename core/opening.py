@@ -6,17 +6,19 @@ Source: API.md §2, §3; RFC-0026 §4, §5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from core.domain.asking import AskRequest, action_digest, check_request, settle_choices
 from core.domain.people import Recipient, RecipientKind
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
+from core.domain.redaction import Redaction
 from core.domain.suspension import Ask, Choice
 from core.electorate import who_could_answer
 from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest
 from core.planning import Plan, Planner, Problem, check_supported, parse_named
 from core.ports import Agents, Responders
+from core.sensitive import with_rejections
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Drafter:
     agents: Agents
     platform: PolicyFields
     allow_self_response: bool = False
+    redaction: Redaction = field(default_factory=Redaction)
 
     def draft(self, request: AskRequest, created_by: str, agent_default: PolicyFields) -> Draft:
         """Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
@@ -88,7 +91,8 @@ class Drafter:
         self._check_callback(request, created_by)
         plan = self.planner.plan(request, resolved.policy)
         problems = (*plan.problems, *self._too_few(request, plan, created_by))
-        return Draft(request, choices, resolved, replace(plan, problems=problems))
+        plan = with_rejections(replace(plan, problems=problems), request, choices, self.redaction)
+        return Draft(request, choices, resolved, plan)
 
     def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[Problem]:
         """Where more answers are needed than people may ever give one."""

@@ -23,6 +23,7 @@ from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.redaction import Redaction
 from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
@@ -82,6 +83,7 @@ class Relay:
     public_url: str
     callbacks: Backoff
     pausing: Pausing
+    redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -205,7 +207,8 @@ class Relay:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
             return _Held()
-        notice = build_notice(suspension, row.attempt, self._links(suspension, to))
+        shown = self.redaction.shown_on(row.channel, suspension)
+        notice = build_notice(shown, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
 
     async def _left_behind(
@@ -223,7 +226,8 @@ class Relay:
         if channel is None or suspension is None:
             return Refused("channel_not_configured")
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
-        return await channel.withdraw(build_ending(suspension), receipt, sending)
+        shown = self.redaction.shown_on(row.channel, suspension)
+        return await channel.withdraw(build_ending(shown), receipt, sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
@@ -237,7 +241,8 @@ class Relay:
         purpose, link = Purpose(body["purpose"]), body["link"]
         if purpose is Purpose.CLARIFIED and links is not None:
             link = links.best  # where to answer, now that they know more
-        message = Message(purpose, body["subject"], body["text"], link, body["ref"], token)
+        subject, text = (self.redaction.text_on(row.channel, body[name]) for name in ("subject", "text"))
+        message = Message(purpose, subject, text, link, body["ref"], token)
         return await channel.tell(message, to, sending)
 
     async def _resume(self, row: Row) -> Delivery:

@@ -17,9 +17,7 @@ Path = tuple[str | int, ...]
 
 LATER: Mapping[str, str] = MappingProxyType(
     {
-        "redaction": "text leaves as the agent wrote it",
         "retention": "ended suspensions are kept",
-        "quotas": "no key is limited",
         "people[].hours": "every attempt goes out when it is due",
         "people[].time_zone": "every attempt goes out when it is due",
         "slack.app_token": "Slack is served over HTTP (slack.signing_secret), not in Socket Mode",

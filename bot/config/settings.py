@@ -34,10 +34,13 @@ from bot.config.kinds import (
     Word,
     between,
 )
+from bot.config.quotas import QuotaEntry
+from bot.config.redaction import RedactionSettings
 from core.domain.people import Role
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
 from core.ports import Backoff
+from core.quotas import Quotas
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
@@ -93,6 +96,7 @@ class ApiKey(Section):
     key_hash: KeyHash | None = Field(None, repr=False)
     roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
     webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
+    quotas: QuotaEntry = QuotaEntry()
 
 
 class PersonEntry(Section):
@@ -195,6 +199,8 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    redaction: RedactionSettings = RedactionSettings()
+    quotas: QuotaEntry = QuotaEntry()
     alerts: Alerts = Alerts()
     log: Log = Log()
 
@@ -203,6 +209,12 @@ class Settings(BaseSettings):
         """The channels that are set up, by name."""
         sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
         return tuple(name for name, section in sections.items() if section is not None)
+
+    @property
+    def key_quotas(self) -> Quotas:
+        """Every key's quota: its own where it says something, the general one elsewhere."""
+        general = self.quotas.quota
+        return Quotas(general, {entry.name: entry.quotas.quota.over(general) for entry in self.api_keys})
 
     @classmethod
     def settings_customise_sources(

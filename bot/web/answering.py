@@ -15,6 +15,7 @@ from bot.web.question_view import Attempted, News, State, Tone, state_of, view_q
 from bot.web.room import Room, Session
 from core.domain.answering import GivenAnswer
 from core.domain.people import Actor
+from core.domain.redaction import PAGE
 from core.domain.suspension import Suspension
 from core.errors import (
     AlreadyAnswered,
@@ -59,7 +60,7 @@ class Answering:
 
     def show(self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200) -> Response:
         view = view_question(
-            seat.suspension,
+            self.room.engine.redaction.shown_on(PAGE, seat.suspension),
             seat.actor.identity,
             self.room.clock.now(),
             place=seat.place,

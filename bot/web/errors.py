@@ -29,6 +29,7 @@ from core.errors import (
     NotClaimed,
     NotFound,
     NotSuspended,
+    QuotaExceeded,
     SelfResponseForbidden,
     SuspensionEnded,
     SuspensionIdRequired,
@@ -47,6 +48,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     Conflict: 409,
     InvalidRequest: 422,
     VersionRequired: 428,
+    QuotaExceeded: 429,
     CallerError: 400,
     SuspensionIdRequired: 422,
     InvalidAnswer: 422,
@@ -104,7 +106,9 @@ def install(app: FastAPI) -> None:
 
 async def _handraise_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HandraiseError)  # noqa: S101 (registered for this class)
-    return JSONResponse(error_body(error, request.url.path), status_of(error))
+    wait = error.retry_after if isinstance(error, QuotaExceeded) else None
+    headers = {"Retry-After": str(wait)} if wait is not None else None
+    return JSONResponse(error_body(error, request.url.path), status_of(error), headers=headers)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from bot.web.places import INBOX, question_place, sign_in_place
 from bot.web.room import Room
 from bot.web.signed_in import Sessions
 from core.domain.notice import Links, build_notice
+from core.domain.redaction import PAGE
 from core.domain.suspension import Suspension
 from core.pausing import Pausing
 
@@ -43,7 +44,11 @@ class InboxPage:
         if session is None:
             return self.room.paper.redirect(sign_in_place(INBOX))
         now = self.room.clock.now()
-        waiting = [line(one, session.identity, now) for one in await self.room.engine.waiting_for(session.actor)]
+        redaction = self.room.engine.redaction
+        waiting = [
+            line(redaction.shown_on(PAGE, one), session.identity, now)
+            for one in await self.room.engine.waiting_for(session.actor)
+        ]
         pause, _held = await self.pausing.current()
         paused = None if pause is None else moment(pause.at, now)
         return self.room.form_page(request, "inbox.html", INBOX, session=session, waiting=waiting, paused=paused)

@@ -392,7 +392,12 @@ _DESCRIPTIONS = {
     413: "The body is too large.",
     422: "A field holds what it may not.",
     428: "If-Match is needed.",
+    429: "The key has used up its quota; ``Retry-After`` says when to try again, where time alone mends it.",
     503: "The database is away; try again.",
+}
+
+_HEADERS: dict[int, dict[str, Any]] = {
+    429: {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 1}}}}
 }
 
 _ALWAYS = (401, 503)
@@ -401,7 +406,8 @@ _ALWAYS = (401, 503)
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of a route, for OpenAPI; 401 and 503 are everywhere."""
     return {
-        status: {"model": Envelope, "description": _DESCRIPTIONS[status]} for status in sorted({*_ALWAYS, *statuses})
+        status: {"model": Envelope, "description": _DESCRIPTIONS[status], **_HEADERS.get(status, {})}
+        for status in sorted({*_ALWAYS, *statuses})
     }
 
 

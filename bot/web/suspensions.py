@@ -44,7 +44,7 @@ def router(services: Services) -> APIRouter:
         "/intents/{intent_id}/suspend",
         status_code=201,
         summary="Suspend an intent and ask a person",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
     )
     async def suspend(
         request: Request,
@@ -67,7 +67,7 @@ def router(services: Services) -> APIRouter:
         "/suspensions",
         status_code=201,
         summary="Ask a person; the intent is made too",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
     )
     async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
         done = await engine.request(body.request(), actor, once=await once(request, actor, key, _created))

@@ -252,6 +252,19 @@ def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
     return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
 
 
+def count_open_by(conn: sa.Connection, creator: str) -> int:
+    """How many questions of the key ``creator`` wait."""
+    waiting = (suspensions.c.created_by == creator) & (suspensions.c.status == sa.literal_column("'open'"))
+    return conn.scalar(sa.select(sa.func.count()).select_from(suspensions).where(waiting)) or 0
+
+
+def asked_since(conn: sa.Connection, creator: str, since: datetime) -> list[datetime]:
+    """When the key ``creator`` has asked after ``since``, the latest first; ended questions count too."""
+    asked = (suspensions.c.created_by == creator) & (suspensions.c.suspended_at > since)
+    statement = sa.select(suspensions.c.suspended_at).where(asked).order_by(suspensions.c.suspended_at.desc())
+    return list(conn.scalars(statement))
+
+
 def count_open(conn: sa.Connection) -> int:
     statement = sa.select(sa.func.count()).where(suspensions.c.status == sa.literal_column("'open'"))
     return conn.scalar(statement.select_from(suspensions)) or 0

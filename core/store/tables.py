@@ -123,6 +123,7 @@ suspensions = sa.Table(
     sa.Index("ix_suspensions_intent", "intent_id"),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_signal", "signal_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
 )

@@ -72,9 +72,7 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "redaction: {policy: redact}": "redaction",
     "retention: {ended_days: 30}": "retention",
-    "quotas: {open: 3}": "quotas",
     "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
     "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
     "slack: {app_token: xapp-1}": "slack.app_token",

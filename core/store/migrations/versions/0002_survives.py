@@ -30,3 +30,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_outages"),
         sa.UniqueConstraint("silent_from", name="uq_outages_silent_from"),
     )
+    op.create_index(
+        "ix_suspensions_open_creator",
+        "suspensions",
+        ["created_by"],
+        sqlite_where=sa.text("status = 'open'"),
+        postgresql_where=sa.text("status = 'open'"),
+    )
