@@ -63,27 +63,32 @@ class Names:
 
     def kind_of(self, name: str) -> Kind | None:
         """What stands beside ``name``; ``None`` for an ordinary one. A mark in a name says nothing."""
-        words = _words(MARK.sub(" ", name[-_LONGEST_NAME:]))
-        found = _BY_WHOLE.get("".join(words))
-        while found is None and words:
-            found = self._by_last_words(words)
-            if words[-1] not in _TRAILING:
-                break
-            words = words[:-1]
-        return found
-
-    def _by_last_words(self, words: tuple[str, ...]) -> Kind | None:
-        for count in range(1, min(len(words), _MOST_WORDS) + 1):
-            joined = "".join(words[-count:])
-            for one in (joined, joined.removesuffix("s")):
-                if one in self.own:
-                    return Kind.PRIVATE
-                if one in _BY_LAST_WORDS:
-                    return _BY_LAST_WORDS[one]
-        return None
+        return _kind_of(name[-_LONGEST_NAME:], self.own)
 
 
 @lru_cache(4096)
+def _kind_of(name: str, own: frozenset[str]) -> Kind | None:
+    words = _words(MARK.sub(" ", name))
+    found = _BY_WHOLE.get("".join(words))
+    while found is None and words:
+        found = _by_last_words(words, own)
+        if words[-1] not in _TRAILING:
+            break
+        words = words[:-1]
+    return found
+
+
+def _by_last_words(words: tuple[str, ...], own: frozenset[str]) -> Kind | None:
+    for count in range(1, min(len(words), _MOST_WORDS) + 1):
+        joined = "".join(words[-count:])
+        for one in (joined, joined.removesuffix("s")):
+            if one in own:
+                return Kind.PRIVATE
+            if one in _BY_LAST_WORDS:
+                return _BY_LAST_WORDS[one]
+    return None
+
+
 def _words(name: str) -> tuple[str, ...]:
     """``("api", "key")`` of ``API-Key2``: lower case, without the digits that count several of a kind."""
     parts = _BETWEEN.split(_HUMP.sub("_", name).casefold())

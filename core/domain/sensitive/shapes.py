@@ -117,15 +117,28 @@ SHAPES = (
     Shape(Kind.PHONE, _PHONE, ("+", "("), _is_international),
 )
 
-_PLAIN = re.compile(r"[a-z ,?!]*")
-"""Plain words have none of the shapes."""
+_WORDS = re.compile(r"[A-Za-z ,?!]*")
+_CAPITALS = re.compile(r"[A-Z]{20}")
+_SHORT = 11
+_TELLING = re.compile(r"[@:=+(]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether ``text`` surely holds none of the shapes and numbers; most of what is shown does not.
+
+    Words alone hold none, unless they are an AWS key without digits; nor does what is shorter than a social security
+    number, unless it has a sign that they need.
+    """
+    if len(text) < _SHORT:
+        return _TELLING.search(text) is None
+    return _WORDS.fullmatch(text) is not None and _CAPITALS.search(text) is None
+
+
 _QUOTES = ('"', "'")
 
 
 def shaped(text: str) -> Iterator[Span]:
     """Everything in ``text`` that has one of the shapes."""
-    if _PLAIN.fullmatch(text):
-        return
     lower = text.lower()
     for shape in SHAPES:
         for hint in shape.hints:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from core.domain.sensitive.kinds import MARK, WITHHELD, Kind, Span
 from core.domain.sensitive.numbers import cards, ibans
 from core.domain.sensitive.own_patterns import matched
-from core.domain.sensitive.shapes import shaped
+from core.domain.sensitive.shapes import is_plain, shaped
 
 _MOST_PASSES = 6
-_SHORTEST = 5
-"""Nothing that is shorter has any of the shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,8 @@ class TextFinder:
         A mark may set free what stood beside it, so this goes on until nothing more is found, which also makes it
         change nothing when done again. A text that has been made to go on for long is withheld whole.
         """
+        if not self.patterns and is_plain(text):
+            return text, ()
         kinds: list[Kind] = []
         for _ in range(_MOST_PASSES):
             again, found = self._once(text)
@@ -51,8 +51,8 @@ class TextFinder:
         return ("".join((*pieces, text[done:])) if kinds else text), kinds
 
     def _spans(self, piece: str) -> list[Span]:
-        found = list(matched(self.patterns, piece))
-        if len(piece) >= _SHORTEST:
+        found = list(matched(self.patterns, piece)) if self.patterns else []
+        if not is_plain(piece):
             for look in (shaped, cards, ibans):
                 found += (span for span in look(piece) if span.kind not in self.keep)
         return found
