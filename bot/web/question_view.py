@@ -11,7 +11,7 @@ from bot.web.fields import Field, form_fields, shown
 from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
-from core.domain.quorum import answer_of
+from core.domain.quorum import answer_of, is_shared
 from core.domain.suspension import ResponseType, Status, Suspension
 from core.domain.told import recorded_partly
 
@@ -148,6 +148,6 @@ def _end(suspension: Suspension, identity: str, now: datetime) -> EndView | None
     if ended is None:
         return None
     ending = build_ending(suspension)
-    is_mine = suspension.status is Status.RESPONDED and ended.by == identity
+    is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
     return EndView(ending, moment(ended.at, now), is_mine, ended.reason, in_full or "")
