@@ -156,9 +156,10 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
     )
+    together = Together(engine, transitions)
     services = Services(
         engine,
-        Together(engine, transitions),
+        together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
@@ -177,7 +178,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         agents=agents,
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, clock, root, _knows(people)),
+        pages=_pages(settings, engine, together, clock, root, _knows(people)),
     )
 
 
@@ -206,9 +207,12 @@ def _platform_policy(settings: Settings) -> JsonObject:
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
 
 
-def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+def _pages(
+    settings: Settings, engine: Engine, together: Together, clock: Clock, root: RootKey, known: Callable[[str], bool]
+) -> APIRouter:
     return pages_router(
         engine,
+        together,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),
         clock=clock,

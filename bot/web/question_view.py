@@ -10,6 +10,7 @@ from enum import StrEnum
 from bot.web.fields import Field, form_fields, shown
 from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
+from core.domain.clarification import MOST
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
 from core.domain.quorum import answer_of, is_shared
 from core.domain.suspension import ResponseType, Status, Suspension
@@ -86,6 +87,7 @@ class QuestionView:
     end: EndView | None
     may_not: str | None
     recorded: str | None
+    may_ask_back: bool
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -124,6 +126,7 @@ def view_question(
         claim=_claim(suspension, identity, now),
         end=_end(suspension, identity, now),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
+        may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
         recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 
