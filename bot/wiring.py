@@ -172,9 +172,10 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         pausing,
         redaction,
     )
+    together = Together(engine, transitions)
     services = Services(
         engine,
-        Together(engine, transitions),
+        together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
@@ -195,7 +196,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         agents=agents,
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, pausing, clock, root, _knows(people)),
+        pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
     )
 
@@ -226,10 +227,17 @@ def _platform_policy(settings: Settings) -> JsonObject:
 
 
 def _pages(
-    settings: Settings, engine: Engine, pausing: Pausing, clock: Clock, root: RootKey, known: Callable[[str], bool]
+    settings: Settings,
+    engine: Engine,
+    together: Together,
+    pausing: Pausing,
+    clock: Clock,
+    root: RootKey,
+    known: Callable[[str], bool],
 ) -> APIRouter:
     return pages_router(
         engine,
+        together,
         pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),

@@ -21,6 +21,8 @@ from core.errors import (
     AlreadyAnswered,
     AnswersDisagree,
     ClaimedByAnother,
+    ClarificationOpen,
+    ClarificationsSpent,
     HandraiseError,
     InvalidAnswer,
     NotAResponder,
@@ -31,10 +33,12 @@ from core.errors import (
     SelfResponseForbidden,
     SuspensionEnded,
 )
+from core.together import Together
 
 log = structlog.get_logger(__name__)
 
 WEB = "web"
+LONGEST_QUESTION_BACK = 3000
 
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
 
@@ -57,6 +61,7 @@ class Seat:
 @dataclass(frozen=True, slots=True)
 class Answering:
     room: Room
+    together: Together
 
     def show(self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200) -> Response:
         view = view_question(
@@ -70,7 +75,7 @@ class Answering:
         return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
 
     async def take(self, request: Request, seat: Seat) -> Response:
-        """An answer, a claim, or a claim given back; nothing without the form token."""
+        """An answer, a claim, a claim given back, or a question to the agent; nothing without the form token."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, seat.place, seat.session):
             return self.room.paper.stale()
@@ -93,6 +98,8 @@ class Answering:
                 return await self._claim(request, seat, posted)
             case "release":
                 return await self._release(request, seat, posted)
+            case "clarify":
+                return await self._clarify(request, seat, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
     async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
@@ -123,6 +130,17 @@ class Answering:
             return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
         news = News("Given back: reminders go out again.", Tone.GOOD)
         return self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
+
+    async def _clarify(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        question = posted.one("clarify").strip()
+        if not 1 <= len(question) <= LONGEST_QUESTION_BACK:
+            problem = f"Write what you need to know, in at most {LONGEST_QUESTION_BACK} characters."
+            return self.show(request, seat, Attempted(posted, {"clarify": problem}), 422)
+        try:
+            await self.together.clarify(seat.suspension.id, seat.actor, question)
+        except (ClarificationOpen, ClarificationsSpent) as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        return self.room.paper.redirect(seat.place)
 
     async def _too_late(self, request: Request, seat: Seat, late: HandraiseError) -> Response:
         """Sending the same answer twice is no mistake worth telling (a double click)."""

@@ -21,10 +21,12 @@ from bot.web.signin_links import SignInLinks, issue_sign_in_url
 from core.engine import Engine
 from core.pausing import Pausing
 from core.ports import Clock
+from core.together import Together
 
 
 def pages_router(
     engine: Engine,
+    together: Together,
     pausing: Pausing,
     *,
     public_url: str,
@@ -37,7 +39,7 @@ def pages_router(
     since a sign-in link goes out by mail."""
     room = Room.furnish(engine, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
-    answering = Answering(room)
+    answering = Answering(room, together)
     answer, question = AnswerPage(answering), QuestionPage(answering, sessions)
     sign_in = SignIn(room, sessions, SignInLinks(room.seal, room.site, clock), channels)
     routes: list[tuple[str, str, Handler]] = [

@@ -10,8 +10,9 @@ from enum import StrEnum
 from bot.web.fields import Field, form_fields, shown
 from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
+from core.domain.clarification import MOST
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
-from core.domain.quorum import answer_of
+from core.domain.quorum import answer_of, is_shared
 from core.domain.suspension import ResponseType, Status, Suspension
 from core.domain.told import recorded_partly
 
@@ -86,6 +87,7 @@ class QuestionView:
     end: EndView | None
     may_not: str | None
     recorded: str | None
+    may_ask_back: bool
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -124,6 +126,7 @@ def view_question(
         claim=_claim(suspension, identity, now),
         end=_end(suspension, identity, now),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
+        may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
         recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 
@@ -148,6 +151,6 @@ def _end(suspension: Suspension, identity: str, now: datetime) -> EndView | None
     if ended is None:
         return None
     ending = build_ending(suspension)
-    is_mine = suspension.status is Status.RESPONDED and ended.by == identity
+    is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
     return EndView(ending, moment(ended.at, now), is_mine, ended.reason, in_full or "")

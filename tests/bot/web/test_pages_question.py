@@ -183,3 +183,10 @@ async def test_a_question_without_an_end_has_no_deadline(world: World) -> None:
     browser = await world.signed_in(ALICE)
     assert "no deadline" in (await browser.get("/inbox")).text
     assert "The agent waits until somebody answers." in (await browser.get(f"/q/{asked.ask.ref}")).text
+
+
+async def test_whoever_has_answered_finds_it_in_the_inbox_no_more_while_it_waits_for_others(world: World) -> None:
+    asked = await world.ask(answers_required=2)
+    await world.engine.respond(GivenAnswer(asked.id, Actor(ALICE), "slack", "approve"))
+    assert "Nothing waits for you." in (await (await world.signed_in(ALICE)).get("/inbox")).text
+    assert "Refund order 12345?" in (await (await world.signed_in(BOB)).get("/inbox")).text
