@@ -97,13 +97,19 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``."""
+    """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
+
+    ``ref`` names the question in public, and ``traceparent`` the span in which it was asked for; a callback that an
+    older version has written has neither.
+    """
 
     id: str
     url: str
     key: str
     body: Mapping[str, JsonValue]
     tries: int
+    ref: str | None = None
+    traceparent: str | None = None
 
 
 class Agents(Protocol):

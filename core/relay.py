@@ -235,7 +235,10 @@ class Relay:
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)
-        return await self.agents.resume(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
+        told = Callback(
+            row.id, body["url"], body["key"], body["body"], row.tries, body.get("ref"), body.get("traceparent")
+        )
+        return await self.agents.resume(told)
 
     async def _suspension(self, row: Row) -> Suspension | None:
         suspension_id = row.suspension_id

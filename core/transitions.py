@@ -212,7 +212,13 @@ class Transitions:
             url = session.callback_url if session else None
         if url is None:
             return []
-        body: JsonObject = {"url": url, "key": ask.created_by, "body": callback_body(suspension, effect, now)}
+        body: JsonObject = {
+            "url": url,
+            "key": ask.created_by,
+            "body": callback_body(suspension, effect, now),
+            "ref": ask.ref,
+            "traceparent": ask.traceparent,
+        }
         return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body)]
 
     def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
