@@ -15,9 +15,9 @@ _CAUSE = "The direct cause of the following was:"
 _CONTEXT = "While that was handled, this happened:"
 
 
-def without_messages(given: ExcInfo) -> str:
+def without_messages(exc_info: ExcInfo) -> str:
     """Python's own traceback, oldest cause first, with nothing behind the names of the exceptions."""
-    return "\n".join(_lines(given[1], set()))
+    return "\n".join(_lines(exc_info[1], set()))
 
 
 def _lines(error: BaseException, told: set[int]) -> Iterator[str]:

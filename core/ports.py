@@ -7,8 +7,9 @@ blindly.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -42,11 +43,21 @@ class Ambiguous:
     reason: str
 
 
+class Fault(StrEnum):
+    """What has to be mended before the like of a refused message is accepted."""
+
+    MESSAGE = "message"
+    """This message, or whom it was for."""
+    SETUP = "setup"
+    """How the channel is set up: no other message would fare better."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """It will never be accepted like this. ``reason`` is a stable code."""
 
     reason: str
+    fault: Fault = field(default=Fault.MESSAGE, compare=False)
 
 
 Delivery = Delivered | Deferred | Ambiguous | Refused

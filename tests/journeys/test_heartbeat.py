@@ -84,18 +84,19 @@ async def test_the_period_can_be_set(tmp_path: Path, sqlite_url: str) -> None:
         assert len(monitor.pings) == 2
 
 
-async def test_it_falls_silent_while_looks_fail_and_goes_on_after(tmp_path: Path, sqlite_url: str) -> None:
+@pytest.mark.parametrize("table", ["suspensions", "api_keys"])
+async def test_it_falls_silent_while_looks_fail_and_goes_on_after(tmp_path: Path, sqlite_url: str, table: str) -> None:
     async with monitored(tmp_path, sqlite_url) as (world, monitor):
         engine = world.service.database.engine
         with engine.begin() as conn:
-            conn.exec_driver_sql("ALTER TABLE suspensions RENAME TO away")
+            conn.exec_driver_sql(f"ALTER TABLE {table} RENAME TO away")
         for _ in range(5):
             with pytest.raises(Exception, match=r"not available|no such table"):
                 await pass_time(world, minutes=1)
         await beat(world)
         assert monitor.pings == []
         with engine.begin() as conn:
-            conn.exec_driver_sql("ALTER TABLE away RENAME TO suspensions")
+            conn.exec_driver_sql(f"ALTER TABLE away RENAME TO {table}")
         await pass_time(world, minutes=1)
         assert len(monitor.pings) == 1
 
