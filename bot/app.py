@@ -10,6 +10,7 @@ from pathlib import Path
 import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 
 from bot.web import answers, errors, hooks, intents, metrics, openapi, pause, sessions, streams, suspensions, together
 from bot.web.limits import LARGEST_MAIL, SizeLimit
@@ -23,6 +24,15 @@ log = structlog.get_logger(__name__)
 
 PREFIXES = ("/v1", "/api/v1")
 """The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
+
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""FastAPI's own would export paths with tokens in them, and what exceptions say; ours is in ``bot/tracing.py``."""
 
 _STATIC = Path(__file__).parent / "web" / "static"
 
@@ -46,6 +56,7 @@ def build_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
     )
     app.state.keys = service.keys
     errors.install(app)

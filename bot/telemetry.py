@@ -19,6 +19,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.config.settings import LogFormat, LogLevel
+from bot.tracebacks import without_messages
 from core.domain.suspension import CLOSED
 
 # --- Logs ---------------------------------------------------------------------------------------------------------
@@ -52,10 +53,13 @@ _LIBRARIES: Final[Mapping[str, int]] = {
     "httpx": logging.WARNING,  # the URL of every request, at INFO
     "mail": logging.WARNING,  # aiosmtpd's: envelopes, at INFO
     "multipart": logging.WARNING,
+    "opentelemetry": logging.WARNING,
+    "procrastinate": logging.WARNING,  # the arguments of every job, at INFO
     "python_multipart": logging.WARNING,
     "slack_bolt": logging.ERROR,  # the body of a badly signed request at INFO, of an unhandled one at WARNING
     "slack_sdk": logging.WARNING,  # what it posts, at DEBUG
     "sqlalchemy": logging.WARNING,  # the values of every statement, at INFO
+    "urllib3": logging.WARNING,
 }
 """The least that a library's line must weigh, whatever our own level is: below it are things that people wrote."""
 
@@ -92,6 +96,12 @@ def _masked(value: Any) -> Any:
             return _masked(str(value))
 
 
+def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What a library says below its first line is what it was working on: asyncio's has the exception's own words."""
+    event["event"] = str(event["event"]).strip().partition("\n")[0]
+    return event
+
+
 def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
     """Every log line of the process goes to ``stream`` (standard error), ours and the libraries' alike.
 
@@ -104,7 +114,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(without_messages),
     ]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -123,7 +133,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
     handler.addFilter(_weighs_enough)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[_first_line, *shared],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, hide, renderer],
         )
     )

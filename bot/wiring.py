@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,11 +17,13 @@ from fastapi import APIRouter
 from bot.agents import CallbackAgents
 from bot.clock import SystemClock
 from bot.config import Settings
+from bot.heartbeat import Heartbeat
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
 from bot.observer import Witness
 from bot.responders import Directory
 from bot.telemetry import Metrics
+from bot.tracing import NO_TRACING, Tracing
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
@@ -70,6 +73,7 @@ class Service:
     doors: Doors
     pages: APIRouter
     scrape: Scrape
+    heartbeat: Heartbeat | None = None
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
 
@@ -88,6 +92,8 @@ class Service:
         await self.beating.beat()
         await self._refresh_keys()
         moments = (await self.engine.look(), await self.relay.look())
+        if self.heartbeat is not None:
+            self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
 
     def _check_clock_is_ours(self) -> None:
@@ -109,12 +115,15 @@ class Service:
         self.working = False
         self.services.closing.set()
         await self.work.stop()
+        if self.heartbeat is not None:
+            await self.heartbeat.close()
         await self.relay.stop()
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
         await self.agents.close()
         await self.database.close()
+        await asyncio.to_thread(self.services.tracing.close)
         log.info("service.stopped")
 
 
@@ -127,7 +136,13 @@ def open_store(settings: Settings) -> Database:
     return database
 
 
-def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Work | None = None) -> Service:
+def wire(
+    settings: Settings,
+    folder: Path,
+    clock: Clock | None = None,
+    work: Work | None = None,
+    tracing: Tracing = NO_TRACING,
+) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
@@ -142,6 +157,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         clock=clock,
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
+        tracing=tracing,
     )
     hub, work = Hub(), work or EmbeddedWork(clock)
     lanes = Lanes([*channels, outbox.AGENTS])
@@ -181,6 +197,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         hub,
         pausing,
         _platform_policy(settings),
+        tracing=tracing,
     )
     return Service(
         settings=settings,
@@ -198,7 +215,15 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         doors=doors_of(settings, engine, clock, root, tokens, instance),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
+        heartbeat=_heartbeat(settings, database, clock),
     )
+
+
+def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:
+    alerts = settings.alerts
+    if alerts.heartbeat_url is None:
+        return None
+    return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
 
 
 def _knows(people: Directory) -> Callable[[str], bool]:

@@ -61,6 +61,7 @@ class Draft:
             form_schema=request.form_schema,
             on_behalf_of=request.on_behalf_of,
             resume=request.resume,
+            traceparent=request.traceparent,
         )
 
 

@@ -19,6 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
+from core import alerts
 from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
@@ -40,6 +41,7 @@ from core.ports import (
     Deferred,
     Delivered,
     Delivery,
+    Fault,
     Refused,
     Sending,
 )
@@ -201,7 +203,7 @@ class Relay:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         to = Address(row.channel, row.address, row.person)
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
@@ -224,7 +226,7 @@ class Relay:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if channel is None or suspension is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
         shown = self.redaction.shown_on(row.channel, suspension)
         return await channel.withdraw(build_ending(shown), receipt, sending)
@@ -232,7 +234,7 @@ class Relay:
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
         if channel is None or row.address is None or row.body is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
         suspension = await self._suspension(row)
@@ -249,7 +251,10 @@ class Relay:
         body = cast("Mapping[str, Any]", row.body)
         if body["body"]["type"] == ASKED_BACK and not await self._is_asked_back(row):
             return Refused("nothing_to_clarify")
-        return await self.agents.resume(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
+        told = Callback(
+            row.id, body["url"], body["key"], body["body"], row.tries, body.get("ref"), body.get("traceparent")
+        )
+        return await self.agents.resume(told)
 
     async def _is_asked_back(self, row: Row) -> bool:
         """Whether the agent's word is still wanted."""
@@ -278,8 +283,8 @@ class Relay:
         match outcome:
             case Delivered(receipt):
                 await self.database.write(lambda tx: self._delivered(tx, row, receipt, now))
-            case Refused(reason):
-                await self.database.write(lambda tx: self._refused(tx, row, reason, now))
+            case Refused() as refusal:
+                await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
                 await self.database.write(lambda tx: outbox.settle(tx, row, RowStatus.DROPPED, now, reason=reason))
             case Deferred(reason, until):
@@ -302,15 +307,16 @@ class Relay:
             return None
         return suspensions.get(tx.conn, row.suspension_id)
 
-    def _refused(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+    def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
         notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
         intent, suspension = None, None
         if notice and row.suspension_id:
             intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
-        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=reason)
+        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=refusal.reason)
         if intent is None or suspension is None or row.attempt is None:
             return
+        alerts.channel_refused(self.transitions, tx, row, refusal, suspension.ask.ref, now)
         if outbox.all_refused(tx.conn, suspension.id, row.attempt):
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
 
@@ -326,13 +332,16 @@ class Relay:
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
             outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
-            self._tell_of_death(tx, row, reason)
+            self._tell_of_death(tx, row, reason, now)
         else:
-            self._refused(tx, row, f"gave_up: {reason}", now)
+            self._refused(tx, row, Refused(f"gave_up: {reason}"), now)
 
-    def _tell_of_death(self, tx: Tx, row: Row, reason: str) -> None:
+    def _tell_of_death(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         suspension = suspensions.get(tx.conn, row.suspension_id or "")
-        ref = suspension.ask.ref if suspension is not None else ""
+        if suspension is None:
+            return
+        ref = suspension.ask.ref
+        alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
         tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
 
 

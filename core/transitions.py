@@ -249,7 +249,13 @@ class Transitions:
             url = session.callback_url if session else None
         if url is None:
             return []
-        body: JsonObject = {"url": url, "key": ask.created_by, "body": told}
+        body: JsonObject = {
+            "url": url,
+            "key": ask.created_by,
+            "body": told,
+            "ref": ask.ref,
+            "traceparent": ask.traceparent,
+        }
         return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body)]
 
     def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
@@ -260,11 +266,14 @@ class Transitions:
         message = Message(Purpose.ALERT, f"[{ref}] nobody could be reached", text, ref=ref)
         return self.alert_rows(message, now, suspension.id)
 
-    def alert_rows(self, message: Message, now: datetime, suspension_id: str | None = None) -> list[Row]:
-        """The message for everybody in ``alerts.notify``, on the first channel that reaches each."""
+    def alert_rows(
+        self, message: Message, now: datetime, suspension_id: str | None = None, around: str | None = None
+    ) -> list[Row]:
+        """The message for everybody in ``alerts.notify``, on the first channel that reaches each; on the channel
+        ``around`` only where no other does."""
         rows = []
         for reference in self.alerts:
-            for channel in self.channels:
+            for channel in sorted(self.channels, key=lambda name: name == around):
                 addresses = self.responders.addresses(reference, channel)
                 if addresses:
                     rows += [tell_row(message, address, now, suspension_id) for address in addresses]

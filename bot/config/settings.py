@@ -163,14 +163,25 @@ class Answers(Section):
 
 
 class Alerts(Section):
-    """Whom to tell when the service itself needs somebody."""
+    """Whom to tell when the service itself needs somebody, and what to ping while it does not (``bot/heartbeat.py``).
+
+    A heartbeat's URL says who may ping it, so it is a secret.
+    """
 
     notify: Annotated[tuple[RecipientRef, ...], Listed] = ()
+    heartbeat_url: HttpUrl | None = Field(None, repr=False)
+    heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
 
 
 class Log(Section):
     level: Annotated[LogLevel, Word] = "info"
     format: Annotated[LogFormat, Word] = "text"
+
+
+class Telemetry(Section):
+    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``."""
+
+    otlp_endpoint: HttpUrl | None = Field(None, repr=False)
 
 
 class Settings(BaseSettings):
@@ -203,6 +214,7 @@ class Settings(BaseSettings):
     quotas: QuotaEntry = QuotaEntry()
     alerts: Alerts = Alerts()
     log: Log = Log()
+    telemetry: Telemetry = Telemetry()
 
     @property
     def channels(self) -> tuple[ChannelName, ...]:

@@ -147,7 +147,8 @@ async def _validation_error(request: Request, error: Exception) -> Response:
 
 async def _bug(request: Request, error: Exception) -> Response:
     """Ours to mend: the log has the trace, the caller gets one sentence."""
-    log.error("web.failed", path=request.scope.get("route_path", ""), error=type(error).__name__, exc_info=error)
+    path = getattr(request.scope.get("route"), "path", None)  # as it is declared: without the ids in it
+    log.error("web.failed", path=path, error=type(error).__name__, exc_info=error)
     return JSONResponse(envelope("internal", "Something went wrong here; it has been logged."), 500)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from bot.tracing import NO_TRACING, Tracing
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -27,3 +28,4 @@ class Services:
     pausing: Pausing
     platform_policy: JsonObject
     closing: asyncio.Event = field(default_factory=asyncio.Event)
+    tracing: Tracing = NO_TRACING

@@ -6,12 +6,14 @@ Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.convertors import StringConvertor, register_url_convertor
 
+from bot.tracing import AskSpan
 from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute, Operator
 from bot.web.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
@@ -54,14 +56,15 @@ def router(services: Services) -> APIRouter:
         key: IdempotencyKey = None,
         if_match: OptionalIfMatch = None,
     ) -> Response:
-        done = await engine.request(
-            body.request(),
-            actor,
-            intent_id=intent_id,
-            expected_version=None if if_match is None else version(if_match),
-            once=await once(request, actor, key, _created),
-        )
-        return _told(done)
+        with services.tracing.asking(request.headers) as span:
+            done = await engine.request(
+                replace(body.request(), traceparent=span.traceparent),
+                actor,
+                intent_id=intent_id,
+                expected_version=None if if_match is None else version(if_match),
+                once=await once(request, actor, key, _created),
+            )
+            return _told(done, span)
 
     @routes.post(
         "/suspensions",
@@ -70,8 +73,10 @@ def router(services: Services) -> APIRouter:
         responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
     )
     async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
-        done = await engine.request(body.request(), actor, once=await once(request, actor, key, _created))
-        return _told(done)
+        with services.tracing.asking(request.headers) as span:
+            wanted = replace(body.request(), traceparent=span.traceparent)
+            done = await engine.request(wanted, actor, once=await once(request, actor, key, _created))
+            return _told(done, span)
 
     @routes.post(
         "/suspensions/preview",
@@ -215,9 +220,10 @@ def _created(suspension: Suspension) -> tuple[int, str]:
     return 201, replies.write(replies.suspended_outcome(suspension))
 
 
-def _told(done: Suspension | Replayed) -> Response:
+def _told(done: Suspension | Replayed, span: AskSpan) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
+    span.asked(done)
     status, body = _created(done)
     return Response(body, status, media_type="application/json")
 

@@ -50,6 +50,7 @@ class AskRequest:
     form_schema: Mapping[str, JsonValue] | None = None
     on_behalf_of: str | None = None
     resume: Resume = field(default_factory=Resume)
+    traceparent: str | None = None
 
 
 def settle_choices(request: AskRequest) -> tuple[Choice, ...]:

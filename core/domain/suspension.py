@@ -146,7 +146,10 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Everything about a suspension that never changes once it is open."""
+    """Everything about a suspension that never changes once it is open.
+
+    ``traceparent`` is the span in which it was asked for (W3C Trace Context), where spans are made.
+    """
 
     id: str
     ref: str
@@ -175,6 +178,7 @@ class Ask:
     form_schema: Mapping[str, JsonValue] | None = None
     on_behalf_of: str | None = None
     resume: Resume = field(default_factory=Resume)
+    traceparent: str | None = None
 
     @property
     def max_attempts(self) -> int:
