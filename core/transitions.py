@@ -31,6 +31,7 @@ from core.domain.vocabulary import (
 from core.domain.wire import JsonObject
 from core.hub import EVERYTHING, Hub
 from core.ports import Channel, Responders
+from core.recipients import addresses_of
 from core.store import intents, keeping, log, outbox, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -125,7 +126,7 @@ class Transitions:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
         ready = [
             replace(row, status=RowStatus.SENDING, lease_until=row.due_at + LEASE)
-            if self.sender.has_room(row.channel)
+            if row.due_at <= row.created_at and self.sender.has_room(row.channel)
             else row
             for row in rows
         ]
@@ -134,7 +135,7 @@ class Transitions:
         if leaving:
             tx.after_commit(lambda: self.sender.hand_over(leaving))
         if len(leaving) < len(ready):
-            soon = min(row.due_at for row in ready)
+            soon = min(row.due_at for row in ready if row.status is RowStatus.PENDING)
             tx.after_commit(lambda: self.alarm.nudge(soon))
 
     def _rows(self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime) -> Iterable[Row]:
@@ -155,24 +156,20 @@ class Transitions:
     def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
         """A row for each address, once; the allow-list is asked again, since it may have changed (RFC-0026 §11)."""
         step = suspension.ask.planned(attempt)
-        addresses = dict.fromkeys(
-            address
-            for reference in step.recipients
-            if self.responders.allowed(reference)
-            for address in self.responders.addresses(reference, step.channel)
-        )
+        addresses = addresses_of(step, self.responders)
         made = [
             (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
             for address in addresses
             for purpose in _token_purposes(address)
         ]
         tokens.keep(tx, made)
+        due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
         return [
             Row(
                 RowKind.NOTIFY,
                 step.channel,
                 now,
-                now,
+                due_at,
                 suspension_id=suspension.id,
                 attempt=attempt,
                 address=address.value,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import settings
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.domain.machine import decide, next_attempt_at, open_suspension
+from core.domain.quiet import quiet_times
 from core.domain.suspension import Ask, FallbackPolicy, Kind, Rung, Suspension
 from core.domain.vocabulary import (
+    AlertOperators,
     AttemptDue,
     AttemptRefused,
     Cancelled,
@@ -19,6 +23,7 @@ from core.domain.vocabulary import (
     Notify,
     Outcome,
     Released,
+    Rescheduled,
     ResumeAgent,
     Signal,
     Withdraw,
@@ -40,6 +45,18 @@ def a_random_question(
     return a_question(attempts=attempts, interval=interval, ladder=ladder, final=final, fallback_value="deny")
 
 
+def waiting_for(ask: Ask, opens: Mapping[int, float]) -> Ask:
+    """The question with quiet attempts, whose people are there so many intervals after the attempt's own time."""
+    interval = ask.policy.interval
+    if interval is None or ask.expires_at is None:
+        return ask
+    due = [ask.due_at(step.number) for step in ask.attempts]
+    openings = [at + interval * opens[n] if n in opens else None for n, at in enumerate(due, start=1)]
+    times = quiet_times(due, openings, ask.expires_at - interval / 2)
+    steps = [replace(step, waits_until=at) for step, at in zip(ask.attempts, times, strict=True)]
+    return replace(ask, attempts=tuple(steps))
+
+
 class Questions(RuleBasedStateMachine):
     """One question, everything that may happen to it in any order, and a clock that may jump either way."""
 
@@ -49,17 +66,35 @@ class Questions(RuleBasedStateMachine):
         rungs=st.sets(st.integers(1, 6), max_size=3),
         kind=st.sampled_from(Kind),
         final=st.sampled_from(FallbackPolicy),
+        opens=st.dictionaries(st.integers(1, 5), st.sampled_from([0.2, 0.9, 1.0, 1.7, 9.0]), max_size=4),
     )
     def it_is_asked(
-        self, attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy
+        self,
+        attempts: int,
+        interval: timedelta | None,
+        rungs: set[int],
+        kind: Kind,
+        final: FallbackPolicy,
+        opens: Mapping[int, float],
     ) -> None:
         self.now = START
-        ask = a_random_question(attempts, interval, rungs, kind, final)
+        self.shift = timedelta(0)
+        self.unreached: int | None = None
+        self.alerts = 0
+        ask = waiting_for(a_random_question(attempts, interval, rungs, kind, final), opens)
         opening = open_suspension(ask)
         self.opened = ask
         self.suspension = opening.suspension
-        self.sent = [effect.attempt for effect in opening.effects if isinstance(effect, Notify)]
+        self.sent = [effect.attempt for effect in opening.effects if isinstance(effect, Notify)] or [0]
+        assert self.sent == ([0] if gives_way(ask, 1) else [1])
         self.endings = 0
+
+    def due_at(self, attempt: int) -> datetime:
+        return self.opened.due_at(attempt) + self.shift
+
+    @property
+    def end(self) -> datetime | None:
+        return None if self.opened.expires_at is None else self.opened.expires_at + self.shift
 
     # --- What happens ---------------------------------------------------------------------------------------------
 
@@ -70,9 +105,24 @@ class Questions(RuleBasedStateMachine):
     @precondition(lambda self: self.opened.expires_at is not None)
     @rule(intervals=st.sampled_from([-1.2, -0.6, -0.4, -0.1, 0, 0.2]), looks=st.booleans())
     def the_end_comes_near(self, intervals: float, looks: bool) -> None:
-        assert self.opened.expires_at is not None
+        assert self.end is not None
         assert self.opened.policy.interval is not None
-        self.move_to(self.opened.expires_at + self.opened.policy.interval * intervals, looks)
+        self.move_to(self.end + self.opened.policy.interval * intervals, looks)
+
+    @rule(by=st.sampled_from([SECOND, timedelta(minutes=7), timedelta(hours=3), timedelta(days=9)]), away=st.booleans())
+    def we_were_away(self, by: timedelta, away: bool) -> None:
+        """An outage of ours, met by a question that was there all the while or was asked in the middle."""
+        if away:
+            self.now += by
+        before = self.suspension
+        coming, claim = next_attempt_at(before), before.claim
+        if before.look_at is not None:
+            self.shift += by
+        self.signal(Rescheduled(by))
+        after = self.suspension
+        assert next_attempt_at(after) == (coming and coming + by), "what is still to come moves, forward and by as much"
+        assert (after.claim and after.claim.until) == (claim and claim.until + by)
+        assert (after.attempt, after.held, after.status) == (before.attempt, before.held, before.status)
 
     def move_to(self, at: datetime, looks: bool) -> None:
         """The clock goes on, with the worker there or away."""
@@ -99,6 +149,9 @@ class Questions(RuleBasedStateMachine):
         look_at = self.suspension.look_at
         assert look_at is None or look_at > self.now
         self.check_what_a_look_leaves()
+        if self.suspension.is_open and self.suspension.claim is None and self.unreached == self.suspension.attempt:
+            assert self.unreached == self.opened.max_attempts, "what nobody was reached by has been followed up"
+            assert self.alerts, "or the operators know"
 
     @rule(attempt=st.integers(1, 6))
     def some_attempt_is_refused(self, attempt: int) -> None:
@@ -131,6 +184,8 @@ class Questions(RuleBasedStateMachine):
 
     def signal(self, signal: Signal) -> None:
         before, now = self.suspension, self.now
+        if isinstance(signal, AttemptRefused) and signal.attempt == before.attempt:
+            self.unreached = before.attempt if self.end is None or now < self.end else self.unreached
         outcome = decide(before, signal, now)
         after = outcome.suspension
         if not before.is_open:
@@ -138,6 +193,7 @@ class Questions(RuleBasedStateMachine):
         self.check_attempts(before, signal, outcome)
         self.check_ending(before, signal, outcome)
         assert after.ask == self.opened, "nothing that was agreed at the start ever moves, the end included"
+        self.alerts += sum(isinstance(effect, AlertOperators) for effect in outcome.effects)
         assert {event.payload["suspension_id"] for event in outcome.events} <= {self.opened.id}
         if after != before:
             self.check_next_look(after)
@@ -147,18 +203,22 @@ class Questions(RuleBasedStateMachine):
         numbers = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
         assert len(numbers) <= 1
         hold = held_until(before)
-        assert hold is None or self.now >= hold or not numbers, "a claim holds attempts back"
+        given_back = isinstance(signal, Released)
+        assert hold is None or self.now >= hold or given_back or not numbers, "a claim holds attempts back"
         told = [event.payload for event in outcome.events if event.type == "intent.suspension_renotified"]
         assert [payload["attempt"] for payload in told] == numbers
         for number in numbers:
             assert self.sent[-1] < number <= self.opened.max_attempts
             skipped = list(range(self.sent[-1] + 1, number))
             assert told[0].get("skipped", []) == skipped
-            assert all(was_held(before, one) for one in skipped)
-            assert isinstance(signal, AttemptRefused) or self.now >= self.opened.due_at(number)
-            assert self.opened.expires_at is None or self.now < self.opened.expires_at
+            assert all(was_held(before, one) or self.due_at(one) == self.due_at(number) for one in skipped) or (
+                skipped == [1] and gives_way(self.opened, 1)
+            )
+            early = isinstance(signal, AttemptRefused) or self.unreached == before.attempt
+            assert early or self.now >= self.due_at(number)
+            assert self.end is None or self.now < self.end
             self.sent.append(number)
-        assert outcome.suspension.attempt == self.sent[-1]
+        assert outcome.suspension.attempt == max(self.sent[-1], 1)
 
     def check_ending(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
         ends = before.is_open and not outcome.suspension.is_open
@@ -169,7 +229,7 @@ class Questions(RuleBasedStateMachine):
         assert len(callbacks) == ends
         assert (Withdraw() in outcome.effects) == ends
         if isinstance(signal, AttemptDue) and before.is_open:
-            end = self.opened.expires_at
+            end = self.end
             assert ends == (end is not None and self.now >= end), "silence ends it at the end, no sooner and no later"
 
     def check_next_look(self, suspension: Suspension) -> None:
@@ -178,7 +238,7 @@ class Questions(RuleBasedStateMachine):
             assert suspension.look_at is None
             return
         following, claim = next_attempt_at(suspension), suspension.claim
-        times = [self.opened.expires_at, claim.until if claim else following]
+        times = [self.end, claim.until if claim else following]
         assert all(
             at is None or (suspension.look_at is not None and suspension.look_at <= max(at, self.now)) for at in times
         )
@@ -187,13 +247,13 @@ class Questions(RuleBasedStateMachine):
         suspension, ask = self.suspension, self.opened
         if not suspension.is_open:
             return
-        overdue = [n for n in range(suspension.attempt + 1, ask.max_attempts + 1) if ask.due_at(n) <= self.now]
+        overdue = [n for n in range(suspension.attempt + 1, ask.max_attempts + 1) if self.due_at(n) <= self.now]
         hold = held_until(suspension)
         assert not overdue or (hold is not None and self.now < hold), (
             "what is due has gone out, unless a claim holds it"
         )
         assert set(overdue) <= set(suspension.held)
-        end, interval = ask.expires_at, ask.policy.interval
+        end, interval = self.end, ask.policy.interval
         if end is not None and interval is not None and self.now >= end - interval / 2:
             assert suspension.attempt == ask.max_attempts, "nothing is held into the last half interval"
         assert suspension.claim is None or self.now < suspension.claim.until
@@ -204,11 +264,11 @@ class Questions(RuleBasedStateMachine):
         if policy.interval is None:
             assert self.opened.expires_at is None
         else:
-            assert self.opened.expires_at == START + policy.interval * policy.max_attempts
+            assert self.suspension.expires_at == START + policy.interval * policy.max_attempts + self.shift
 
     @invariant()
     def no_claim_reaches_beyond_the_end(self) -> None:
-        claim, end = self.suspension.claim, self.opened.expires_at
+        claim, end = self.suspension.claim, self.end
         assert claim is None or end is None or claim.until <= end
 
     @invariant()
@@ -221,13 +281,20 @@ def held_until(suspension: Suspension) -> datetime | None:
     ask, claim = suspension.ask, suspension.claim
     if claim is None or ask.expires_at is None or ask.policy.interval is None:
         return claim and claim.until
-    return min(claim.until, ask.expires_at - ask.policy.interval / 2)
+    return min(claim.until, ask.expires_at + suspension.shift - ask.policy.interval / 2)
+
+
+def gives_way(ask: Ask, attempt: int) -> bool:
+    """Whether the attempt after it comes at the same time, worked out anew."""
+    return attempt < ask.max_attempts and ask.due_at(attempt) == ask.due_at(attempt + 1)
 
 
 def was_held(suspension: Suspension, attempt: int) -> bool:
     """Whether a claim held ``attempt`` back, be it that the clock looked meanwhile or not."""
     until = held_until(suspension)
-    return attempt in suspension.held or (until is not None and suspension.ask.due_at(attempt) < until)
+    return attempt in suspension.held or (
+        until is not None and suspension.ask.due_at(attempt) + suspension.shift < until
+    )
 
 
 TestQuestions = Questions.TestCase
