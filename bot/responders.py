@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import assert_never
 
@@ -42,6 +43,7 @@ class Directory:
         self._by_pagerduty = {
             person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
         }
+        self._hours = {entry.email: entry.opening_hours for entry in settings.people}
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
@@ -185,6 +187,10 @@ class Directory:
 
     def known_group(self, name: str) -> bool:
         return name in self._groups
+
+    def next_opening(self, identity: str, at: datetime) -> datetime | None:
+        hours = self._hours.get(canonical(identity))
+        return at if hours is None else hours.opening(at)
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""

@@ -48,6 +48,7 @@ from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
+from core.quiet import waiting_for_openings
 from core.quotas import NO_QUOTAS, Quotas
 from core.reach import personal_address
 from core.store import intents, keeping, suspensions, tokens
@@ -126,7 +127,7 @@ class Engine:
         self, tx: Tx, request: AskRequest, creator: str, intent_id: str | None, expected_version: int | None
     ) -> Suspension:
         now = self._clock.now()
-        draft = self._draft(tx, request, creator)
+        draft = self._draft(tx, request, creator, now)
         draft.plan.check()
         signal_id = request.resume.signal_id
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id) is not None:
@@ -143,8 +144,9 @@ class Engine:
         keep = intents.insert if intent_id is None else intents.advance
         return self._transitions.open(tx, open_suspension(ask), intent, now, keep).suspension
 
-    def _draft(self, tx: Tx, request: AskRequest, creator: str) -> Draft:
-        return self._drafter.draft(request, creator, self._agent_default(tx, creator))
+    def _draft(self, tx: Tx, request: AskRequest, creator: str, now: datetime) -> Draft:
+        draft = self._drafter.draft(request, creator, self._agent_default(tx, creator))
+        return waiting_for_openings(draft, self.responders, now)
 
     def _agent_default(self, tx: Tx, agent: str) -> PolicyFields:
         return policy_fields(keeping.agent_policy(tx.conn, agent))
@@ -175,7 +177,8 @@ class Engine:
         """What asking would do, and as of when. Nothing is stored, nobody is asked."""
         creator = by.key or by.identity
         default = await self.database.read(lambda conn: policy_fields(keeping.agent_policy(conn, creator)))
-        return self._drafter.draft(request, creator, default), self._clock.now()
+        now = self._clock.now()
+        return waiting_for_openings(self._drafter.draft(request, creator, default), self.responders, now), now
 
     # --- Answering ------------------------------------------------------------------------------------------------
 

@@ -97,7 +97,8 @@ class Planner:
             recipients: tuple[str, ...] = ()
         else:
             recipients, problems = self._recipients(request, number, rung, channel)
-        return PlannedAttempt(number, channel, notify_to, recipients, rung=rung is not None), problems
+        quiet = rung is not None and rung.quiet
+        return PlannedAttempt(number, channel, notify_to, recipients, rung=rung is not None, quiet=quiet), problems
 
     def _recipients(
         self, request: AskRequest, number: int, rung: Rung | None, channel: str

@@ -172,6 +172,10 @@ class Responders(Protocol):
 
     def known_group(self, name: str) -> bool: ...
 
+    def next_opening(self, identity: str, at: datetime) -> datetime | None:
+        """When ``identity`` works, from ``at`` on: ``at`` itself for whoever keeps no hours, ``None`` for never."""
+        ...
+
 
 class Clock(Protocol):
     """The one source of time. Instants are aware and UTC."""

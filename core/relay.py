@@ -45,6 +45,7 @@ from core.ports import (
     Refused,
     Sending,
 )
+from core.recipients import no_longer_asked
 from core.store import outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -209,6 +210,10 @@ class Relay:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
             return _Held()
+        reason = no_longer_asked(suspension, row.attempt, to, self.transitions.responders)
+        if reason is not None:
+            left = await self._left_behind(suspension, channel, to, sending)
+            return Refused(reason) if isinstance(left, _Dropped) else left
         shown = self.redaction.shown_on(row.channel, suspension)
         notice = build_notice(shown, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
@@ -216,7 +221,7 @@ class Relay:
     async def _left_behind(
         self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
     ) -> Delivery | _Dropped:
-        """The question has ended: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
+        """No longer to be asked: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
         if not (sending.ambiguous and channel.withdraws):
             return _Dropped("question_ended")
         found = await channel.recover(suspension.ask.ref, to, sending)

@@ -14,7 +14,6 @@ from core.containers.intents import Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.domain.quorum import answer_of
 from core.domain.resumption import asked_back_body, callback_body
 from core.domain.suspension import Suspension
 from core.domain.told import clarified_message
@@ -38,6 +37,7 @@ from core.hub import EVERYTHING, Hub
 from core.observing import UNOBSERVED, Observer
 from core.ports import Channel, Responders
 from core.reach import personal_address
+from core.recipients import addresses_of, references_of
 from core.store import intents, keeping, log, outbox, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -136,7 +136,7 @@ class Transitions:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
         ready = [
             replace(row, status=RowStatus.SENDING, lease_until=row.due_at + LEASE)
-            if self.sender.has_room(row.channel)
+            if row.due_at <= row.created_at and self.sender.has_room(row.channel)
             else row
             for row in rows
         ]
@@ -145,7 +145,7 @@ class Transitions:
         if leaving:
             tx.after_commit(lambda: self.sender.hand_over(leaving))
         if len(leaving) < len(ready):
-            soon = min(row.due_at for row in ready)
+            soon = min(row.due_at for row in ready if row.status is RowStatus.PENDING)
             tx.after_commit(lambda: self.alarm.nudge(soon))
 
     def _rows(  # noqa: PLR0911 (one for each effect)
@@ -155,7 +155,7 @@ class Transitions:
             case Notify(attempt):
                 return self._notices(tx, suspension, attempt, now)
             case NotifyPerson(attempt, person, channel):
-                return self._notices_to(tx, suspension, attempt, channel, (person,), now)
+                return self._notices_to(tx, suspension, attempt, channel, (person,), now, now)
             case AskAgentBack():
                 return self._callback(tx, suspension, asked_back_body(suspension, now), now)
             case TellClarification():
@@ -174,27 +174,28 @@ class Transitions:
     def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
         """Everybody of the attempt, and whoever it was handed over to; but for those who have answered already."""
         step = suspension.ask.planned(attempt)
-        assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
-        return self._notices_to(tx, suspension, attempt, step.channel, (*step.recipients, *assignee), now)
+        due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
+        return self._notices_to(tx, suspension, attempt, step.channel, references_of(suspension, attempt), now, due_at)
 
     def _notices_to(
-        self, tx: Tx, suspension: Suspension, attempt: int, channel: str, references: Iterable[str], now: datetime
+        self,
+        tx: Tx,
+        suspension: Suspension,
+        attempt: int,
+        channel: str,
+        references: Iterable[str],
+        now: datetime,
+        due_at: datetime,
     ) -> list[Row]:
-        """A row for each address, once; the allow-list is asked again, since it may have changed (RFC-0026 §11)."""
-        addresses = dict.fromkeys(
-            address
-            for reference in references
-            if self.responders.allowed(reference)
-            for address in self.responders.addresses(reference, channel)
-            if address.person is None or answer_of(suspension, address.person) is None
-        )
+        """A row for each address, once."""
+        addresses = addresses_of(suspension, references, channel, self.responders)
         self._keep_tokens(tx, suspension, addresses)
         return [
             Row(
                 RowKind.NOTIFY,
                 channel,
                 now,
-                now,
+                due_at,
                 suspension_id=suspension.id,
                 attempt=attempt,
                 address=address.value,

@@ -18,8 +18,6 @@ Path = tuple[str | int, ...]
 LATER: Mapping[str, str] = MappingProxyType(
     {
         "retention": "ended suspensions are kept",
-        "people[].hours": "every attempt goes out when it is due",
-        "people[].time_zone": "every attempt goes out when it is due",
         "slack.app_token": "Slack is served over HTTP (slack.signing_secret), not in Socket Mode",
         "slack.require_open_when_cut": "a cut question can be answered where it is shown",
         "email.imap_url": "replies come in at POST /email/inbound",
@@ -28,7 +26,6 @@ LATER: Mapping[str, str] = MappingProxyType(
         "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
         "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
         "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
-        "suspension.default_retry_policy.escalation_ladder[].quiet": "every attempt goes out when it is due",
     }
 )
 """Keys of the contract that this version does not serve, and what it does instead. Refused rather than ignored."""

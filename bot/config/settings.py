@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from ipaddress import ip_address
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -20,6 +21,7 @@ from bot.config.kinds import (
     Flag,
     GroupName,
     HeaderKey,
+    Holiday,
     HttpUrl,
     KeyHash,
     KeyName,
@@ -30,12 +32,15 @@ from bot.config.kinds import (
     RecipientRef,
     SlackUser,
     Text,
+    TimeZone,
     WebhookSecret,
+    WeekHours,
     Word,
     between,
 )
 from bot.config.quotas import QuotaEntry
 from bot.config.redaction import RedactionSettings
+from core.domain.hours import Hours, parse_week
 from core.domain.people import Role
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
@@ -105,6 +110,17 @@ class PersonEntry(Section):
     slack_user_id: SlackUser | None = None
     pagerduty_user_id: PagerDutyUser | None = None
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
+    time_zone: TimeZone | None = None
+    hours: WeekHours | None = None
+    holidays: Annotated[tuple[Holiday, ...], Listed] = ()
+
+    @property
+    def opening_hours(self) -> Hours | None:
+        """When they work, ``None`` for always. Holidays alone leave every other day open."""
+        if self.time_zone is None or not (self.hours or self.holidays):
+            return None
+        week = parse_week(self.hours or {"mon-sun": "00:00-24:00"})
+        return Hours(ZoneInfo(self.time_zone), week, frozenset(self.holidays))
 
 
 class Recipients(Section):
@@ -117,6 +133,7 @@ class RungEntry(Section):
     attempt: Annotated[int, between(1, MOST_ATTEMPTS)]
     channel_hint: ChannelName | None = None
     notify_to: RecipientRef | None = None
+    quiet: Flag = False
 
 
 class RetryPolicyEntry(Section):
@@ -136,7 +153,7 @@ class RetryPolicyEntry(Section):
             interval=None if self.interval_seconds is None else timedelta(seconds=self.interval_seconds),
             escalation_ladder=None
             if rungs is None
-            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to) for rung in rungs),
+            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to, rung.quiet) for rung in rungs),
             final_fallback_policy=self.final_fallback_policy,
         )
 

@@ -67,6 +67,7 @@ class RungReply(Open):
     attempt: int
     channel_hint: str | None
     notify_to: str | None
+    quiet: bool = False
 
 
 class PolicyReply(Open):
@@ -155,6 +156,7 @@ class LadderEntry(Open):
     channel: str
     notify_to: str | None
     recipients: list[str]
+    quiet: bool = False
 
 
 class Descriptor(Open):

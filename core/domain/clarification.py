@@ -48,7 +48,12 @@ def ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcom
         return Outcome(suspension)
     bound = patience(suspension.ask)
     asked = Clarification(signal.question, signal.by, now, now + bound)
-    held = replace(suspension, clarifications=(*suspension.clarifications, asked), shift=suspension.shift + bound)
+    held = replace(
+        suspension,
+        clarifications=(*suspension.clarifications, asked),
+        shift=suspension.shift + bound,
+        claim=None if suspension.claim is None else replace(suspension.claim, refused=None),  # somebody was reached
+    )
     payload: dict[str, JsonValue] = {
         "suspension_id": suspension.id,
         "question": signal.question,

@@ -58,7 +58,7 @@ PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
 def open_suspension(ask: Ask) -> Outcome:
-    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1))."""
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening where it is quiet."""
     suspension = _with_next_look(Suspension(ask), ask.suspended_at)
     first = ask.planned(1)
     payload: dict[str, Any] = {
@@ -78,7 +78,8 @@ def open_suspension(ask: Ask) -> Outcome:
         "next_attempt_at": instant(next_attempt_at(suspension)),
         "kind": ask.kind.value,
     }
-    return Outcome(suspension, (Event(SUSPENDED, payload, ask.created_by),), (Notify(1),))
+    effects = () if ask.gives_way(1) else (Notify(1),)
+    return Outcome(suspension, (Event(SUSPENDED, payload, ask.created_by),), effects)
 
 
 def decide(suspension: Suspension, signal: Signal, now: datetime) -> Outcome:
@@ -118,26 +119,45 @@ def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> O
     if until is not None and now < until:
         return _hold(suspension, overdue, now)
     held_back = _held_back(suspension, overdue)
+    unreached = not _is_claimed(suspension, now) and _was_refused(suspension)
     suspension = _without_stale_claim(suspension, now)
     if not overdue:
-        return Outcome(_with_next_look(replace(suspension, held=()), now))
+        suspension = _with_next_look(replace(suspension, held=()), now)
+        return _nobody_reached(suspension, now) if unreached else Outcome(suspension)
     if held_back:
         return _renotify(suspension, held_back[-1], now, skipped=held_back[:-1])
-    return _renotify(suspension, overdue[0], now)
+    at_once = [number for number in overdue if suspension.due_at(number) == suspension.due_at(overdue[0])]
+    return _renotify(suspension, at_once[-1], now, skipped=tuple(at_once[:-1]))
 
 
 def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: datetime) -> Outcome:
-    """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3)."""
-    if signal.attempt != suspension.attempt or _is_claimed(suspension, now):
+    """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3).
+
+    Where somebody is on it, that is remembered until the claim ends.
+    """
+    claim = suspension.claim
+    if signal.attempt != suspension.attempt:
         return Outcome(suspension)
     if suspension.asks_back is not None:
         return Outcome(suspension)  # somebody has been reached: they ask back
+    if claim is not None and _is_claimed(suspension, now):
+        return Outcome(replace(suspension, claim=replace(claim, refused=signal.attempt)))
+    return _nobody_reached(_without_stale_claim(suspension, now), now)
+
+
+def _was_refused(suspension: Suspension) -> bool:
+    """Whether the latest attempt reached nobody while somebody was on it."""
+    return suspension.claim is not None and suspension.claim.refused == suspension.attempt
+
+
+def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
+    """The next attempt at once; after the last one the operators have to know."""
     if suspension.attempt == suspension.ask.max_attempts:
         return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
     end = suspension.expires_at
     if end is not None and now >= end:
         return Outcome(suspension)  # the clock is about to end it
-    return _renotify(_without_stale_claim(suspension, now), suspension.attempt + 1, now)
+    return _renotify(suspension, suspension.attempt + 1, now)
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
@@ -188,7 +208,8 @@ def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
     """Somebody is on it. Attempts wait, ``expires_at`` does not."""
     end = suspension.expires_at
     until = signal.until if end is None else min(signal.until, end)
-    claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel)), now)
+    refused = suspension.attempt if _was_refused(suspension) else None
+    claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel, refused)), now)
     payload = {
         "suspension_id": suspension.id,
         "claimed_by": signal.by,
@@ -199,13 +220,16 @@ def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
 
 
 def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome:
-    """Given back: whatever was held is due at once, collapsed into the latest attempt."""
+    """Given back: whatever was held is due at once, collapsed into the latest attempt; so is what follows a refusal."""
     if suspension.claim is None:
         return Outcome(suspension)
+    released = Event(RELEASED, {"suspension_id": suspension.id, "released_by": signal.by}, signal.by)
     freed = replace(suspension, claim=None)
-    freed = replace(freed, look_at=now) if freed.held else _with_next_look(freed, now)
-    payload = {"suspension_id": suspension.id, "released_by": signal.by}
-    return Outcome(freed, (Event(RELEASED, payload, signal.by),))
+    if freed.held:
+        return Outcome(replace(freed, look_at=now), (released,))
+    freed = _with_next_look(freed, now)
+    following = _nobody_reached(freed, now) if _was_refused(suspension) else Outcome(freed)
+    return replace(following, events=(released, *following.events))
 
 
 def _ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcome:
@@ -334,6 +358,8 @@ def _too_late(suspension: Suspension, _signal: Signal, _now: datetime) -> Outcom
 
 
 def _renotify(suspension: Suspension, number: int, now: datetime, skipped: tuple[int, ...] = ()) -> Outcome:
+    if suspension.attempt == 1 and suspension.ask.gives_way(1):
+        skipped = (1, *skipped)  # it waited for somebody's hours, and never went out
     moved = _with_next_look(replace(suspension, attempt=number, held=()), now)
     step = suspension.ask.planned(number)
     return Outcome(moved, tuple(_attempt_events(moved, step, skipped)), (Notify(number),))

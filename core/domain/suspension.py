@@ -100,6 +100,8 @@ class Rung:
     attempt: int
     channel_hint: str | None = None
     notify_to: str | None = None
+    quiet: bool = False
+    """Whether the attempt waits while everybody whom it asks is outside their working hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,8 @@ class PlannedAttempt:
     """What attempt ``number`` will do, resolved and frozen at suspension.
 
     ``notify_to`` is the rung's or the call's own word, ``None`` where neither gave one; ``recipients`` are the
-    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt.
+    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt, ``quiet`` whether
+    that one is; ``waits_until`` is when it goes out where that is later than the ladder's own time.
     """
 
     number: int
@@ -128,6 +131,8 @@ class PlannedAttempt:
     notify_to: str | None
     recipients: tuple[str, ...]
     rung: bool = False
+    quiet: bool = False
+    waits_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,8 @@ class Ask:
 
     def due_at(self, attempt: int) -> datetime:
         """When ``attempt`` is due, anchored at the start so that a slow worker does not bend the ladder."""
+        if (waits_until := self.planned(attempt).waits_until) is not None:
+            return waits_until
         if attempt == 1 or self.policy.interval is None:
             return self.suspended_at
         return self.suspended_at + self.policy.interval * (attempt - 1)
@@ -193,17 +200,25 @@ class Ask:
     def planned(self, attempt: int) -> PlannedAttempt:
         return self.attempts[attempt - 1]
 
+    def gives_way(self, attempt: int) -> bool:
+        """Whether ``attempt`` would come at the time of the one after it, which then stands for both."""
+        return attempt < self.max_attempts and self.due_at(attempt) == self.due_at(attempt + 1)
+
     def choice(self, value: JsonValue) -> Choice | None:
         return next((choice for choice in self.choices if choice.value == value), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody has said "I'm on it". Holds attempts back; never an answer."""
+    """Somebody has said "I'm on it". Holds attempts back; never an answer.
+
+    ``refused`` is the attempt whose every recipient was refused meanwhile: the next one is due when the claim ends.
+    """
 
     by: str
     until: datetime
     channel: str
+    refused: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

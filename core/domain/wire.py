@@ -10,7 +10,7 @@ from typing import overload
 
 from pydantic import JsonValue
 
-from core.domain.suspension import Ask, Choice, Given, HumanRetryPolicy, PlannedAttempt, Suspension
+from core.domain.suspension import Ask, Choice, Given, HumanRetryPolicy, PlannedAttempt, Rung, Suspension
 
 JsonObject = dict[str, JsonValue]
 
@@ -55,11 +55,16 @@ def policy_json(policy: HumanRetryPolicy) -> JsonObject:
         "interval_seconds": seconds(policy.interval),
         "strategy": "fixed",
         "escalation_ladder": [
-            {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to}
+            {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to, **_if_quiet(rung)}
             for rung in policy.escalation_ladder
         ],
         "final_fallback_policy": policy.final_fallback_policy.value,
     }
+
+
+def _if_quiet(step: Rung | PlannedAttempt) -> JsonObject:
+    """Ours and opt-in: the RFC's own shape where it isn't used."""
+    return {"quiet": True} if step.quiet else {}
 
 
 def ladder_json(ask: Ask) -> list[JsonValue]:
@@ -74,6 +79,7 @@ def attempt_json(ask: Ask, step: PlannedAttempt) -> JsonObject:
         "channel": step.channel,
         "notify_to": step.notify_to,
         "recipients": list(step.recipients),
+        **_if_quiet(step),
     }
 
 

@@ -73,8 +73,6 @@ UNKNOWN = [
 
 NOT_BUILT = {
     "retention: {ended_days: 30}": "retention",
-    "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
-    "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
     "slack: {app_token: xapp-1}": "slack.app_token",
     "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
@@ -83,9 +81,6 @@ NOT_BUILT = {
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
-    "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: true}]}}": (
-        "suspension.default_retry_policy.escalation_ladder[0].quiet"
-    ),
 }
 
 POLICY = "suspension.default_retry_policy"

@@ -117,28 +117,22 @@ async def test_killed_after_a_refusal_was_written_down_the_next_attempt_still_go
 async def test_killed_while_the_times_move_none_moves_twice_and_none_is_forgotten(
     tmp_path: Path, database_url: str, mailbox: Mailbox
 ) -> None:
-    many = 400
+    many = 300
     async with service_with(tmp_path, database_url, mailbox) as (service, http):
         for n in range(many):
             await ask(service, http, question=f"Question {n}?", timeout_seconds=86_400)
         await service.kill()
         store = Store(database_url)
         store.was_silent_for(timedelta(hours=1))
-        kills = 0
-        while len(store.moved()) < many and kills < 20:
-            before = len(store.moved())
-            await service.start()
-            async with asyncio.timeout(30):
-                while len(store.moved()) == before:
-                    await asyncio.sleep(0)
-            await service.kill()
-            kills += 1
         await service.start()
-        await service.terminate()
-    moved = store.moved()
-    assert kills > 1, "it was never killed in the middle"
-    assert len(moved) == many
-    assert dict(moved) == store.shifts()
+        await store.until_moved(1)
+        await service.kill()
+        assert len(store.moved()) < many, "it was not killed in the middle"
+        await service.start()
+        await store.until_moved(many)
+        assert await service.terminate() == 0
+    assert len(store.moved()) == many
+    assert dict(store.moved()) == store.shifts()
 
 
 class Store:
@@ -156,6 +150,11 @@ class Store:
         with engine.begin() as conn:
             conn.execute(workers.update().values(beat_at=earlier))
         engine.dispose()
+
+    async def until_moved(self, count: int) -> None:
+        async with asyncio.timeout(60):
+            while len(self.moved()) < count:
+                await asyncio.sleep(0.005)
 
     def moved(self) -> list[tuple[str, timedelta]]:
         """Each event that says so: of which intent, and by how much."""
