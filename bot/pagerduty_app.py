@@ -171,13 +171,14 @@ class PagerDutyDoor:
         now = await self._engine.get(question.id)
         if now is None or not now.is_open or not is_shared(now):
             return
+        shown = self._engine.redaction.shown_on(CHANNEL, now)
         if refusal is None or refusal.details.get("same_answer") is True:
-            text = recorded_partly(now, answer.by.identity)
+            text = recorded_partly(shown, answer.by.identity)
         elif isinstance(refusal, AlreadyAnswered | AnswersDisagree):
             text = f"Your answer through PagerDuty was not recorded: {refusal.message} The question stays open."
         else:
             return
-        await self._engine.tell_person(answer.by.identity, about(now, Purpose.CONFIRMATION, text), now.id)
+        await self._engine.tell_person(answer.by.identity, about(shown, Purpose.CONFIRMATION, text), now.id)
 
     async def _attempt(self, what: str, question: Suspension, change: Awaitable[object]) -> HandraiseError | None:
         """Somebody too late, or who may not, changes nothing; PagerDuty has nothing to repeat then. Returns why."""

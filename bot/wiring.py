@@ -22,6 +22,7 @@ from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
 from bot.observer import Witness
 from bot.responders import Directory
+from bot.roles import EVERYTHING, Part, Parts, check_fits
 from bot.telemetry import Metrics
 from bot.tracing import NO_TRACING, Tracing
 from bot.vendors import channels_of, doors_of
@@ -36,6 +37,7 @@ from core.engine import Engine
 from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
+from core.news import News
 from core.opening import Drafter
 from core.pausing import Pausing
 from core.planning import Planner
@@ -47,7 +49,10 @@ from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
 from core.work.beating import Beating
+from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
+from core.work.every import Every
+from core.work.pulse import Pulse
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +64,7 @@ class Service:
     """Everything that runs, and the order in which it starts and stops."""
 
     settings: Settings
+    parts: Parts
     database: Database
     clock: Clock
     keys: KeyRing
@@ -67,6 +73,7 @@ class Service:
     lanes: Lanes
     work: Work
     beating: Beating
+    news: News | None
     channels: Mapping[str, Channel]
     agents: Agents
     services: Services
@@ -76,33 +83,36 @@ class Service:
     heartbeat: Heartbeat | None = None
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
+    _refreshing: Every | None = field(default=None)
 
     async def start(self) -> None:
-        """Begin to send and to look at what is due. The database's schema must be ready."""
+        """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
+        part. The database's schema must be ready."""
         await self.keys.refresh()
-        await self.beating.beat()  # an outage is known before anybody may answer
+        if self.news is not None:
+            await self.news.start()
+        if Part.WORKER in self.parts:
+            await self._start_working()
+        else:
+            self._refreshing = Every("keys", _REFRESH, self.keys.refresh)
+            self._refreshing.start()
+        self.working = True
+        parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
+        log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
+
+    async def _start_working(self) -> None:
+        """Alive before the first row is leased: nobody takes it for a dead worker's."""
+        await self.beating.start()
         await self.relay.start()
         await self.work.start(self.look)
-        self.working = True
-        log.info("service.started", channels=sorted(self.channels), database=self.database.dialect)
 
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
-        self._check_clock_is_ours()
-        await self.beating.beat()
         await self._refresh_keys()
         moments = (await self.engine.look(), await self.relay.look())
         if self.heartbeat is not None:
             self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
-
-    def _check_clock_is_ours(self) -> None:
-        """A lost connection gives the lock of PostgreSQL away: take it again, or leave the work to who has it."""
-        if not self.database.still_holds_clock():
-            self.working = False
-            self.database.hold_clock()
-            self.working = True
-            log.warning("service.clock_taken_again")
 
     async def _refresh_keys(self) -> None:
         now = self.clock.now()
@@ -110,14 +120,23 @@ class Service:
             self._refreshed_at = now
             await self.keys.refresh()
 
+    async def _stop_working(self) -> None:
+        await self.work.stop()
+        await self.relay.stop()
+        await self.beating.stop()
+
     async def stop(self) -> None:
         """Stop taking work, finish or give back what is in hand, let go of everything."""
         self.working = False
         self.services.closing.set()
-        await self.work.stop()
+        if Part.WORKER in self.parts:
+            await self._stop_working()
         if self.heartbeat is not None:
             await self.heartbeat.close()
-        await self.relay.stop()
+        if self._refreshing is not None:
+            await self._refreshing.stop()
+        if self.news is not None:
+            await self.news.stop()
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
@@ -127,11 +146,14 @@ class Service:
         log.info("service.stopped")
 
 
-def open_store(settings: Settings) -> Database:
-    """The database, its clock held and its schema ready; raises the :class:`OperatorError` that says what is wrong."""
+def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
+    """The database, this process's alone where it is a file, and its schema ready; raises the :class:`OperatorError`
+    that says what is wrong."""
     database = open_database(settings.database_url)
+    check_fits(parts, database.dialect)
     schema.current_revision(database)  # says clearly what can't be opened, before anything else is tried
-    database.hold_clock()
+    if database.dialect == "sqlite":
+        database.hold_file()
     schema.prepare(database)
     return database
 
@@ -141,12 +163,14 @@ def wire(
     folder: Path,
     clock: Clock | None = None,
     work: Work | None = None,
+    *,
+    parts: Parts = EVERYTHING,
     tracing: Tracing = NO_TRACING,
 ) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
-    database = open_store(settings)
+    database = open_store(settings, parts)
     keys = KeyRing(settings, root, database)
     people = Directory(settings, keys.stored_roles, keys.stored_names)
     keys.introduce(people)
@@ -159,7 +183,9 @@ def wire(
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
         tracing=tracing,
     )
-    hub, work = Hub(), work or EmbeddedWork(clock)
+    hub = Hub()
+    news = hub.elsewhere = News(database, hub) if database.dialect == "postgresql" else None
+    work = work or _work_on(database, clock, hub)
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
@@ -201,6 +227,7 @@ def wire(
     )
     return Service(
         settings=settings,
+        parts=parts,
         database=database,
         clock=clock,
         keys=keys,
@@ -208,11 +235,12 @@ def wire(
         relay=relay,
         lanes=lanes,
         work=work,
-        beating=Beating(database, clock, lanes.owner, "all", settings.suspension.outages_from),
+        beating=_beating(settings, database, clock, work, lanes, parts),
+        news=news,
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, engine, clock, root, tokens, instance),
+        doors=doors_of(settings, parts, engine, clock, root, tokens, instance),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
         heartbeat=_heartbeat(settings, database, clock),
@@ -224,6 +252,18 @@ def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbea
     if alerts.heartbeat_url is None:
         return None
     return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
+
+
+def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
+    """An engine for one process on a file, or one for as many as there are (decision 0002)."""
+    return EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, hub)
+
+
+def _beating(settings: Settings, database: Database, clock: Clock, work: Work, lanes: Lanes, parts: Parts) -> Beating:
+    every = timedelta(seconds=settings.work.beat_seconds)
+    silent = timedelta(seconds=settings.work.silent_seconds)
+    pulse = Pulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
+    return Beating(database, clock, work, pulse, every, silent)
 
 
 def _knows(people: Directory) -> Callable[[str], bool]:

@@ -36,15 +36,19 @@ def locked(
 ) -> tuple[Intent | None, Suspension | None]:
     """The intent, locked, and its suspension with every outage so far in its times."""
     intent = intents.lock_by_suspension(tx, suspension_id)
-    if intent is None:
-        return None, None
+    return (None, None) if intent is None else caught_up(tx, intent, suspension_id, transitions, now)
+
+
+def caught_up(
+    tx: Tx, intent: Intent, suspension_id: str, transitions: Transitions, now: datetime
+) -> tuple[Intent, Suspension | None]:
+    """As :func:`locked`, where the intent is locked in this transaction already."""
     suspension = suspensions.get(tx.conn, suspension_id)
     for outage in outages.unheard(tx.conn, suspension_id):
         assert suspension is not None  # noqa: S101 (it has something to hear)
-        assert intent is not None  # noqa: S101 (locked above)
         by = outage.since(suspension.ask.suspended_at)
         suspension = transitions.move(tx, suspension, Rescheduled(by), intent, now).suspension
-        intent = intents.lock_by_suspension(tx, suspension_id)  # its log has grown
+        intent = intents.lock_by_suspension(tx, suspension_id) or intent  # its log has grown
         outages.heard(tx, suspension_id, outage)
     return intent, suspension
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core import access
-from core.catching_up import CatchingUp, locked
+from core.catching_up import CatchingUp, caught_up, locked
 from core.containers.intents import Intent, IntentStatus, check_version
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
@@ -64,6 +64,7 @@ DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts where nobody says otherwise (API.md §3)."""
 
 _AT_ONCE = 200
+_TAKEN_NOW = timedelta(seconds=0.5)
 _TIDY_EVERY = timedelta(hours=1)
 
 
@@ -368,19 +369,25 @@ class Engine:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
         behind = await self._catching_up.some()
-        while due := await self.database.read(lambda conn: suspensions.due(conn, self._clock.now(), _AT_ONCE)):
-            await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))
+        while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
+            if not any(await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))):
+                return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
-    def _look_at(self, suspension_id: str) -> Callable[[Tx], None]:
-        def job(tx: Tx) -> None:
+    def _look_at(self, suspension_id: str) -> Callable[[Tx], bool]:
+        """False where somebody else holds it at this moment: an answer, another worker."""
+
+        def job(tx: Tx) -> bool:
+            intent = intents.lock_unless_taken(tx, suspension_id)
+            if intent is None:
+                return False
             now = self._clock.now()
-            intent, suspension = self._locked(tx, suspension_id)
-            if suspension is None or intent is None or suspension.look_at is None or suspension.look_at > now:
-                return  # somebody else was faster
-            late = now - suspension.look_at
-            tx.after_commit(lambda: self._transitions.observer.looked(late))
-            self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+            intent, suspension = caught_up(tx, intent, suspension_id, self._transitions, now)
+            if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
+                late = now - suspension.look_at
+                tx.after_commit(lambda: self._transitions.observer.looked(late))
+                self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+            return True  # where it is not due any more, somebody else was faster
 
         return job
 

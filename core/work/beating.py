@@ -1,90 +1,103 @@
-"""Seen alive: every worker leaves a beat in the database, and whoever beats first after a silence finds an outage.
+"""A worker's pulse: says every few seconds that it is alive, and frees what workers that have gone had in hand.
 
-A clock on the wall may be set; seconds since the host was started may not. So a process that was alive all the while
-does not take a step of its host's clock for an outage: what it has slept through itself is the most there can be.
-
-Source: API.md §3, "After an outage of ours".
+A row in hand is leased to a worker. As long as that worker lives nobody else sends it, however long it waits for its
+turn. Silence is counted in the watcher's own seconds and by beats, not by instants: hosts' clocks differ, and jump.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import structlog
-from sqlalchemy.exc import IntegrityError
 
 from core.ports import Clock
-from core.store import outages, outbox, workers
+from core.store import outbox, workers
 from core.store.database import Database, Tx
+from core.store.workers import Seen
+from core.transitions import Alarm
+from core.work.every import Every
+from core.work.pulse import Pulse
 
 log = structlog.get_logger(__name__)
 
-BEAT = timedelta(seconds=5)
-_GONE = timedelta(days=1)
+EVERY = timedelta(seconds=5)
+SILENT = timedelta(seconds=20)
+_LONG = 10
+"""A worker whose last beat is so many times :data:`SILENT` old is gone, though nobody watched it die."""
 
 
-def since_start() -> timedelta:
-    """Time since the host was started, sleep included where the system counts it; never set back."""
-    return timedelta(seconds=time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)))
+class Watch:
+    """Which workers have gone. Remembers when each one's beats last grew, as this process saw it."""
+
+    def __init__(self, silent: timedelta) -> None:
+        self._silent = silent
+        self._grew: dict[str, tuple[int, float]] = {}
+
+    def gone(self, seen: Iterable[Seen], now: datetime, tick: float) -> list[str]:
+        """Ids of those that are silent. ``tick`` counts seconds and never jumps."""
+        known, self._grew, gone = self._grew, {}, []
+        for worker in seen:
+            beats, since = known.get(worker.id, (None, tick))
+            self._grew[worker.id] = (worker.beats, since if beats == worker.beats else tick)
+            silent = timedelta(seconds=tick - self._grew[worker.id][1])
+            if silent >= self._silent or now - worker.beat_at >= self._silent * _LONG:
+                gone.append(worker.id)
+        return gone
 
 
-@dataclass(slots=True)
 class Beating:
-    """One worker's beats. ``grace`` is the longest silence that is no outage; ``None`` where none ever counts."""
+    """Beats as long as this process works, and watches the others do so."""
 
-    database: Database
-    clock: Clock
-    worker: str
-    roles: str
-    grace: timedelta | None
-    elapsed: Callable[[], timedelta] = since_start
-    _last: tuple[datetime, timedelta] | None = None
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        alarm: Alarm,
+        pulse: Pulse,
+        every: timedelta = EVERY,
+        silent: timedelta = SILENT,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._alarm = alarm
+        self._pulse = pulse
+        self._watch = Watch(silent)
+        self._periodic = Every("beat", every, self.beat)
+
+    async def start(self) -> None:
+        """The first beat. A process alone on its file takes back at once what any earlier one had in hand."""
+        if self._database.dialect == "sqlite":
+            now = self._clock.now()
+            _tell(await self._database.write(lambda tx: outbox.void_leases(tx, owner=self._pulse.worker, now=now)))
+        await self.beat()
+        self._periodic.start()
+
+    async def stop(self) -> None:
+        """The last beat: from here on nobody looks, unless others do."""
+        await self._periodic.stop()
+        await self._pulse.beat()
 
     async def beat(self) -> None:
-        """Leave a beat, where the last one is a while ago by either clock; record an outage that it ends."""
-        now, elapsed, last = self.clock.now(), self.elapsed(), self._last
-        if last is not None and abs(now - last[0]) < BEAT and elapsed - last[1] < BEAT:
-            return
-        awake = None if last is None else elapsed - last[1]
-        self._last = (now, elapsed)
-        try:
-            silence = await self._beat(now, awake)
-        except BaseException:
-            self._last = last  # nobody has seen it
-            raise
-        if silence is not None:
-            log.warning("service.outage", seconds=round(silence.total_seconds()))
-        if last is not None and awake is not None and now - last[0] < awake - BEAT:
-            await self._set_back(now)
+        now = self._clock.now()
+        others = [one for one in await self._database.read(workers.seen) if one.id != self._pulse.worker]
+        gone = self._watch.gone(others, now, time.monotonic())
+        await self._pulse.beat()
+        if gone:
+            _tell(await self._database.write(lambda tx: self._take_over(tx, gone, now)))
 
-    async def _beat(self, now: datetime, awake: timedelta | None) -> timedelta | None:
-        def job(tx: Tx) -> timedelta | None:
-            silence = self._record_outage(tx, now, awake)
-            workers.beat(tx, self.worker, self.roles, now)
-            return silence
+    def _take_over(self, tx: Tx, gone: list[str], now: datetime) -> int:
+        if self._database.dialect == "sqlite":
+            workers.forget(tx, gone)
+            return 0
+        taken = outbox.take_back(tx, gone, now)
+        workers.forget(tx, gone)
+        if taken:
+            self._alarm.within(tx, now)
+        return taken
 
-        try:
-            return await self.database.write(job)
-        except IntegrityError:  # another process has come back at the same moment, and was first to say so
-            return await self.database.write(job)
 
-    def _record_outage(self, tx: Tx, now: datetime, awake: timedelta | None) -> timedelta | None:
-        """The silence that this beat ends, ``None`` where it was short enough or is recorded already."""
-        last = workers.latest_beat(tx.conn)
-        if awake is None:
-            workers.forget(tx, workers.silent_since(tx.conn, now - _GONE))
-        if last is None or self.grace is None:
-            return None
-        silence = now - last if awake is None else min(now - last, awake)
-        if silence <= self.grace:
-            return None
-        outages.record(tx, last, now, silence)
-        return silence
-
-    async def _set_back(self, now: datetime) -> None:
-        """The host's clock was set back: what waits for another try waited by the other clock, and is due now."""
-        hurried = await self.database.write(lambda tx: outbox.hurry(tx, now))
-        log.warning("service.clock_set_back", retries=hurried)
+def _tell(taken: int) -> None:
+    if taken:
+        log.info("work.taken_back", rows=taken)
