@@ -25,6 +25,7 @@ from core.domain.told import recorded_partly
 from core.engine import Engine
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     CallerError,
     InvalidAnswer,
     InvalidChoice,
@@ -146,6 +147,8 @@ class SlackAnswers:
             return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
         except (InvalidAnswer, ResumePayloadInvalid) as error:
             return Wrong({error_block(self._notice(suspension)): error.message})
+        except AnswersDisagree as differs:
+            return Wrong({error_block(self._notice(suspension)): notes.refused(differs, ())})
         except (SuspensionError, CallerError) as error:
             return await self._refused(error, suspension)
         log.info("slack.answer_recorded", ref=suspension.ask.ref, delivery=delivery)
