@@ -147,3 +147,8 @@ def test_what_a_claim_held_is_looked_at_as_soon_as_the_agent_has_spoken() -> Non
     going_on = clarified(waiting, minutes=85)
     assert going_on.look_at == after(minutes=85)
     assert look(going_on, after(minutes=85)).effects == (Notify(2),)
+
+
+def test_the_agent_is_asked_one_thing_at_a_time() -> None:
+    asked = asked_back(hourly(), minutes=10)
+    assert decide(asked, ASK, after(minutes=11)) == Outcome(asked)
