@@ -16,7 +16,7 @@ _WHY: Mapping[str, str] = {
     "no_match": "its first line is none of the choices.",
     "no_such_number": "there is no choice with that number.",
     "two_choices": "it names more than one choice.",
-    "question": "it asks something, and the agent can't read questions.",
+    "question": "it asks something, and a reply can only answer. The page can ask the agent back.",
     "doubt": "beside the choice it holds a condition, a negation or a delay, and we don't guess.",
     "too_long": "it is too long to tell the answer from the rest.",
     "claim_and_choice": "it both says that you are on it and names a choice.",

@@ -25,6 +25,7 @@ from core.domain.told import recorded_partly
 from core.engine import Engine
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     CallerError,
     InvalidAnswer,
     InvalidChoice,
@@ -147,6 +148,8 @@ class SlackAnswers:
         except (InvalidAnswer, ResumePayloadInvalid) as error:
             said = self._engine.redaction.text_on(CHANNEL, error.message)
             return Wrong({error_block(self._notice(suspension)): said})
+        except AnswersDisagree as differs:
+            return Wrong({error_block(self._notice(suspension)): notes.refused(differs, ())})
         except (SuspensionError, CallerError) as error:
             return await self._refused(error, suspension)
         log.info("slack.answer_recorded", ref=suspension.ask.ref, delivery=delivery)

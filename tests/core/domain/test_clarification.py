@@ -138,3 +138,17 @@ def test_nobody_asks_back_for_ever() -> None:
         suspension = clarified(asked_back(suspension, minutes=minute), minutes=minute)
     assert len(suspension.clarifications) == MOST
     assert decide(suspension, ASK, after(minutes=59)) == Outcome(suspension)
+
+
+def test_what_a_claim_held_is_looked_at_as_soon_as_the_agent_has_spoken() -> None:
+    held = look(claimed(hourly(), after(minutes=50), after(minutes=80)), after(hours=1)).suspension
+    waiting = look(asked_back(held, minutes=65), after(minutes=80)).suspension
+    assert (waiting.claim, waiting.held) == (None, (2,))
+    going_on = clarified(waiting, minutes=85)
+    assert going_on.look_at == after(minutes=85)
+    assert look(going_on, after(minutes=85)).effects == (Notify(2),)
+
+
+def test_the_agent_is_asked_one_thing_at_a_time() -> None:
+    asked = asked_back(hourly(), minutes=10)
+    assert decide(asked, ASK, after(minutes=11)) == Outcome(asked)
