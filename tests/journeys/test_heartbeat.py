@@ -155,11 +155,16 @@ async def test_a_monitor_that_refuses_or_redirects_disturbs_nothing(
         assert (await world.answer(await world.ask(), "approve")).status_code == 200
 
 
-async def test_a_monitor_that_is_away_disturbs_nothing(tmp_path: Path, sqlite_url: str) -> None:
+async def test_a_monitor_that_is_away_disturbs_nothing_and_is_told_of(
+    tmp_path: Path, sqlite_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     async with running(tmp_path, sqlite_url, alerts={"heartbeat_url": "http://127.0.0.1:9/hunter2"}) as world:
         for _ in range(3):
             await pass_time(world, minutes=1)
         assert (await world.answer(await world.ask(), "approve")).status_code == 200
+    silent = [line for line in capsys.readouterr().out.splitlines() if "heartbeat.silent" in line]
+    assert len(silent) == 1
+    assert "reason=connect_failed" in silent[0]
 
 
 async def test_a_silence_is_one_line_in_the_log_and_does_not_tell_the_url(
