@@ -16,7 +16,7 @@ ENDS = {
 }
 """Moves that can end a suspension; every other one leaves it where it is."""
 
-STAYS = {"_attempt_due", "_attempt_refused", "_claim", "_release"}
+STAYS = {"_attempt_due", "_attempt_refused", "_claim", "_release", "_reschedule"}
 
 
 def diagram() -> str:
