@@ -22,6 +22,7 @@ STAYS = {
     "_answer_given",
     "_claim",
     "_release",
+    "_reschedule",
     "hand_over",
     "_ask_back",
     "_clarified",

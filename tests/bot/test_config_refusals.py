@@ -85,6 +85,11 @@ NOT_BUILT = {
 
 POLICY = "suspension.default_retry_policy"
 NUMBER = "must be a whole number from"
+A_DATE = "must be a date, such as 2026-12-25"
+A_NIGHT = "must have times within one day, in order and apart (a night is two: 22:00-24:00 and 00:00-06:00)"
+ZONE = "must be an IANA time zone, such as Europe/Berlin"
+A_PERSON = "{name: A, email: a@example.com"
+TIMES = 'must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in quotes'
 
 WRONG = [
     ("http: 3", "http must hold keys and values"),
@@ -199,6 +204,50 @@ WRONG = [
     ("groups: {finance: [a]}", "groups.finance[0] must be an e-mail address"),
     ("groups: {a b: []}", "groups.a b must be a group's name without blanks, commas and colons"),
     ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email or pagerduty"),
+    ("suspension: {catch_up: later}", "suspension.catch_up must be shift or burst"),
+    ("suspension: {catch_up_grace_seconds: 0}", f"suspension.catch_up_grace_seconds {NUMBER} 1 to 31536000"),
+    (
+        f"people: [{A_PERSON}, time_zone: Mars/Base}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: Europe}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: ../passwd}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, hours: {{mon: '09:00-17:00'}}}}]",
+        "people[0].time_zone is missing: hours and holidays are those of a place",
+    ),
+    (
+        f"people: [{A_PERSON}, holidays: [2026-12-25]}}]",
+        "people[0].time_zone is missing: hours and holidays are those of a place",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: 9to5}}]",
+        'people[0].hours must hold days and times, such as {mon-fri: "09:00-17:30"}',
+    ),
+    (f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: 9:00}}}}]", f"people[0].hours {TIMES}"),
+    (f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: '9-17'}}}}]", f"people[0].hours {TIMES}"),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: {{weekdays: '09:00-17:00'}}}}]",
+        "people[0].hours must name days as mon, tue, wed, thu, fri, sat, sun, as mon-fri or as mon,wed",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: '22:00-06:00'}}}}]",
+        f"people[0].hours {A_NIGHT}",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, holidays: [xmas]}}]",
+        "people[0].holidays[0] must be a date, such as 2026-12-25",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: 1}]}}",
+        f"{POLICY}.escalation_ladder[0].quiet must be true or false",
+    ),
     (
         "suspension: {default_channel: slack}",
         "suspension.default_channel is slack, which is not set up (slack.bot_token is missing)",
