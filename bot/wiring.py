@@ -14,6 +14,7 @@ import structlog
 from fastapi import APIRouter
 
 from bot.agents import CallbackAgents
+from bot.archive import archive_folder
 from bot.clock import SystemClock
 from bot.config import Settings
 from bot.keyring import KeyRing
@@ -23,6 +24,7 @@ from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
 from bot.web.pages import pages_router
 from bot.web.services import Services
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -34,6 +36,7 @@ from core.opening import Drafter
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
+from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.tokens import TokenMaker
@@ -55,6 +58,7 @@ class Service:
     keys: KeyRing
     engine: Engine
     relay: Relay
+    retention: Retention
     lanes: Lanes
     work: Work
     channels: Mapping[str, Channel]
@@ -77,7 +81,7 @@ class Service:
         """Do everything that is due; returns when the next thing is."""
         self._check_clock_is_ours()
         await self._refresh_keys()
-        moments = (await self.engine.look(), await self.relay.look())
+        moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
         return min((at for at in moments if at is not None), default=None)
 
     def _check_clock_is_ours(self) -> None:
@@ -121,6 +125,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
+    archive = archive_folder(settings, folder)
     database = open_store(settings)
     keys = KeyRing(settings, root, database)
     people = Directory(settings, keys.stored_roles)
@@ -160,6 +165,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         Intents(database, hub, clock, log_key),
         hub,
         _platform_policy(settings),
+        Audit(database, log_key, clock),
     )
     return Service(
         settings=settings,
@@ -168,6 +174,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         keys=keys,
         engine=engine,
         relay=relay,
+        retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         lanes=lanes,
         work=work,
         channels=channels,

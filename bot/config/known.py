@@ -18,7 +18,6 @@ Path = tuple[str | int, ...]
 LATER: Mapping[str, str] = MappingProxyType(
     {
         "redaction": "text leaves as the agent wrote it",
-        "retention": "ended suspensions are kept",
         "quotas": "no key is limited",
         "people[].hours": "every attempt goes out when it is due",
         "people[].time_zone": "every attempt goes out when it is due",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -22,4 +23,5 @@ class Services:
     intents: Intents
     hub: Hub
     platform_policy: JsonObject
+    audit: Audit
     closing: asyncio.Event = field(default_factory=asyncio.Event)

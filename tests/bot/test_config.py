@@ -205,8 +205,8 @@ def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
         ),
         ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
         (
-            "retention: {ended_days: 3}",
-            "openintent.yaml: retention is not supported by this version: ended suspensions are kept",
+            "redaction: {policy: redact}",
+            "openintent.yaml: redaction is not supported by this version: text leaves as the agent wrote it",
         ),
     ],
 )

@@ -73,7 +73,6 @@ UNKNOWN = [
 
 NOT_BUILT = {
     "redaction: {policy: redact}": "redaction",
-    "retention: {ended_days: 30}": "retention",
     "quotas: {open: 3}": "quotas",
     "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
     "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
@@ -96,6 +95,9 @@ POLICY = "suspension.default_retry_policy"
 NUMBER = "must be a whole number from"
 
 WRONG = [
+    ("retention: {ended_days: 0}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {ended_days: '90'}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {archive_dir: ''}", "retention.archive_dir must not be empty"),
     ("http: 3", "http must hold keys and values"),
     ("http: {port: '80'}", f"http.port {NUMBER} 1 to 65535"),
     ("http: {port: true}", f"http.port {NUMBER} 1 to 65535"),
@@ -268,10 +270,11 @@ VARIABLES = [
         "(slack.signing_secret), not in Socket Mode",
     ),
     (
-        "HANDRAISE_RETENTION__ENDED_DAYS",
-        "3",
-        "HANDRAISE_RETENTION__ENDED_DAYS is not supported by this version: ended suspensions are kept",
+        "HANDRAISE_REDACTION__POLICY",
+        "off",
+        "HANDRAISE_REDACTION__POLICY is not supported by this version: text leaves as the agent wrote it",
     ),
+    ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
     ("HANDRAISE_LOG__FORMAT", "xml", "HANDRAISE_LOG__FORMAT must be text or json"),
     (
