@@ -12,7 +12,7 @@ import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
+from bot.web import answers, audit, errors, hooks, intents, openapi, sessions, streams, suspensions
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
 from bot.web.shapes import Envelope, HealthReply
@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 PREFIXES = ("/v1", "/api/v1")
 """The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
 
+_LARGER = {hooks.MAIL_PATH: LARGEST_MAIL, **{prefix + audit.VERIFY_PATH: audit.LARGEST_PART for prefix in PREFIXES}}
 _STATIC = Path(__file__).parent / "web" / "static"
 
 
@@ -49,8 +50,8 @@ def build_app(service: Service) -> FastAPI:
     )
     app.state.keys = service.keys
     errors.install(app)
-    app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
-    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams)]
+    app.add_middleware(SizeLimit, larger=_LARGER)
+    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams, audit)]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bot.commands.client import Client
+from bot.commands.terminal import one_line
 
 Id = Annotated[str, typer.Argument(help="The suspension's id, or its ref (HR-7F3K).")]
 
@@ -71,7 +72,7 @@ def list_(
     for item in Client().get("/v1/suspensions", query)["items"]:
         ends = item["expires_at"] or "never"
         state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
-        print(f"{item['ref']:<9} {item['status']:<10} {_one_line(item['question'], 60):<60} {state}")
+        print(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
 
 
 def show(suspension: Id) -> None:
@@ -79,7 +80,7 @@ def show(suspension: Id) -> None:
     client = Client()
     found = client.find(suspension)
     print(f"{found['ref']}  {found['status']}  asked by {found['created_by']} at {found['suspended_at']}")
-    print(f"  {_one_line(found['question'], 400)}")
+    print(f"  {one_line(found['question'], 400)}")
     for one in found["choices"]:
         print(f"  - {one['value']}: {one['label']}")
     if found["resolution"] == "responded":
@@ -115,9 +116,3 @@ def _told(entry: dict[str, Any]) -> str:
     where = f" via {entry['channel']}" if entry["channel"] else ""
     why = f" ({entry['reason']})" if entry["reason"] else ""
     return f"{entry['kind']}{where}: {entry['status']}, {entry['tries']} tries{why}"
-
-
-def _one_line(text: str, longest: int) -> str:
-    """Terminal-safe: control characters, which an agent may have written, are shown as spaces."""
-    clean = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"
