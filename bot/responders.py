@@ -7,7 +7,7 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import assert_never
@@ -25,11 +25,17 @@ def _no_stored_roles(_name: str) -> frozenset[Role]:
     return frozenset()
 
 
+StoredNames = Callable[[], Collection[str]]
+"""The names of the keys that were made on the command line."""
+
+
 class Directory:
     """The ``Responders`` port over the configuration. References are parsed; unknown forms raise
     :class:`InvalidRecipient`."""
 
-    def __init__(self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles) -> None:
+    def __init__(
+        self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles, stored_names: StoredNames = tuple
+    ) -> None:
         self._settings = settings
         self._people, self._groups = _read(settings)
         self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
@@ -39,6 +45,7 @@ class Directory:
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
+        self._stored_names = stored_names
         self._configured = frozenset(_configured(self, settings))
 
     def allowed(self, reference: str) -> bool:
@@ -129,6 +136,26 @@ class Directory:
                 return False
             case _ as unknown:
                 assert_never(unknown)
+
+    def people(self, reference: str) -> Collection[str]:
+        """Whom :meth:`answers_to` would say yes to."""
+        recipient = parse_recipient(reference)
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return (recipient.value,)
+            case RecipientKind.GROUP:
+                return self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK:
+                person = self._by_slack.get(recipient.value)
+                return () if person is None else (person.email,)
+            case RecipientKind.PAGERDUTY:
+                return ()
+            case _ as unknown:
+                assert_never(unknown)
+
+    def operators(self) -> Collection[str]:
+        names = {canonical(name) for name in (*self._roles, *self._stored_names())}
+        return frozenset(name for name in names if self.actor(name).has(Role.OPERATOR))
 
     def actor(self, identity: str) -> Actor:
         """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""

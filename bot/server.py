@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import uvloop
 
 from bot.app import build_app
 from bot.config import Settings
+from bot.tracing import tracing_of
 from bot.wiring import Service, wire
 from core.errors import ConfigError
 
@@ -67,7 +69,7 @@ def serve(settings: Settings, folder: Path) -> None:
 
 
 async def _serve(settings: Settings, folder: Path, listener: socket.socket) -> None:
-    service = wire(settings, folder)
+    service = wire(settings, folder, tracing=tracing_of(settings.telemetry.otlp_endpoint, os.environ))
     config = uvicorn.Config(
         build_app(service),
         http="httptools",

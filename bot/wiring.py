@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,11 +18,16 @@ from bot.agents import CallbackAgents
 from bot.archive import archive_folder
 from bot.clock import SystemClock
 from bot.config import Settings
+from bot.heartbeat import Heartbeat
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
+from bot.observer import Witness
 from bot.responders import Directory
+from bot.telemetry import Metrics
+from bot.tracing import NO_TRACING, Tracing
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
+from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
 from core.audit import Audit
@@ -33,14 +39,17 @@ from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
 from core.opening import Drafter
+from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
 from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
+from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
+from core.work.beating import Beating
 from core.work.embedded import EmbeddedWork
 
 log = structlog.get_logger(__name__)
@@ -61,17 +70,21 @@ class Service:
     retention: Retention
     lanes: Lanes
     work: Work
+    beating: Beating
     channels: Mapping[str, Channel]
     agents: Agents
     services: Services
     doors: Doors
     pages: APIRouter
+    scrape: Scrape
+    heartbeat: Heartbeat | None = None
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
 
     async def start(self) -> None:
         """Begin to send and to look at what is due. The database's schema must be ready."""
         await self.keys.refresh()
+        await self.beating.beat()  # an outage is known before anybody may answer
         await self.relay.start()
         await self.work.start(self.look)
         self.working = True
@@ -80,8 +93,11 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         self._check_clock_is_ours()
+        await self.beating.beat()
         await self._refresh_keys()
         moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
+        if self.heartbeat is not None:
+            self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
 
     def _check_clock_is_ours(self) -> None:
@@ -94,7 +110,7 @@ class Service:
 
     async def _refresh_keys(self) -> None:
         now = self.clock.now()
-        if self._refreshed_at is None or now - self._refreshed_at >= _REFRESH:
+        if self._refreshed_at is None or abs(now - self._refreshed_at) >= _REFRESH:  # it may have been set back
             self._refreshed_at = now
             await self.keys.refresh()
 
@@ -103,12 +119,15 @@ class Service:
         self.working = False
         self.services.closing.set()
         await self.work.stop()
+        if self.heartbeat is not None:
+            await self.heartbeat.close()
         await self.relay.stop()
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
         await self.agents.close()
         await self.database.close()
+        await asyncio.to_thread(self.services.tracing.close)
         log.info("service.stopped")
 
 
@@ -121,14 +140,20 @@ def open_store(settings: Settings) -> Database:
     return database
 
 
-def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Work | None = None) -> Service:
+def wire(
+    settings: Settings,
+    folder: Path,
+    clock: Clock | None = None,
+    work: Work | None = None,
+    tracing: Tracing = NO_TRACING,
+) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
     archive = archive_folder(settings, folder)
     database = open_store(settings)
     keys = KeyRing(settings, root, database)
-    people = Directory(settings, keys.stored_roles)
+    people = Directory(settings, keys.stored_roles, keys.stored_names)
     keys.introduce(people)
     instance = _installation(database, root)
     channels = channels_of(settings, clock, instance)
@@ -137,16 +162,23 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         clock=clock,
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
+        tracing=tracing,
     )
     hub, work = Hub(), work or EmbeddedWork(clock)
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
-    transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
+    metrics = Metrics()
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
-    drafter = Drafter(planner, people, agents, settings.suspension.policy)
-    engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    allow_self = settings.answers.allow_self_response
+    redaction = settings.redaction.rules
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self, redaction)
+    engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, allow_self_response=allow_self)
+    pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
         lanes,
@@ -158,14 +190,20 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         work,
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
+        pausing,
+        redaction,
     )
+    together = Together(engine, transitions)
     services = Services(
         engine,
+        together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
+        pausing,
         _platform_policy(settings),
         Audit(database, log_key, clock),
+        tracing=tracing,
     )
     return Service(
         settings=settings,
@@ -177,12 +215,22 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         lanes=lanes,
         work=work,
+        beating=Beating(database, clock, lanes.owner, "all", settings.suspension.outages_from),
         channels=channels,
         agents=agents,
         services=services,
         doors=doors_of(settings, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, clock, root, _knows(people)),
+        pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
+        scrape=Scrape(metrics, database, clock),
+        heartbeat=_heartbeat(settings, database, clock),
     )
+
+
+def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:
+    alerts = settings.alerts
+    if alerts.heartbeat_url is None:
+        return None
+    return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
 
 
 def _knows(people: Directory) -> Callable[[str], bool]:
@@ -210,9 +258,19 @@ def _platform_policy(settings: Settings) -> JsonObject:
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
 
 
-def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+def _pages(
+    settings: Settings,
+    engine: Engine,
+    together: Together,
+    pausing: Pausing,
+    clock: Clock,
+    root: RootKey,
+    known: Callable[[str], bool],
+) -> APIRouter:
     return pages_router(
         engine,
+        together,
+        pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),
         clock=clock,

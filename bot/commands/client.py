@@ -32,6 +32,9 @@ class Client:
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         return self._read(self._send("POST", path, json=body))
 
+    def delete(self, path: str) -> Any:
+        return self._read(self._send("DELETE", path))
+
     def find(self, reference: str) -> Any:
         """The suspension with this id or ref."""
         if not reference.upper().startswith("HR-"):

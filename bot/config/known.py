@@ -17,8 +17,6 @@ Path = tuple[str | int, ...]
 
 LATER: Mapping[str, str] = MappingProxyType(
     {
-        "redaction": "text leaves as the agent wrote it",
-        "quotas": "no key is limited",
         "people[].hours": "every attempt goes out when it is due",
         "people[].time_zone": "every attempt goes out when it is due",
         "slack.app_token": "Slack is served over HTTP (slack.signing_secret), not in Socket Mode",
@@ -29,8 +27,6 @@ LATER: Mapping[str, str] = MappingProxyType(
         "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
         "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
         "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
-        "suspension.catch_up": "times stay where they are after an outage",
-        "suspension.catch_up_grace_seconds": "times stay where they are after an outage",
         "suspension.default_retry_policy.escalation_ladder[].quiet": "every attempt goes out when it is due",
     }
 )

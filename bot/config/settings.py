@@ -34,13 +34,17 @@ from bot.config.kinds import (
     Word,
     between,
 )
+from bot.config.quotas import QuotaEntry
+from bot.config.redaction import RedactionSettings
 from core.domain.people import Role
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
 from core.ports import Backoff
+from core.quotas import Quotas
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
+CatchUp = Literal["shift", "burst"]
 
 
 class Http(Section):
@@ -92,6 +96,7 @@ class ApiKey(Section):
     key_hash: KeyHash | None = Field(None, repr=False)
     roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
     webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
+    quotas: QuotaEntry = QuotaEntry()
 
 
 class PersonEntry(Section):
@@ -139,6 +144,13 @@ class RetryPolicyEntry(Section):
 class SuspensionSettings(Section):
     default_channel: ChannelName | None = None
     default_retry_policy: RetryPolicyEntry | None = None
+    catch_up: Annotated[CatchUp, Word] = "shift"
+    catch_up_grace_seconds: Annotated[int, between(1, A_YEAR)] = 60
+
+    @property
+    def outages_from(self) -> timedelta | None:
+        """How long a silence of ours has to be for times to move by it, ``None`` where they never do."""
+        return timedelta(seconds=self.catch_up_grace_seconds) if self.catch_up == "shift" else None
 
     @property
     def policy(self) -> PolicyFields:
@@ -151,9 +163,14 @@ class Answers(Section):
 
 
 class Alerts(Section):
-    """Whom to tell when the service itself needs somebody."""
+    """Whom to tell when the service itself needs somebody, and what to ping while it does not (``bot/heartbeat.py``).
+
+    A heartbeat's URL says who may ping it, so it is a secret.
+    """
 
     notify: Annotated[tuple[RecipientRef, ...], Listed] = ()
+    heartbeat_url: HttpUrl | None = Field(None, repr=False)
+    heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
 
 
 class RetentionSettings(Section):
@@ -170,6 +187,12 @@ class RetentionSettings(Section):
 class Log(Section):
     level: Annotated[LogLevel, Word] = "info"
     format: Annotated[LogFormat, Word] = "text"
+
+
+class Telemetry(Section):
+    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``."""
+
+    otlp_endpoint: HttpUrl | None = Field(None, repr=False)
 
 
 class Settings(BaseSettings):
@@ -198,15 +221,24 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    redaction: RedactionSettings = RedactionSettings()
+    quotas: QuotaEntry = QuotaEntry()
     alerts: Alerts = Alerts()
     retention: RetentionSettings = RetentionSettings()
     log: Log = Log()
+    telemetry: Telemetry = Telemetry()
 
     @property
     def channels(self) -> tuple[ChannelName, ...]:
         """The channels that are set up, by name."""
         sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
         return tuple(name for name, section in sections.items() if section is not None)
+
+    @property
+    def key_quotas(self) -> Quotas:
+        """Every key's quota: its own where it says something, the general one elsewhere."""
+        general = self.quotas.quota
+        return Quotas(general, {entry.name: entry.quotas.quota.over(general) for entry in self.api_keys})
 
     @classmethod
     def settings_customise_sources(

@@ -173,6 +173,12 @@ def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
     tx.conn.execute(outbox.update().where(outbox.c.id == row.id).values(**later))
 
 
+def hurry(tx: Tx, now: datetime) -> int:
+    """Rows that wait for another try are due now: the clock that their delay was counted by was set back. How many."""
+    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.tries > 0) & (outbox.c.due_at > now)
+    return tx.conn.execute(outbox.update().where(waiting).values(due_at=now)).rowcount
+
+
 def next_due(conn: sa.Connection) -> datetime | None:
     """When the next waiting row is due."""
     waiting = outbox.c.status == sa.literal_column("'pending'")

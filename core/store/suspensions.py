@@ -10,14 +10,17 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from core.domain.suspension import Ask, Claim, Ended, Status, Suspension
+from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
-from core.store.tables import archived, outbox, suspensions
+from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
+_ANSWERS: TypeAdapter[tuple[Given, ...]] = TypeAdapter(tuple[Given, ...])
+_ASSIGNED: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(tuple[Assignment, ...])
+_CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clarification, ...])
 
 _COLUMNS = (
     suspensions.c.ask,
@@ -29,6 +32,9 @@ _COLUMNS = (
     suspensions.c.shift,
     suspensions.c.look_at,
     suspensions.c.version,
+    suspensions.c.answers,
+    suspensions.c.assigned,
+    suspensions.c.clarifications,
 )
 
 
@@ -59,8 +65,21 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 
-_MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "shift", "look_at", "version")
-_INSERT = suspensions.insert()
+_MOVING = (
+    "status",
+    "attempt",
+    "channel",
+    "held",
+    "claim",
+    "ended",
+    "shift",
+    "look_at",
+    "version",
+    "answers",
+    "assigned",
+    "clarifications",
+)
+_INSERT = suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery())
 _UPDATE = (
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
@@ -79,7 +98,15 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "shift": suspension.shift,
         "look_at": suspension.look_at,
         "version": suspension.version,
+        "answers": _several(_ANSWERS, suspension.answers),
+        "assigned": _several(_ASSIGNED, suspension.assigned),
+        "clarifications": _several(_CLARIFICATIONS, suspension.clarifications),
     }
+
+
+def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
+    """NULL where there are none, as in the rows of an older version."""
+    return adapter.dump_python(records, mode="json") if records else None
 
 
 def _record(row: Any) -> Suspension:
@@ -93,6 +120,9 @@ def _record(row: Any) -> Suspension:
         shift=row.shift or timedelta(0),
         look_at=row.look_at,
         version=row.version,
+        answers=_ANSWERS.validate_python(row.answers or ()),
+        assigned=_ASSIGNED.validate_python(row.assigned or ()),
+        clarifications=_CLARIFICATIONS.validate_python(row.clarifications or ()),
     )
 
 
@@ -224,6 +254,19 @@ def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
         (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.status == "delivered")
     )
     return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
+
+
+def count_open_by(conn: sa.Connection, creator: str) -> int:
+    """How many questions of the key ``creator`` wait."""
+    waiting = (suspensions.c.created_by == creator) & (suspensions.c.status == sa.literal_column("'open'"))
+    return conn.scalar(sa.select(sa.func.count()).select_from(suspensions).where(waiting)) or 0
+
+
+def asked_since(conn: sa.Connection, creator: str, since: datetime) -> list[datetime]:
+    """When the key ``creator`` has asked after ``since``, the latest first; ended questions count too."""
+    asked = (suspensions.c.created_by == creator) & (suspensions.c.suspended_at > since)
+    statement = sa.select(suspensions.c.suspended_at).where(asked).order_by(suspensions.c.suspended_at.desc())
+    return list(conn.scalars(statement))
 
 
 def count_open(conn: sa.Connection) -> int:

@@ -72,8 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "redaction: {policy: redact}": "redaction",
-    "quotas: {open: 3}": "quotas",
     "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
     "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
     "slack: {app_token: xapp-1}": "slack.app_token",
@@ -84,8 +82,6 @@ NOT_BUILT = {
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
-    "suspension: {catch_up: burst}": "suspension.catch_up",
-    "suspension: {catch_up_grace_seconds: 60}": "suspension.catch_up_grace_seconds",
     "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: true}]}}": (
         "suspension.default_retry_policy.escalation_ladder[0].quiet"
     ),
@@ -268,11 +264,6 @@ VARIABLES = [
         "xapp-1",
         "HANDRAISE_SLACK__APP_TOKEN is not supported by this version: Slack is served over HTTP "
         "(slack.signing_secret), not in Socket Mode",
-    ),
-    (
-        "HANDRAISE_REDACTION__POLICY",
-        "off",
-        "HANDRAISE_REDACTION__POLICY is not supported by this version: text leaves as the agent wrote it",
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
