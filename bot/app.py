@@ -14,7 +14,20 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
 from bot.roles import Part
-from bot.web import answers, errors, hooks, intents, metrics, openapi, pause, sessions, streams, suspensions, together
+from bot.web import (
+    answers,
+    audit,
+    errors,
+    hooks,
+    intents,
+    metrics,
+    openapi,
+    pause,
+    sessions,
+    streams,
+    suspensions,
+    together,
+)
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
 from bot.web.shapes import Envelope, HealthReply, ReadyReply
@@ -26,6 +39,8 @@ log = structlog.get_logger(__name__)
 
 PREFIXES = ("/v1", "/api/v1")
 """The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
+
+_LARGER = {hooks.MAIL_PATH: LARGEST_MAIL, **{prefix + audit.VERIFY_PATH: audit.LARGEST_PART for prefix in PREFIXES}}
 
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
@@ -63,7 +78,7 @@ def build_app(service: Service) -> FastAPI:
     )
     app.state.keys = service.keys
     errors.install(app)
-    app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
+    app.add_middleware(SizeLimit, larger=_LARGER)
     app.include_router(hooks.router(service.doors))
     _add_health(app, service)
     if Part.WORKER in service.parts or Part.API in service.parts:
@@ -74,7 +89,7 @@ def build_app(service: Service) -> FastAPI:
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
-    rooms = (suspensions, answers, intents, sessions, pause, streams, together)
+    rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit)
     parts = [part.router(service.services) for part in rooms]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):

@@ -15,6 +15,7 @@ import structlog
 from fastapi import APIRouter
 
 from bot.agents import CallbackAgents
+from bot.archive import archive_folder
 from bot.clock import SystemClock
 from bot.config import Settings
 from bot.heartbeat import Heartbeat
@@ -30,6 +31,7 @@ from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -43,6 +45,7 @@ from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
+from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.together import Together
@@ -70,6 +73,7 @@ class Service:
     keys: KeyRing
     engine: Engine
     relay: Relay
+    retention: Retention
     lanes: Lanes
     work: Work
     beating: Beating
@@ -109,7 +113,7 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         await self._refresh_keys()
-        moments = (await self.engine.look(), await self.relay.look())
+        moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
         if self.heartbeat is not None:
             self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
@@ -170,6 +174,7 @@ def wire(
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
+    archive = archive_folder(settings, folder)
     database = open_store(settings, parts)
     keys = KeyRing(settings, root, database)
     people = Directory(settings, keys.stored_roles, keys.stored_names)
@@ -223,6 +228,7 @@ def wire(
         hub,
         pausing,
         _platform_policy(settings),
+        Audit(database, log_key, clock),
         tracing=tracing,
     )
     return Service(
@@ -233,6 +239,7 @@ def wire(
         keys=keys,
         engine=engine,
         relay=relay,
+        retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         lanes=lanes,
         work=work,
         beating=_beating(settings, database, clock, work, lanes, parts),

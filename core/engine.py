@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from core import access
 from core.catching_up import CatchingUp, caught_up, locked
-from core.containers.intents import Intent, IntentStatus, check_version
+from core.containers.intents import Intent, IntentStatus, check_version, title_of
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
 from core.domain.asking import AskRequest
@@ -162,7 +162,7 @@ class Engine:
         now: datetime,
     ) -> Intent:
         if intent_id is None:
-            return intents.new(str(uuid.uuid4()), request.question[:200], creator, now, IntentStatus.ACTIVE)
+            return intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
         found = intents.lock(tx, intent_id)
         if found is None or found.created_by != creator:
             raise NotFound("There is no such intent.")

@@ -12,6 +12,7 @@ import typer
 
 from bot.commands.client import Client
 from bot.commands.pause import warn_if_paused
+from bot.commands.terminal import one_line
 
 Id = Annotated[str, typer.Argument(help="The suspension's id, or its ref (HR-7F3K).")]
 
@@ -79,7 +80,7 @@ def list_(
     for item in client.get("/v1/suspensions", query)["items"]:
         ends = item["expires_at"] or "never"
         state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
-        print(f"{item['ref']:<9} {item['status']:<10} {_one_line(item['question'], 60):<60} {state}")
+        print(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
 
 
 def assign(
@@ -106,7 +107,7 @@ def show(suspension: Id) -> None:
     client = Client()
     found = client.find(suspension)
     print(f"{found['ref']}  {found['status']}  asked by {found['created_by']} at {found['suspended_at']}")
-    print(f"  {_one_line(found['question'], 400)}")
+    print(f"  {one_line(found['question'], 400)}")
     for one in found["choices"]:
         print(f"  - {one['value']}: {one['label']}")
     if found["answers_required"] > 1:
@@ -115,8 +116,8 @@ def show(suspension: Id) -> None:
     if found["assigned_to"]:
         print(f"  handed over to {found['assigned_to']}")
     if found["clarification"]:
-        print(f"  {found['clarification']['asked_by']} asked: {_one_line(found['clarification']['question'], 400)}")
-        print(f"  clarified: {_one_line(found['clarification']['text'] or 'not yet', 400)}")
+        print(f"  {found['clarification']['asked_by']} asked: {one_line(found['clarification']['question'], 400)}")
+        print(f"  clarified: {one_line(found['clarification']['text'] or 'not yet', 400)}")
     if found["resolution"] == "responded":
         print(f"  answer: {found['response']!r} by {found['responded_by']} via {found['channel']}")
     for entry in client.get(f"/v1/suspensions/{found['id']}/timeline")["items"]:
@@ -150,9 +151,3 @@ def _told(entry: dict[str, Any]) -> str:
     where = f" via {entry['channel']}" if entry["channel"] else ""
     why = f" ({entry['reason']})" if entry["reason"] else ""
     return f"{entry['kind']}{where}: {entry['status']}, {entry['tries']} tries{why}"
-
-
-def _one_line(text: str, longest: int) -> str:
-    """Terminal-safe: control characters, which an agent may have written, are shown as spaces."""
-    clean = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"

@@ -200,6 +200,17 @@ class Alerts(Section):
     heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
 
 
+class RetentionSettings(Section):
+    """How long ended suspensions stay, ``None`` for ever, and the folder of the files that they are moved to then."""
+
+    ended_days: Annotated[int, between(1, 36_500)] | None = None
+    archive_dir: Text | None = None
+
+    @property
+    def keep(self) -> timedelta | None:
+        return None if self.ended_days is None else timedelta(days=self.ended_days)
+
+
 class Log(Section):
     level: Annotated[LogLevel, Word] = "info"
     format: Annotated[LogFormat, Word] = "text"
@@ -241,6 +252,7 @@ class Settings(BaseSettings):
     quotas: QuotaEntry = QuotaEntry()
     work: WorkSettings = WorkSettings()
     alerts: Alerts = Alerts()
+    retention: RetentionSettings = RetentionSettings()
     log: Log = Log()
     telemetry: Telemetry = Telemetry()
 

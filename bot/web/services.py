@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from bot.tracing import NO_TRACING, Tracing
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -27,5 +28,6 @@ class Services:
     hub: Hub
     pausing: Pausing
     platform_policy: JsonObject
+    audit: Audit
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tracing: Tracing = NO_TRACING

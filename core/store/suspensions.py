@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
-from core.store.tables import outages, outbox, suspensions
+from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -130,7 +130,10 @@ def _record(row: Any) -> Suspension:
 
 
 _BY_ID = sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id"))
-_ID_BY_REF = sa.select(suspensions.c.id).where(suspensions.c.ref == sa.bindparam("ref"))
+_ID_BY_REF = sa.union_all(
+    sa.select(suspensions.c.id).where(suspensions.c.ref == sa.bindparam("ref")),
+    sa.select(archived.c.id).where(archived.c.ref == sa.bindparam("ref")),
+)
 _STATUS_SHARED = (
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
@@ -153,6 +156,7 @@ def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
+    """Whether a question has or had this ref, moved out though it may be (API.md §6)."""
     return conn.scalar(_ID_BY_REF, {"ref": ref}) is not None
 
 

@@ -264,3 +264,27 @@ outages = sa.Table(
     sa.Column("back_at", Instant, nullable=False),
     sa.Column("length", Span, nullable=False),
 )
+
+_LEAVING = sa.text("archived_at IS NULL")
+
+archived = sa.Table(
+    "archived",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("ref", sa.Text, nullable=False, unique=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("ended_at", Instant, nullable=False),
+    sa.Column("archived_at", Instant),
+    sa.Index("ix_archived_leaving", "batch", sqlite_where=_LEAVING, postgresql_where=_LEAVING),
+)
+
+log_starts = sa.Table(
+    "log_starts",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("mac", sa.Text, nullable=False),
+    sa.Column("seal", sa.Text, nullable=False),
+)

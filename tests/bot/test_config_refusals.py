@@ -72,7 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "retention: {ended_days: 30}": "retention",
     "slack: {app_token: xapp-1}": "slack.app_token",
     "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
@@ -92,6 +91,9 @@ A_PERSON = "{name: A, email: a@example.com"
 TIMES = 'must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in quotes'
 
 WRONG = [
+    ("retention: {ended_days: 0}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {ended_days: '90'}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {archive_dir: ''}", "retention.archive_dir must not be empty"),
     ("http: 3", "http must hold keys and values"),
     ("http: {port: '80'}", f"http.port {NUMBER} 1 to 65535"),
     ("http: {port: true}", f"http.port {NUMBER} 1 to 65535"),
@@ -307,11 +309,7 @@ VARIABLES = [
         "HANDRAISE_SLACK__APP_TOKEN is not supported by this version: Slack is served over HTTP "
         "(slack.signing_secret), not in Socket Mode",
     ),
-    (
-        "HANDRAISE_RETENTION__ENDED_DAYS",
-        "3",
-        "HANDRAISE_RETENTION__ENDED_DAYS is not supported by this version: ended suspensions are kept",
-    ),
+    ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
     ("HANDRAISE_LOG__FORMAT", "xml", "HANDRAISE_LOG__FORMAT must be text or json"),
     (

@@ -60,6 +60,9 @@ class Ids:
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "GET /sessions/{session_id}": _to(session_id="sess-1"),
             "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
+            "GET /audit/export": _to(),
+            "GET /audit/verify": _to(),
+            "POST /audit/verify": _to({"lines": []}),
             "POST /signals/{signal_id}": _to({"value": "approve"}, signal_id=self.signals[0]),
         }
 

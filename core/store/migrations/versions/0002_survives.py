@@ -38,3 +38,30 @@ def upgrade() -> None:
         sqlite_where=sa.text("status = 'open'"),
         postgresql_where=sa.text("status = 'open'"),
     )
+    op.create_table(
+        "archived",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("ref", sa.Text(), nullable=False),
+        sa.Column("intent_id", sa.Text(), nullable=False),
+        sa.Column("batch", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=False),
+        sa.Column("archived_at", sa.BigInteger()),
+        sa.PrimaryKeyConstraint("id", name="pk_archived"),
+        sa.UniqueConstraint("ref", name="uq_archived_ref"),
+    )
+    op.create_index(
+        "ix_archived_leaving",
+        "archived",
+        ["batch"],
+        sqlite_where=sa.text("archived_at IS NULL"),
+        postgresql_where=sa.text("archived_at IS NULL"),
+    )
+    op.create_table(
+        "log_starts",
+        sa.Column("intent_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("mac", sa.Text(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("intent_id", name="pk_log_starts"),
+    )
