@@ -173,17 +173,18 @@ def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
     tx.conn.execute(outbox.update().where(outbox.c.id == row.id).values(**later))
 
 
-def next_due(conn: sa.Connection) -> datetime | None:
-    """When the next waiting row is due."""
-    waiting = outbox.c.status == sa.literal_column("'pending'")
-    found: datetime | None = conn.scalar(sa.select(outbox.c.due_at).where(waiting).order_by(outbox.c.due_at).limit(1))
-    return found
+def next_due(conn: sa.Connection, channels: Sequence[str]) -> dict[str, datetime]:
+    """When the next waiting row of each of ``channels`` is due; a channel with none is left out."""
+    found = {channel: conn.scalar(_NEXT_DUE, {"channel": channel}) for channel in channels}
+    return {channel: due_at for channel, due_at in found.items() if due_at is not None}
 
 
-def channels_due(conn: sa.Connection, now: datetime) -> list[str]:
-    """Channels with at least one row that is due."""
-    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at <= now)
-    return list(conn.scalars(sa.select(outbox.c.channel).where(waiting).distinct()))
+_NEXT_DUE = (
+    sa.select(outbox.c.due_at)
+    .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == sa.bindparam("channel"))
+    .order_by(outbox.c.due_at)
+    .limit(1)
+)
 
 
 _OF_SUSPENSION = (

@@ -68,12 +68,13 @@ class Around:
     """What the service talks to. Arrivals are looked for by mailbox (one a client) and by suspension."""
 
     smtp_port: int = 0
+    last_mail: float = 0  # by the host's clock
     callback_url: str = ""
     mails: dict[str, asyncio.Queue[float]] = field(default_factory=dict)
     callbacks: dict[str, asyncio.Future[float]] = field(default_factory=dict)
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
-        now = time.monotonic()
+        now, self.last_mail = time.monotonic(), time.time()
         for recipient in envelope.rcpt_tos:
             self.mails.setdefault(recipient, asyncio.Queue()).put_nowait(now)
         return "250 OK"
@@ -94,6 +95,20 @@ class Around:
 
     async def mail_to(self, mailbox: str) -> float:
         return await self.mails.setdefault(mailbox, asyncio.Queue()).get()
+
+    async def mails_arrived(self, mailboxes: int, patience: float, still: float = 1.0) -> dict[str, int]:
+        """How many unread mails each mailbox has, once so many mailboxes have one or ``patience`` (seconds) ends.
+
+        It goes on looking for ``still`` seconds, for what should not come.
+        """
+        end = time.monotonic() + patience
+        while len(found := self._unread()) < mailboxes and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(still)
+        return self._unread() or found
+
+    def _unread(self) -> dict[str, int]:
+        return {mailbox: queue.qsize() for mailbox, queue in self.mails.items() if queue.qsize()}
 
 
 @asynccontextmanager
@@ -124,7 +139,8 @@ class Caller:
         self._http = http
         self._url = url
 
-    async def ask(self, callback_url: str, mailbox: str) -> Any:
+    async def ask(self, callback_url: str, mailbox: str, **fields: Any) -> Any:
+        """Suspend; ``fields`` are added to the body."""
         body = {
             "question": "Refund order 12345?",
             "choices": [{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny refund"}],
@@ -132,6 +148,7 @@ class Caller:
             "notify_to": mailbox,
             "timeout_seconds": 3600,
             "resume": {"callback_url": callback_url},
+            **fields,
         }
         return await self._call("POST", "/v1/suspensions", AGENT_KEY, body)
 
@@ -140,9 +157,13 @@ class Caller:
         body = {"suspension_id": asked["suspension_id"], "value": "approve"}
         return await self._call("POST", path, OPERATOR_KEY, body)
 
-    async def wait(self, asked: Any) -> Any:
-        path = f"/v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds=30"
+    async def wait(self, asked: Any, seconds: int = 30) -> Any:
+        """The ended suspension, ``None`` where it is still open after ``seconds``."""
+        path = f"/v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds={seconds}"
         return await self._call("GET", path, AGENT_KEY, None)
+
+    async def listed(self, status: str) -> Any:
+        return await self._call("GET", f"/v1/suspensions?status={status}&limit=50", OPERATOR_KEY, None)
 
     async def ready(self) -> bool:
         try:
@@ -155,4 +176,4 @@ class Caller:
         async with self._http.request(method, self._url + path, json=body, headers={"X-API-Key": key}) as response:
             if response.status >= 300:
                 raise RuntimeError(f"{method} {path}: {response.status} {await response.text()}")
-            return await response.json()
+            return None if response.status == 204 else await response.json()
