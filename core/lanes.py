@@ -12,7 +12,7 @@ CAPACITY = 256
 """Rows that one lane takes ahead of its senders; what does not fit stays in the database until there is room."""
 
 _REFILLED_AT = CAPACITY // 2
-"""A lane takes rows out of the database when there is room for so many, so that a full one does not fetch each alone."""
+"""A lane takes rows out of the database when it has room for so many: a full one does not fetch each by itself."""
 
 
 class Lanes:
