@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.bench import measures, rows
+from tests.bench import measures
 from tests.bench.service import Around, Caller, serving
 
 MAILBOX = "original@example.com"

@@ -31,7 +31,9 @@ async def sqlite(folder: Path, sheet: Sheet, seconds: float = 8) -> None:
         started = time.monotonic()
         with serving(config) as process:
             caller = Caller(http, url)
-            sheet.at_most(f"ready with {COUNT} open questions after", await measures.until_ready(caller, started), 3, "s")
+            sheet.at_most(
+                f"ready with {COUNT} open questions after", await measures.until_ready(caller, started), 3, "s"
+            )
             async with memory_of(process.pid) as watched:
                 for _ in range(5):
                     await caller.listed("open")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import statistics
 import time
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import aiohttp
 
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, ended_question
+from tests.bench.databases import DURABLE, migrated
 from tests.bench.process import processor_seconds
 from tests.bench.service import Around, Caller, around, serving, write_config
 from tests.bench.sheet import Sheet
-from datetime import timedelta
+from tests.postgres import postgres
 
 ROWS = 1_000_000
 """Of all tables together: an ended question has eight (intent, suspension, events, outbox, tokens)."""
@@ -22,28 +24,37 @@ ROWS = 1_000_000
 ROUNDS = 5
 
 
-async def sqlite(folder: Path, sheet: Sheet, ended_rows: int = ROWS) -> None:
-    """Two services, on a full and on an empty database; each is measured while the other has nothing to do."""
-    empty, full = folder / "empty", folder / "full"
-    for place in (empty, full):
-        place.mkdir()
+async def sqlite(folder: Path, sheet: Sheet) -> None:
+    empty, full = folder / "empty.db", folder / "full.db"
+    await compare(folder, sheet, f"sqlite+aiosqlite:///{empty}", f"sqlite+aiosqlite:///{full}")
+
+
+async def postgresql(folder: Path, sheet: Sheet) -> None:
+    with postgres(**DURABLE) as query:
+        empty, full = migrated(query, "empty"), migrated(query, "full")
+        sheet.note("PostgreSQL: bare commits, one row each", measures.bare_commits_on_postgres(empty), "/s")
+        await compare(folder, sheet, empty, full)
+
+
+async def compare(folder: Path, sheet: Sheet, empty: str, full: str) -> None:
+    """Two services, on an empty and on a full database; each is measured while the other has nothing to do."""
     async with around() as here, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
-        places = {place: f"sqlite+aiosqlite:///{place}/bench.db" for place in (empty, full)}
-        configs = {place: write_config(place, url, here.smtp_port) for place, url in places.items()}
-        asked = await ended_question(http, *configs[full], here)
-        original = rows.read_original(f"sqlite:///{full}/bench.db", asked, MAILBOX)
-        count = ended_rows // sum(len(kept) for kept in original.rows.values())
+        configs = [write_config(folder, url, here.smtp_port, name) for name, url in (("empty", empty), ("full", full))]
+        asked = await ended_question(http, *configs[1], here)
+        plain = full.replace("+aiosqlite", "")
+        original = rows.read_original(plain, asked, MAILBOX)
+        count = ROWS // sum(len(kept) for kept in original.rows.values())
         started = time.monotonic()
-        rows.load(f"sqlite:///{full}/bench.db", original, count, lambda number: timedelta(milliseconds=-number))
+        rows.load(plain, original, count, lambda number: timedelta(milliseconds=-number))
         sheet.note(f"loading {count} ended questions", time.monotonic() - started, "s")
         with ExitStack() as running:
-            costs = [Cost(running, http, *configs[place]) for place in (empty, full)]
+            costs = [Cost(running, http, *config) for config in configs]
             for _ in range(ROUNDS):
                 for cost in costs:
                     await cost.measure(here)
     for name, of_empty, of_full in zip(("time", "processor time"), *(cost.medians() for cost in costs), strict=True):
         sheet.note(f"a cycle on an empty store, {name}", of_empty, "ms")
-        sheet.note(f"a cycle beside {ended_rows} ended rows, {name}", of_full, "ms")
+        sheet.note(f"a cycle beside {ROWS} ended rows, {name}", of_full, "ms")
         sheet.at_most(f"the one as a multiple of the other, {name}", of_full / of_empty, 1.2, "")
 
 

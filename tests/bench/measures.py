@@ -11,6 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+import sqlalchemy as sa
+
 from tests.bench.service import Around, Caller
 
 CLIENTS = 16
@@ -44,6 +47,19 @@ def bare_commits(folder: Path, seconds: float = 2.0) -> float:
             conn.execute("COMMIT")
             count += 1
         return count / seconds
+
+
+def bare_commits_on_postgres(url: str, seconds: float = 2.0) -> float:
+    """As :func:`bare_commits`, of one connection."""
+    plain = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as conn:
+        conn.execute("CREATE TABLE bare (id BIGSERIAL PRIMARY KEY, text TEXT)")
+        count, end = 0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            conn.execute("INSERT INTO bare (text) VALUES ('a row')")
+            count += 1
+        conn.execute("DROP TABLE bare")
+    return count / seconds
 
 
 async def until_ready(caller: Caller, started: float) -> float:

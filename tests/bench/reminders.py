@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import time
 from datetime import UTC, datetime, timedelta
@@ -20,7 +19,7 @@ COUNT = 10_000
 WITHIN = timedelta(seconds=10)
 HEAD_START = timedelta(seconds=8)
 """Between the loading and the first reminder, for the service to start in."""
-_PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 120
 
 TWO_ATTEMPTS = {"max_attempts": 2, "interval_seconds": 3600}
 
@@ -36,7 +35,7 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
         with serving(config):
             await measures.until_ready(Caller(http, url), time.monotonic())
             sheet.note("ready this long before the first was due", begins - time.time(), "s")
-            arrived = await here.mails_arrived(COUNT, _PATIENCE_SECONDS)
+            arrived = await here.mails_arrived(COUNT, PATIENCE_SECONDS)
             sheet.note("the last mail, after the last was due", here.last_mail - begins - WITHIN.total_seconds(), "s")
         twice = sum(count > 1 for count in arrived.values())
         sheet.exactly("reminders sent", len(arrived), COUNT, "")

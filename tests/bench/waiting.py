@@ -21,7 +21,7 @@ LONGEST_SECONDS = 55
 _AT_ONCE = 16
 
 
-async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10) -> None:
+async def sqlite(folder: Path, sheet: Sheet, seconds: float = 6) -> None:
     """Processor time and memory with and without them, in the same process."""
     async with around() as here, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
         config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/waiting.db", here.smtp_port)
