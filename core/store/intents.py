@@ -16,12 +16,12 @@ from core.store.tables import intents, suspensions
 _BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))
 _CREATOR = Prepared(sa.select(intents.c.created_by).where(intents.c.id == sa.bindparam("id")))
 _BY_ID_LOCKED = _BY_ID.with_for_update()
-_BY_SUSPENSION_LOCKED = Prepared(
+_BY_SUSPENSION = (
     sa.select(intents)
     .join(suspensions, suspensions.c.intent_id == intents.c.id)
     .where(suspensions.c.id == sa.bindparam("suspension_id"))
-    .with_for_update(of=intents)
 )
+_BY_SUSPENSION_LOCKED = Prepared(_BY_SUSPENSION.with_for_update(of=intents))
 
 
 def insert(tx: Tx, intent: Intent) -> None:

@@ -63,9 +63,10 @@ def bare_commits_on_postgres(url: str, seconds: float = 2.0) -> float:
 
 
 async def until_ready(caller: Caller, started: float) -> float:
-    """Seconds from the start of the process to the first 200 of ``/readyz``."""
-    while not await caller.ready():
-        await asyncio.sleep(0.01)
+    """Seconds from the start of the process to the first 200 of ``/readyz``; raises ``TimeoutError`` after a minute."""
+    async with asyncio.timeout(60):
+        while not await caller.ready():
+            await asyncio.sleep(0.01)
     return time.monotonic() - started
 
 

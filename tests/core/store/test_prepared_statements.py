@@ -83,3 +83,10 @@ async def test_a_value_that_is_missing_is_never_taken_for_null(database: Databas
     with pytest.raises((KeyError, sa.exc.StatementError)):
         await keep(database, a_session("s-3"), lacking)
     assert [row.id for row in await of_owner(database)] == ["s-1"]
+
+
+async def test_a_value_without_a_place_is_never_dropped(database: Database) -> None:
+    await keep(database, a_session("s-1"))
+    with pytest.raises((KeyError, sa.exc.SQLAlchemyError)):
+        await keep(database, {**a_session("s-2"), "surplus": 1})
+    assert [row.id for row in await of_owner(database)] == ["s-1"]
