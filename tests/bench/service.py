@@ -63,7 +63,10 @@ def serving(config: Path, role: str | None = None) -> Iterator[subprocess.Popen[
         yield process
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        finally:
+            process.kill()  # does nothing to one that has ended
 
 
 def start(config: Path, role: str | None = None) -> subprocess.Popen[bytes]:
