@@ -25,7 +25,7 @@ from tests.bench.sheet import Sheet
 from tests.postgres import postgres
 
 CLIENTS = 8
-BETWEEN_KILLS = (1.5, 4.0)
+BETWEEN_KILLS = (4.0, 8.0)
 _PATIENCE_SECONDS = 150
 """A row that was in hand at a kill is taken up again when its lease ends, after 90 seconds at the latest."""
 
@@ -49,7 +49,7 @@ async def reminders(folder: Path, sheet: Sheet) -> None:
     sheet.at_most("two workers: the last mail, after the first was due", here.last_mail - begins, 40, "s")
 
 
-async def killed(folder: Path, sheet: Sheet, seconds: float = 20) -> None:
+async def killed(folder: Path, sheet: Sheet, seconds: float = 25) -> None:
     """Two API replicas and two workers; one of each is killed and started again, at random, while agents ask."""
     with postgres(**DURABLE) as query:
         database = migrated(query, "killed")
@@ -61,8 +61,8 @@ async def killed(folder: Path, sheet: Sheet, seconds: float = 20) -> None:
             callers = [Caller(http, one.url) for one in running if one.role == "api"]
             for caller in callers:
                 await measures.until_ready(caller, time.monotonic())
-            kept, kills = Kept(), [asyncio.create_task(kill_now_and_then(some)) for some in pairs(running)]
-            end = time.monotonic() + seconds
+            kept, end = Kept(), time.monotonic() + seconds
+            kills = [asyncio.create_task(kill_now_and_then(some, end)) for some in pairs(running)]
             await asyncio.gather(*(agent(AnyOf(callers), here, number, end, kept) for number in range(CLIENTS)))
             for kill in kills:
                 kill.cancel()
@@ -114,8 +114,8 @@ def pairs(running: Sequence[Replica]) -> list[list[Replica]]:
     return [[one for one in running if one.role == role] for role in ("api", "worker")]
 
 
-async def kill_now_and_then(some: Sequence[Replica]) -> None:
-    while True:
+async def kill_now_and_then(some: Sequence[Replica], end: float) -> None:
+    while time.monotonic() < end:
         await asyncio.sleep(random.uniform(*BETWEEN_KILLS))
         random.choice(some).kill()
 
