@@ -115,16 +115,19 @@ class Relay:
             self.alarm.within(tx, self.clock.now())
 
     async def look(self) -> datetime | None:
-        """Take what is due and fits; returns when the next row is due."""
+        """Take what is due and fits; returns when the next row is due. A lane that is full says so itself, later."""
         now = self.clock.now()
-        for channel in await self.database.read(lambda conn: outbox.channels_due(conn, now)):
-            await self._refill(channel, now)
-        return await self.database.read(outbox.next_due)
+        for channel, due_at in (await self._next_due()).items():
+            if due_at <= now:
+                await self._refill(channel, now)
+        return min((await self._next_due()).values(), default=None)
+
+    async def _next_due(self) -> Mapping[str, datetime]:
+        channels = self.lanes.wants_more()
+        return await self.database.read(lambda conn: outbox.next_due(conn, channels))
 
     async def _refill(self, channel: str, now: datetime) -> None:
         room = self.lanes.room(channel)
-        if not room:
-            return
 
         def job(tx: Tx) -> list[Row]:
             return outbox.claim(tx, channel, now=now, limit=room, owner=self.lanes.owner, until=now + LEASE)
@@ -134,6 +137,8 @@ class Relay:
     async def _run(self, channel: str) -> None:
         while True:
             row = await self.lanes.next(channel)
+            if self.lanes.begins_to_want(channel):
+                self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
             try:
                 await self._send_and_settle(row)
             except DatabaseUnavailable:
@@ -142,8 +147,6 @@ class Relay:
                 await self._settle_later(row)
             finally:
                 self.lanes.done(channel)
-            if self.lanes.room(channel) == 1:
-                self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
 
     async def _send_and_settle(self, row: Row) -> None:
         late = self.clock.now() - row.due_at

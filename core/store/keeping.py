@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import agent_policies, api_keys, archived, idempotency, installation, seen, sessions, suspensions
 
 KEPT_AFTER_END = timedelta(days=7)
@@ -154,11 +155,11 @@ def put_agent_policy(tx: Tx, agent: str, policy: Mapping[str, JsonValue], now: d
 
 def agent_policy(conn: sa.Connection, agent: str) -> Mapping[str, JsonValue]:
     """What the agent set as its default, ``{}`` where it set nothing."""
-    found = conn.scalar(_AGENT_POLICY, {"agent": agent})
+    found = _AGENT_POLICY.scalar(conn, {"agent": agent})
     return {} if found is None else found
 
 
-_AGENT_POLICY = sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent"))
+_AGENT_POLICY = Prepared(sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent")))
 
 
 # --- API keys made on the command line ----------------------------------------------------------------------------

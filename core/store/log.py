@@ -24,6 +24,7 @@ from core.containers.intents import Intent
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import events, intents
 
 
@@ -60,14 +61,14 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
         mac = seal(key, mac, line)
         rows.append({**line, "mac": mac})
     if rows:
-        tx.conn.execute(_INSERT_ON[tx.conn.dialect.name], rows)
+        _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
     return replace(intent, log_length=position, log_mac=mac)
 
 
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
 _INSERT_ON = {
-    "sqlite": events.insert(),
-    "postgresql": events.insert().values(transaction_id=_POSTGRES_TRANSACTION),
+    "sqlite": Prepared(events.insert()),
+    "postgresql": Prepared(events.insert().values(transaction_id=_POSTGRES_TRANSACTION)),
 }
 
 

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import outbox, suspensions, workers
 
 
@@ -74,10 +75,10 @@ _COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
 def insert(tx: Tx, rows: Sequence[Row], owner: str) -> None:
     """Write ``rows``; those whose status is ``sending`` are leased to ``owner``."""
     if rows:
-        tx.conn.execute(_INSERT, [_values(row, owner) for row in rows])
+        _INSERT.run(tx.conn, *(_values(row, owner) for row in rows))
 
 
-_INSERT = outbox.insert()
+_INSERT = Prepared(outbox.insert())
 
 
 def _values(row: Row, owner: str) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def give_back(tx: Tx, ids: Sequence[str]) -> None:
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**again))
 
 
-_SETTLE = (
+_SETTLE = Prepared(
     outbox.update()
     .where(outbox.c.id == sa.bindparam("_id"))
     .values(
@@ -158,8 +159,8 @@ def settle(
     reason: str | None = None,
 ) -> None:
     """This row is done. What a short message said is forgotten: it may hold a sign-in link."""
-    tx.conn.execute(
-        _SETTLE,
+    _SETTLE.run(
+        tx.conn,
         {
             "_id": row.id,
             "status": status.value,
@@ -193,20 +194,21 @@ def hurry(tx: Tx, now: datetime) -> int:
     return tx.conn.execute(outbox.update().where(waiting).values(due_at=now)).rowcount
 
 
-def next_due(conn: sa.Connection) -> datetime | None:
-    """When the next waiting row is due."""
-    waiting = outbox.c.status == sa.literal_column("'pending'")
-    found: datetime | None = conn.scalar(sa.select(outbox.c.due_at).where(waiting).order_by(outbox.c.due_at).limit(1))
-    return found
+def next_due(conn: sa.Connection, channels: Sequence[str]) -> dict[str, datetime]:
+    """When the next waiting row of each of ``channels`` is due; a channel with none is left out."""
+    found = {channel: _NEXT_DUE.scalar(conn, {"channel": channel}) for channel in channels}
+    return {channel: due_at for channel, due_at in found.items() if due_at is not None}
 
 
-def channels_due(conn: sa.Connection, now: datetime) -> list[str]:
-    """Channels with at least one row that is due."""
-    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at <= now)
-    return list(conn.scalars(sa.select(outbox.c.channel).where(waiting).distinct()))
+_NEXT_DUE = Prepared(
+    sa.select(outbox.c.due_at)
+    .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == sa.bindparam("channel"))
+    .order_by(outbox.c.due_at)
+    .limit(1)
+)
 
 
-_OF_SUSPENSION = (
+_OF_SUSPENSION = Prepared(
     sa.select(*_COLUMNS)
     .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
     .order_by(outbox.c.created_at, outbox.c.id)
@@ -215,7 +217,7 @@ _OF_SUSPENSION = (
 
 def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
     """Everything that was or will be sent about one suspension, oldest first."""
-    return [_row(row) for row in conn.execute(_OF_SUSPENSION, {"suspension_id": suspension_id})]
+    return [_row(row) for row in _OF_SUSPENSION.all(conn, {"suspension_id": suspension_id})]
 
 
 def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
@@ -281,6 +283,6 @@ def redrive(tx: Tx, row_id: str, now: datetime) -> None:
 
 
 def _row(row: Any) -> Row:
-    values = dict(row._mapping)
+    values = row._asdict()
     values["kind"], values["status"] = RowKind(values["kind"]), RowStatus(values["status"])
     return Row(**values)

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -44,8 +45,8 @@ _COLUMNS = (
 def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
     ask = suspension.ask
-    tx.conn.execute(
-        _INSERT,
+    _INSERT.run(
+        tx.conn,
         {
             "id": ask.id,
             "ref": ask.ref,
@@ -64,7 +65,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
     values = {**_moving(suspension), "_id": suspension.id, "_version": version}
-    if tx.conn.execute(_UPDATE, values).rowcount != 1:
+    if _UPDATE.run(tx.conn, values) != 1:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 
@@ -82,8 +83,8 @@ _MOVING = (
     "assigned",
     "clarifications",
 )
-_INSERT = suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery())
-_UPDATE = (
+_INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
+_UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
@@ -129,25 +130,29 @@ def _record(row: Any) -> Suspension:
     )
 
 
-_BY_ID = sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id"))
-_ID_BY_REF = sa.union_all(
-    sa.select(suspensions.c.id).where(suspensions.c.ref == sa.bindparam("ref")),
-    sa.select(archived.c.id).where(archived.c.ref == sa.bindparam("ref")),
+_BY_ID = Prepared(sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id")))
+_REF_IS_TAKEN = Prepared(
+    sa.select(
+        (
+            sa.exists().where(suspensions.c.ref == sa.bindparam("ref"))
+            | sa.exists().where(archived.c.ref == sa.bindparam("ref"))
+        ).label("taken")
+    )
 )
-_STATUS_SHARED = (
+_STATUS_SHARED = Prepared(
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
 _BY_REF = sa.select(*_COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
 
 
 def get(conn: sa.Connection, suspension_id: str) -> Suspension | None:
-    row = conn.execute(_BY_ID, {"id": suspension_id}).first()
+    row = _BY_ID.first(conn, {"id": suspension_id})
     return None if row is None else _record(row)
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> bool:
     """Whether it waits; and whoever would end it waits until this transaction is over."""
-    return tx.conn.scalar(_STATUS_SHARED, {"id": suspension_id}) == Status.AWAITING.value
+    return _STATUS_SHARED.scalar(tx.conn, {"id": suspension_id}) == Status.AWAITING.value
 
 
 def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
@@ -157,12 +162,12 @@ def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
     """Whether a question has or had this ref, moved out though it may be (API.md §6)."""
-    return conn.scalar(_ID_BY_REF, {"ref": ref}) is not None
+    return bool(_REF_IS_TAKEN.scalar(conn, {"ref": ref}))
 
 
 def open_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
     """The id of the open suspension that registered ``signal_id``."""
-    waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == Status.AWAITING.value)
+    waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == sa.literal_column("'open'"))
     found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
     return found
 
@@ -175,7 +180,7 @@ def latest_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
 
 
 def open_of_intent(conn: sa.Connection, intent_id: str) -> str | None:
-    waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == Status.AWAITING.value)
+    waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == sa.literal_column("'open'"))
     found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
     return found
 
