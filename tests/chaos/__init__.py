@@ -1,0 +1,1 @@
+"""A storm over the whole service."""

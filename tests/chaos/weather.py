@@ -1,0 +1,163 @@
+"""What goes wrong while the storm lasts: vendors that fail, processes that die, a database that goes away.
+
+Everything is drawn from the seed; when it strikes depends on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from bot.sandbox.mail_smtp import Stage
+from bot.sandbox.pagerduty import Fault as PagerFault
+from bot.sandbox.slack_faults import (
+    DropAfterStoring,
+    DropBeforeStoring,
+    Fault,
+    RateLimited,
+    SaysNo,
+    SaysNoAfterStoring,
+    ServerErrorAfterStoring,
+    Slow,
+)
+from tests.chaos.fleet import Fleet
+from tests.chaos.records import Records, Span, now
+from tests.chaos.store import Store
+from tests.chaos.world import World
+
+SLACK_FAULTS: tuple[Fault, ...] = (
+    DropBeforeStoring(),
+    DropAfterStoring(),
+    DropAfterStoring(),
+    RateLimited(1),
+    ServerErrorAfterStoring(500),
+    ServerErrorAfterStoring(503),
+    SaysNo("internal_error"),
+    SaysNoAfterStoring("internal_error"),
+)
+SLACK_METHODS = ("chat.postMessage", "chat.postMessage", "chat.update", "conversations.history", "conversations.open")
+LOST_PATIENCE = Slow(11)
+"""Longer than the service waits for Slack."""
+
+_AT_A_TIME = 3
+"""Failures of one vendor that may be waiting for a request to meet: more would shut it for good."""
+_IN_HAND = 1.5
+"""Seconds for which a send is held open, so that a kill meets it half done."""
+
+
+class Weather:
+    """``rush`` makes everything come so many times as often: a short run sees all of it too."""
+
+    def __init__(
+        self, world: World, fleet: Fleet, store: Store, records: Records, chance: random.Random, rush: float
+    ) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._store = store
+        self._records = records
+        self._chance = chance
+        self._rush = rush
+
+    async def storm(self) -> None:
+        """Until cancelled."""
+        self._world.agent.fails = 0.25
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._every(0.25, self._slack_fails))
+            group.create_task(self._every(0.35, self._mail_fails))
+            group.create_task(self._every(0.5, self._pager_fails))
+            group.create_task(self._every(15, self._mail_refuses))
+            group.create_task(self._every(5, self._kill))
+            group.create_task(self._every(4, self._ambush))
+            if self._store.server is not None:
+                group.create_task(self._every(12, self._database_away))
+
+    def calm(self) -> None:
+        """No more failures; whatever was switched off is on again."""
+        world = self._world
+        world.agent.fails = 0.0
+        world.slack.faults.clear()
+        world.mailbox.behave()
+        world.pager.behave()
+
+    async def _every(self, seconds: float, strike: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(self._chance.uniform(0.4, 1.6) * seconds / self._rush)
+            await strike()
+
+    async def _slack_fails(self) -> None:
+        if len(self._world.slack.faults) >= _AT_A_TIME:
+            return
+        rare = self._chance.random() < 0.01
+        fault = LOST_PATIENCE if rare else self._chance.choice(SLACK_FAULTS)
+        self._world.slack.fail_next(fault, self._chance.choice(SLACK_METHODS))
+        self._records.happened["slack failed"] += 1
+
+    async def _mail_fails(self) -> None:
+        mailbox = self._world.mailbox
+        if mailbox.faults_to_come >= _AT_A_TIME:
+            return
+        match self._chance.choice(("451", "421", "4yz", "cut", "dot", "dot", "slow")):
+            case "451":
+                mailbox.say_next(Stage.RCPT, "451 4.3.0 Try again later")
+            case "421":
+                mailbox.say_next(Stage.MAIL, "421 4.3.2 Service closing")
+            case "4yz":
+                mailbox.say_next(Stage.DOT, "452 4.3.1 Insufficient system storage")
+            case "cut":
+                mailbox.drop_next(Stage.DATA)
+            case "dot":
+                mailbox.drop_next(Stage.DOT)
+            case _:
+                mailbox.delay_next(Stage.DOT, timedelta(seconds=1))
+        self._records.happened["smtp failed"] += 1
+
+    async def _mail_refuses(self) -> None:
+        port = self._world.mailbox.refuse_connections()
+        self._records.happened["smtp refused connections"] += 1
+        try:
+            await asyncio.sleep(self._chance.uniform(0.5, 2))
+        finally:
+            await self._world.mailbox.start(port)
+
+    async def _pager_fails(self) -> None:
+        self._world.pager.behave()
+        self._world.pager.fail_next(self._chance.choice(list(PagerFault)))
+        self._records.happened["pagerduty failed"] += 1
+
+    async def _kill(self) -> None:
+        await self._fleet.settled_in()
+        if self._fleet.kill_one():
+            self._records.happened["killed at random"] += 1
+
+    async def _ambush(self) -> None:
+        """Hold the next message open behind the vendor's door, and kill while it hangs there."""
+        await self._fleet.settled_in()
+        world = self._world
+        slack = self._chance.random() < 0.5
+        things: list[object] = world.slack.workspace.messages if slack else world.mailbox.mails  # type: ignore[assignment]
+        before = len(things)
+        if slack:
+            world.slack.fail_next(Slow(_IN_HAND), "chat.postMessage")
+        else:
+            world.mailbox.delay_next(Stage.DOT, timedelta(seconds=_IN_HAND))
+        for _ in range(60):
+            await asyncio.sleep(0.05)
+            if len(things) > before:
+                if self._fleet.kill_one(worker=True):
+                    self._records.happened["killed in the middle of a send"] += 1
+                return
+
+    async def _database_away(self) -> None:
+        """Stopped with every connection cut off, or crashed, for a moment."""
+        how = self._chance.choice((signal.SIGINT, signal.SIGQUIT))
+        begin = now()
+        await self._store.stop(how)
+        self._records.happened["postgresql stopped" if how is signal.SIGINT else "postgresql crashed"] += 1
+        try:
+            await asyncio.sleep(self._chance.uniform(0.1, 2))
+        finally:
+            await self._store.start()
+            self._records.outages.append(Span(begin, now()))
