@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,8 @@ from tests.chaos.records import Records, now
 from tests.chaos.store import Store, being_sent, known_workers
 from tests.process import ROOT, free_port
 
-_READY_SECONDS = 60
+_READY_SECONDS = 90
+_USUAL_START_SECONDS = 4
 _RESTART_SECONDS = 0.2
 _A_MOMENT = timedelta(seconds=5)
 _AT_WORK = timedelta(seconds=2)
@@ -76,12 +78,17 @@ class Fleet:
         self._starting = asyncio.Lock()
         self._http = loopback_client(timeout=2)
         self._stopping = False
+        self.pace = 1.0
+        """How much slower than usual this machine is, by how long the members took to start: 1 to 4."""
 
     async def up(self) -> None:
         """Return when every member is ready."""
+        began = time.monotonic()
         for member in self.members:
             self._keepers.append(asyncio.create_task(self._keep(member), name=f"keep-{member.name}"))
         await self.all_ready()
+        took = (time.monotonic() - began) / len(self.members)
+        self.pace = min(max(took / _USUAL_START_SECONDS, 1.0), 4.0)
 
     async def all_ready(self) -> None:
         async with asyncio.timeout(_READY_SECONDS):
@@ -96,10 +103,10 @@ class Fleet:
         while not all(one.ready_since is not None and now() - one.ready_since > _AT_WORK for one in self.members):
             await asyncio.sleep(0.1)
 
-    def door(self) -> Member:
-        """Some process that people and vendors reach; one that is up, where there is one."""
-        doors = [member for member in self.members if member.serves_people]
-        return self._chance.choice([member for member in doors if member.is_ready] or doors)
+    def door(self) -> Member | None:
+        """Some process that people and vendors reach, ``None`` while there is none."""
+        doors = [member for member in self.members if member.serves_people and member.is_ready]
+        return self._chance.choice(doors) if doors else None
 
     def kill(self, member: Member) -> bool:
         """``kill -9``; false where it is not up."""
@@ -177,7 +184,7 @@ class Fleet:
     async def _bury(self, member: Member, status: int) -> None:
         """What it had in hand when it died, before anybody else takes it up."""
         if not member.killed:
-            if not self._records.was_away(now(), _A_MOMENT):
+            if not self._records.was_away(now(), _A_MOMENT, _A_MOMENT):
                 self._records.ended_by_themselves.append(f"{member.name}: {status}")
             return
         alone = len(self.members) == 1

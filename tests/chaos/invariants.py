@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 from core.containers.intents import IntentStatus
 from core.domain.suspension import Status
@@ -16,10 +17,12 @@ from core.domain.vocabulary import CANCELLED, EXPIRED, RENOTIFIED, RESUMED, SUSP
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.chaos.evidence import Evidence, Story
 from tests.chaos.plan import Way
-from tests.chaos.records import Given
+from tests.chaos.receiver import PATIENCE
+from tests.chaos.records import Call, Given
 
 ENDINGS = {Status.RESPONDED: RESUMED, Status.EXPIRED: EXPIRED, Status.CANCELLED: CANCELLED}
 _ROUNDED = timedelta(milliseconds=5)
+_SOON = timedelta(seconds=3)
 _DONE = {RowStatus.DELIVERED, RowStatus.DROPPED, RowStatus.REFUSED}
 
 
@@ -208,6 +211,15 @@ def _repeats_were_in_doubt(evidence: Evidence) -> Iterator[tuple[str, str | None
         yield ref, None if excused else f"a {_what(row)} came {times} times, and nothing was in doubt"
 
 
+def _no_doubt_about_slack(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
+    """Whatever the doubt: Slack's history tells whether a message came, so that none comes twice."""
+    refs = {story.suspension.id: story.ref for story in evidence.stories.values()}
+    for delivery, posted in evidence.messages.items():
+        row = evidence.rows.get(delivery)
+        ref = refs.get(row.suspension_id or "", "-") if row is not None else delivery
+        yield ref, None if len(posted) == 1 else f"a {_what(row)} came {len(posted)} times"
+
+
 def _what(row: Row | None) -> str:
     return "message" if row is None else f"{row.kind} of attempt {row.attempt} by {row.channel}"
 
@@ -247,18 +259,24 @@ def _every_agent_is_called_back(evidence: Evidence) -> Iterator[tuple[str, str |
 
 
 def _an_agent_that_said_yes_is_left_alone(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
+    """Called again only if nobody could know of its yes: in flight at a kill, or waited for in vain."""
     refs = {story.suspension.id: story.ref for story in evidence.stories.values()}
-    calls: dict[str, list[int | None]] = {}
-    at = {}
+    by_id: dict[str, list[Call]] = {}
     for call in evidence.records.calls:
-        calls.setdefault(call.webhook_id, []).append(call.status)
-        if call.status is not None and call.status < 300:
-            at.setdefault(call.webhook_id, call)
-    for webhook_id, first in at.items():
-        again = len(calls[webhook_id]) - 1 - calls[webhook_id].index(first.status)
-        doubtful = evidence.is_doubtful(webhook_id) or evidence.records.was_away(first.at, timedelta(seconds=3))
-        told = None if again == 0 or doubtful else f"called {again} times more after its yes"
-        yield refs.get(first.suspension_id, "-"), told
+        by_id.setdefault(call.webhook_id, []).append(call)
+    for webhook_id, calls in by_id.items():
+        doubtful = evidence.is_doubtful(webhook_id) or any(evidence.records.was_away(one.at, _SOON) for one in calls)
+        needless = [one for one, following in pairwise(sorted(calls, key=_at)) if _needless(one, following)]
+        yield refs.get(calls[0].suspension_id, "-"), None if doubtful or not needless else "called again after its yes"
+
+
+def _needless(call: Call, following: Call) -> bool:
+    said_yes = call.status is not None and call.status < 300
+    return said_yes and following.at - call.at < timedelta(seconds=PATIENCE)
+
+
+def _at(call: Call) -> datetime:
+    return call.at
 
 
 def _the_agent_got_what_stands(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
@@ -311,6 +329,7 @@ INVARIANTS: dict[str, Check] = {
     "whatever counts as delivered has arrived": _what_counts_as_delivered_has_arrived,
     "whatever arrived has its row": _what_arrived_has_a_row,
     "whatever came twice was in flight at a kill or in doubt": _repeats_were_in_doubt,
+    "no Slack message came twice, whatever the doubt": _no_doubt_about_slack,
     "nothing asks any more once its question has ended": _nothing_asks_after_the_end,
     "every agent was called back, under one id": _every_agent_is_called_back,
     "an agent that took its callback is left alone": _an_agent_that_said_yes_is_left_alone,

@@ -24,7 +24,7 @@ from tests.chaos.records import Asked, Given, Records, now
 from tests.chaos.world import World
 from tests.world import INBOUND_SECRET, KEYS
 
-_STUBBORN_SECONDS = 25
+_STUBBORN_SECONDS = 60
 _PAUSE = 0.3
 _AFTERTHOUGHT = 4.0
 """Seconds after a question's end during which somebody who has not seen it yet still tries: too late, by then."""
@@ -213,6 +213,9 @@ class People:
         until = time.monotonic() + _STUBBORN_SECONDS
         while time.monotonic() < until:
             door = self._fleet.door()
+            if door is None:
+                await asyncio.sleep(_PAUSE)
+                continue
             try:
                 response = await send(door)
             except httpx.HTTPError:

@@ -73,14 +73,16 @@ _DEADLY = 0.02
 """How often a process is killed the moment it has said yes."""
 
 
-def plan(seed: int, count: int, seconds: float) -> list[Question]:
-    """``count`` questions over the first ``seconds``."""
-    return [_question(random.Random(f"{seed}/{number}"), seed, number, seconds / count) for number in range(count)]
+def plan(seed: int, count: int, seconds: float, pace: float) -> list[Question]:
+    """``count`` questions over the first ``seconds``; a slower machine's ladders are longer by ``pace``."""
+    return [
+        _question(random.Random(f"{seed}/{number}"), seed, number, seconds / count, pace) for number in range(count)
+    ]
 
 
-def _question(chance: random.Random, seed: int, number: int, gap: float) -> Question:
+def _question(chance: random.Random, seed: int, number: int, gap: float, pace: float) -> Question:
     ladder = chance.choice(LADDERS)
-    interval = chance.choice((2, 3, 4, 5))
+    interval = round(chance.choice((2, 3, 4, 5)) * pace)
     body: dict[str, Any] = {
         "question": f"Refund order {seed}-{number}?",
         "choices": list(CHOICES),

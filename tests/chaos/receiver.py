@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from datetime import UTC, datetime
+from datetime import datetime
 
 from handraise import verify_callback
 from starlette.applications import Starlette
@@ -14,11 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.slack_faults import CutOff
-from tests.chaos.records import Call, Records
+from tests.chaos.records import Call, Records, now
 from tests.world import WEBHOOK_SECRET
 
-SLOWER_THAN_PATIENCE = 1.6
-"""Seconds. The service is set to wait for one."""
+PATIENCE = 2
+"""Seconds that the service waits for the agent's answer."""
+_LONGER = 2.5
 
 
 class Receiver:
@@ -31,23 +32,23 @@ class Receiver:
         self.app = Starlette(routes=[Route("/resume", self._resume, methods=["POST"])])
 
     async def _resume(self, request: Request) -> Response:
-        body = await request.body()
-        verify_callback(request.headers, body, WEBHOOK_SECRET, now=datetime.now(UTC))
+        at, body = now(), await request.body()
+        verify_callback(request.headers, body, WEBHOOK_SECRET, now=at)
         if self._chance.random() >= self.fails:
-            return self._answer(request, body, Response(status_code=self._chance.choice((200, 204))), told=True)
+            return self._answer(request, at, body, Response(status_code=self._chance.choice((200, 204))), told=True)
         self._records.happened["agent failed"] += 1
         match self._chance.choice(("500", "302", "429", "cut", "slow")):
             case "cut":
-                return self._answer(request, body, CutOff(), told=False)
+                return self._answer(request, at, body, CutOff(), told=False)
             case "slow":
-                await asyncio.sleep(SLOWER_THAN_PATIENCE)
-                return self._answer(request, body, Response(), told=False)
+                await asyncio.sleep(_LONGER)
+                return self._answer(request, at, body, Response(), told=False)
             case status:
-                return self._answer(request, body, Response(status_code=int(status)), told=True)
+                return self._answer(request, at, body, Response(status_code=int(status)), told=True)
 
-    def _answer(self, request: Request, body: bytes, response: Response, *, told: bool) -> Response:
+    def _answer(self, request: Request, at: datetime, body: bytes, response: Response, *, told: bool) -> Response:
         data = json.loads(body)["data"]
         status = response.status_code if told else None
-        call = Call(request.headers["webhook-id"], data["suspension_id"], data, status, datetime.now(UTC))
+        call = Call(request.headers["webhook-id"], data["suspension_id"], data, status, at)
         self._records.calls.append(call)
         return response

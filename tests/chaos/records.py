@@ -49,7 +49,8 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One callback as the agent got it; ``status`` is what it answered, ``None`` for a connection that it cut."""
+    """One callback that reached the agent ``at`` this moment; ``status`` is what it answered, ``None`` for a connection
+    that it cut, or an answer that nobody waited for any more."""
 
     webhook_id: str
     suspension_id: str
@@ -58,13 +59,15 @@ class Call:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    begin: datetime
-    end: datetime
+@dataclass(slots=True)
+class Outage:
+    """While the database was away; without an ``end`` it still is."""
 
-    def holds(self, at: datetime, before: timedelta = timedelta(0), after: timedelta = timedelta(0)) -> bool:
-        return self.begin - before <= at <= self.end + after
+    begin: datetime
+    end: datetime | None = None
+
+    def holds(self, at: datetime, before: timedelta, after: timedelta) -> bool:
+        return self.begin - before <= at and (self.end is None or at <= self.end + after)
 
 
 @dataclass(slots=True)
@@ -77,16 +80,16 @@ class Records:
     calls: list[Call] = field(default_factory=list)
     kills: list[tuple[str, datetime]] = field(default_factory=list)
     in_flight: set[str] = field(default_factory=set)
-    outages: list[Span] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
     ended_by_themselves: list[str] = field(default_factory=list)
     unclean_ends: list[str] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     server_errors: list[str] = field(default_factory=list)
     happened: Counter[str] = field(default_factory=Counter)
 
-    def was_away(self, at: datetime, before: timedelta) -> bool:
-        """Whether the database went away within ``before`` after ``at``, or was away then."""
-        return any(span.holds(at, before, timedelta(seconds=1)) for span in self.outages)
+    def was_away(self, at: datetime, before: timedelta, after: timedelta = timedelta(seconds=1)) -> bool:
+        """Whether the database was away at ``at``, or so shortly ``before`` or ``after`` an outage."""
+        return any(outage.holds(at, before, after) for outage in self.outages)
 
     def killed_soon_after(self, name: str, at: datetime, within: timedelta) -> bool:
         return any(name == killed and at <= when <= at + within for killed, when in self.kills)

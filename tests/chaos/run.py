@@ -93,7 +93,7 @@ async def _storm(weather: Weather, world: World, fleet: Fleet, records: Records,
     """Ask and answer everything while things break, for as long as it may last."""
     people = People(world, fleet, records)
     storm = asyncio.create_task(weather.storm())
-    questions = plan(seed, size.suspensions, size.storm_seconds * 2 / 3)
+    questions = plan(seed, size.suspensions, size.storm_seconds * 2 / 3, fleet.pace)
     lives = [asyncio.create_task(_begin(people, question)) for question in questions]
     try:
         await asyncio.wait([storm, *lives], timeout=size.storm_seconds, return_when=asyncio.FIRST_EXCEPTION)

@@ -24,7 +24,7 @@ from bot.sandbox.slack_faults import (
     Slow,
 )
 from tests.chaos.fleet import Fleet
-from tests.chaos.records import Records, Span, now
+from tests.chaos.records import Outage, Records, now
 from tests.chaos.store import Store
 from tests.chaos.world import World
 
@@ -69,8 +69,7 @@ class Weather:
             group.create_task(self._every(0.35, self._mail_fails))
             group.create_task(self._every(0.5, self._pager_fails))
             group.create_task(self._every(15, self._mail_refuses))
-            group.create_task(self._every(5, self._kill))
-            group.create_task(self._every(4, self._ambush))
+            group.create_task(self._every(4, self._kill))
             if self._store.server is not None:
                 group.create_task(self._every(12, self._database_away))
 
@@ -128,36 +127,45 @@ class Weather:
         self._records.happened["pagerduty failed"] += 1
 
     async def _kill(self) -> None:
+        """At any moment, or while a message hangs behind a vendor's door: arrived, and nobody here knows."""
         await self._fleet.settled_in()
-        if self._fleet.kill_one():
-            self._records.happened["killed at random"] += 1
+        ambush = self._chance.choice((None, self._hold_slack, self._hold_mail))
+        if ambush is not None and not await ambush():
+            return
+        if self._fleet.kill_one(worker=ambush is not None):
+            self._records.happened["killed at random" if ambush is None else "killed in the middle of a send"] += 1
 
-    async def _ambush(self) -> None:
-        """Hold the next message open behind the vendor's door, and kill while it hangs there."""
-        await self._fleet.settled_in()
-        world = self._world
-        slack = self._chance.random() < 0.5
-        things: list[object] = world.slack.workspace.messages if slack else world.mailbox.mails  # type: ignore[assignment]
-        before = len(things)
-        if slack:
-            world.slack.fail_next(Slow(_IN_HAND), "chat.postMessage")
-        else:
-            world.mailbox.delay_next(Stage.DOT, timedelta(seconds=_IN_HAND))
-        for _ in range(60):
+    async def _hold_slack(self) -> bool:
+        """Whether a message has come, whose answer is held back."""
+        slack = self._world.slack
+        slack.faults.clear()
+        slack.fail_next(Slow(_IN_HAND), "chat.postMessage")
+        return await self._grows(lambda: len(slack.unsaid))
+
+    async def _hold_mail(self) -> bool:
+        mailbox = self._world.mailbox
+        mailbox.behave()
+        mailbox.delay_next(Stage.DOT, timedelta(seconds=_IN_HAND))
+        return await self._grows(lambda: sum(not mail.acknowledged for mail in mailbox.mails))
+
+    async def _grows(self, count: Callable[[], int]) -> bool:
+        before = count()
+        for _ in range(40):
             await asyncio.sleep(0.05)
-            if len(things) > before:
-                if self._fleet.kill_one(worker=True):
-                    self._records.happened["killed in the middle of a send"] += 1
-                return
+            if count() > before:
+                return True
+        return False
 
     async def _database_away(self) -> None:
         """Stopped with every connection cut off, or crashed, for a moment."""
+        await self._fleet.settled_in()
         how = self._chance.choice((signal.SIGINT, signal.SIGQUIT))
-        begin = now()
+        outage = Outage(now())
+        self._records.outages.append(outage)
         await self._store.stop(how)
         self._records.happened["postgresql stopped" if how is signal.SIGINT else "postgresql crashed"] += 1
         try:
             await asyncio.sleep(self._chance.uniform(0.1, 2))
         finally:
             await self._store.start()
-            self._records.outages.append(Span(begin, now()))
+            outage.end = now()

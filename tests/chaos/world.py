@@ -16,7 +16,7 @@ from bot.sandbox.pagerduty_world import User as PagerUser
 from bot.sandbox.serving import serving_all
 from bot.sandbox.slack import SlackSandbox
 from bot.sandbox.slack_records import Message
-from tests.chaos.receiver import Receiver
+from tests.chaos.receiver import PATIENCE, Receiver
 from tests.chaos.records import Records
 from tests.world import CHANNEL, INBOUND_SECRET, ROUTING_KEY, config
 
@@ -116,7 +116,7 @@ def settings_for(world: World, database_url: str) -> dict[str, Any]:
     return config(database_url, world.settings) | {
         "resume": {
             "allow_networks": ["127.0.0.0/8"],
-            "timeout_seconds": 1,
+            "timeout_seconds": PATIENCE,
             "retry": {"base_delay_ms": 200, "max_delay_ms": 2000},
         },
         "log": {"level": "info", "format": "json"},
