@@ -1,4 +1,5 @@
-"""The ASGI application: routes, errors, limits, health; its lifespan runs the clock and the relay."""
+"""The ASGI application: routes, errors, limits, health, as far as this process runs them; its lifespan runs the clock
+and the relay."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
+from bot.roles import Part
 from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
@@ -43,6 +45,7 @@ def build_app(service: Service) -> FastAPI:
         version=version("handraise-server"),
         summary="AI agents raise a hand; a person answers; the agent goes on.",
         lifespan=lifespan,
+        openapi_url="/openapi.json" if Part.API in service.parts else None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -50,16 +53,21 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
+    app.include_router(hooks.router(service.doors))
+    _add_health(app, service)
+    if Part.API in service.parts:
+        _add_api(app, service)
+    return app
+
+
+def _add_api(app: FastAPI, service: Service) -> None:
     parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams)]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)
-    app.include_router(hooks.router(service.doors))
     app.include_router(service.pages)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
-    _add_health(app, service)
     openapi.describe(app)
-    return app
 
 
 def _add_health(app: FastAPI, service: Service) -> None:

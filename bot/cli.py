@@ -29,16 +29,27 @@ ConfigFile = Annotated[
 ]
 
 
+RoleNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role",
+        help="Run only this part: api, worker, slack, mail. Again or with commas for several. Needs PostgreSQL.",
+    ),
+]
+
+
 @app.command()
-def serve(config: ConfigFile = None) -> None:
-    """Run the service: API, pages, vendors' webhooks, the clock and the relay, in one process."""
+def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
+    """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
     from bot.commands.setting_up import settings_and_folder
+    from bot.roles import parts_of
     from bot.server import serve as run
     from bot.telemetry import set_up_logging
 
+    parts = parts_of(role or ())
     settings, folder = settings_and_folder(config)
     set_up_logging(settings.log.level, settings.log.format)
-    run(settings, folder)
+    run(settings, folder, parts)
 
 
 @app.command()

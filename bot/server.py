@@ -17,6 +17,7 @@ import uvloop
 
 from bot.app import build_app
 from bot.config import Settings
+from bot.roles import EVERYTHING, Parts
 from bot.wiring import Service, wire
 from core.errors import ConfigError
 
@@ -56,18 +57,18 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(settings: Settings, folder: Path) -> None:
-    """Serve until told to stop. Raises an :class:`OperatorError` where it can't begin."""
+def serve(settings: Settings, folder: Path, parts: Parts = EVERYTHING) -> None:
+    """Serve ``parts`` until told to stop. Raises an :class:`OperatorError` where it can't begin."""
     listener = _listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, folder, listener))
+            runner.run(_serve(settings, folder, parts, listener))
     finally:
         listener.close()
 
 
-async def _serve(settings: Settings, folder: Path, listener: socket.socket) -> None:
-    service = wire(settings, folder)
+async def _serve(settings: Settings, folder: Path, parts: Parts, listener: socket.socket) -> None:
+    service = wire(settings, folder, parts=parts)
     config = uvicorn.Config(
         build_app(service),
         http="httptools",

@@ -51,6 +51,8 @@ _LIBRARIES: Final[Mapping[str, int]] = {
     "httpx": logging.WARNING,  # the URL of every request, at INFO
     "mail": logging.WARNING,  # aiosmtpd's: envelopes, at INFO
     "multipart": logging.WARNING,
+    "procrastinate": logging.CRITICAL,  # every job at INFO; what fails is logged where the worker is run
+    "psycopg": logging.ERROR,  # every try of its pool to reach a database that is away, at WARNING
     "python_multipart": logging.WARNING,
     "slack_bolt": logging.ERROR,  # the body of a badly signed request at INFO, of an unhandled one at WARNING
     "slack_sdk": logging.WARNING,  # what it posts, at DEBUG

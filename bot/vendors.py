@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.config import Settings
 from bot.keys import RootKey
+from bot.roles import Part, Parts
 from bot.web.hooks import Doors
 from core.engine import Engine, Holder
 from core.ports import Channel, Clock
@@ -45,13 +46,20 @@ def channels_of(settings: Settings, clock: Clock, instance: str) -> dict[str, Ch
 
 
 def doors_of(
-    settings: Settings, engine: Engine, clock: Clock, root: RootKey, tokens: TokenMaker, instance: str
+    settings: Settings,
+    parts: Parts,
+    engine: Engine,
+    clock: Clock,
+    root: RootKey,
+    tokens: TokenMaker,
+    instance: str,
 ) -> Doors:
-    """A vendor's door is open only where what verifies its requests is configured."""
+    """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
+    requests is configured."""
     return Doors(
-        slack=_slack_door(settings, engine, clock, root),
-        mail=_mail_door(settings, engine, clock, tokens),
-        pagerduty=_pagerduty_door(settings, engine, clock, instance),
+        slack=_slack_door(settings, engine, clock, root) if Part.SLACK in parts else None,
+        mail=_mail_door(settings, engine, clock, tokens) if Part.MAIL in parts else None,
+        pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
     )
 
 

@@ -19,6 +19,7 @@ from bot.config import Settings
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
 from bot.responders import Directory
+from bot.roles import EVERYTHING, Part, Parts, check_fits
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
 from bot.web.pages import pages_router
@@ -30,6 +31,7 @@ from core.engine import Engine
 from core.errors import ConfigError
 from core.hub import Hub
 from core.lanes import Lanes
+from core.news import News
 from core.opening import Drafter
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
@@ -38,7 +40,10 @@ from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.tokens import TokenMaker
 from core.transitions import Transitions
+from core.work.beating import Beating
+from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
+from core.work.every import Every
 
 log = structlog.get_logger(__name__)
 
@@ -50,6 +55,7 @@ class Service:
     """Everything that runs, and the order in which it starts and stops."""
 
     settings: Settings
+    parts: Parts
     database: Database
     clock: Clock
     keys: KeyRing
@@ -57,6 +63,8 @@ class Service:
     relay: Relay
     lanes: Lanes
     work: Work
+    beating: Beating
+    news: News | None
     channels: Mapping[str, Channel]
     agents: Agents
     services: Services
@@ -64,29 +72,34 @@ class Service:
     pages: APIRouter
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
+    _refreshing: Every | None = field(default=None)
 
     async def start(self) -> None:
-        """Begin to send and to look at what is due. The database's schema must be ready."""
+        """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
+        part. The database's schema must be ready."""
         await self.keys.refresh()
+        if self.news is not None:
+            await self.news.start()
+        if Part.WORKER in self.parts:
+            await self._start_working()
+        else:
+            self._refreshing = Every("keys", _REFRESH, self.keys.refresh)
+            self._refreshing.start()
+        self.working = True
+        parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
+        log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
+
+    async def _start_working(self) -> None:
+        """Alive before the first row is leased: nobody takes it for a dead worker's."""
+        await self.beating.start()
         await self.relay.start()
         await self.work.start(self.look)
-        self.working = True
-        log.info("service.started", channels=sorted(self.channels), database=self.database.dialect)
 
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
-        self._check_clock_is_ours()
         await self._refresh_keys()
         moments = (await self.engine.look(), await self.relay.look())
         return min((at for at in moments if at is not None), default=None)
-
-    def _check_clock_is_ours(self) -> None:
-        """A lost connection gives the lock of PostgreSQL away: take it again, or leave the work to who has it."""
-        if not self.database.still_holds_clock():
-            self.working = False
-            self.database.hold_clock()
-            self.working = True
-            log.warning("service.clock_taken_again")
 
     async def _refresh_keys(self) -> None:
         now = self.clock.now()
@@ -94,12 +107,21 @@ class Service:
             self._refreshed_at = now
             await self.keys.refresh()
 
+    async def _stop_working(self) -> None:
+        await self.work.stop()
+        await self.relay.stop()
+        await self.beating.stop()
+
     async def stop(self) -> None:
         """Stop taking work, finish or give back what is in hand, let go of everything."""
         self.working = False
         self.services.closing.set()
-        await self.work.stop()
-        await self.relay.stop()
+        if Part.WORKER in self.parts:
+            await self._stop_working()
+        if self._refreshing is not None:
+            await self._refreshing.stop()
+        if self.news is not None:
+            await self.news.stop()
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
@@ -108,20 +130,29 @@ class Service:
         log.info("service.stopped")
 
 
-def open_store(settings: Settings) -> Database:
-    """The database, its clock held and its schema ready; raises the :class:`OperatorError` that says what is wrong."""
+def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
+    """The database, this process's alone where it is a file, and its schema ready; raises the :class:`OperatorError`
+    that says what is wrong."""
     database = open_database(settings.database_url)
+    check_fits(parts, database.dialect)
     schema.current_revision(database)  # says clearly what can't be opened, before anything else is tried
-    database.hold_clock()
+    if database.dialect == "sqlite":
+        database.hold_file()
     schema.prepare(database)
     return database
 
 
-def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Work | None = None) -> Service:
+def wire(
+    settings: Settings,
+    folder: Path,
+    clock: Clock | None = None,
+    work: Work | None = None,
+    parts: Parts = EVERYTHING,
+) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
-    database = open_store(settings)
+    database = open_store(settings, parts)
     keys = KeyRing(settings, root, database)
     people = Directory(settings, keys.stored_roles)
     keys.introduce(people)
@@ -133,7 +164,9 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
     )
-    hub, work = Hub(), work or EmbeddedWork(clock)
+    hub = Hub()
+    news = hub.elsewhere = News(database, hub) if database.dialect == "postgresql" else None
+    work = work or _work_on(database, clock, hub)
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
@@ -163,6 +196,7 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
     )
     return Service(
         settings=settings,
+        parts=parts,
         database=database,
         clock=clock,
         keys=keys,
@@ -170,12 +204,25 @@ def wire(settings: Settings, folder: Path, clock: Clock | None = None, work: Wor
         relay=relay,
         lanes=lanes,
         work=work,
+        beating=_beating(settings, database, clock, work, lanes, parts),
+        news=news,
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, engine, clock, root, tokens, instance),
+        doors=doors_of(settings, parts, engine, clock, root, tokens, instance),
         pages=_pages(settings, engine, clock, root, _knows(people)),
     )
+
+
+def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
+    """An engine for one process on a file, or one for as many as there are (decision 0002)."""
+    return EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, hub)
+
+
+def _beating(settings: Settings, database: Database, clock: Clock, work: Work, lanes: Lanes, parts: Parts) -> Beating:
+    every = timedelta(seconds=settings.work.beat_seconds)
+    silent = timedelta(seconds=settings.work.silent_seconds)
+    return Beating(database, clock, work, lanes.owner, ",".join(sorted(parts)), every, silent)
 
 
 def _knows(people: Directory) -> Callable[[str], bool]:

@@ -19,7 +19,7 @@ from core.ports import Agents, Clock
 from core.store import keeping, log, outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.keeping import Session
-from core.store.log import Logged
+from core.store.log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.suspensions import Filter
 from core.transitions import Alarm
@@ -72,11 +72,11 @@ class Books:
 
         return await self._database.read(job)
 
-    async def following(self, cursor: tuple[int, int], by: Actor, *, intent_id: str | None, limit: int) -> list[Logged]:
+    async def following(self, cursor: tuple[int, int], by: Actor, *, intent_id: str | None, limit: int) -> Following:
         """Events after ``cursor`` that ``by`` may read, in the order they became visible."""
         creator = None if by.has(Role.OPERATOR) else by.key
 
-        def job(conn: sa.Connection) -> list[Logged]:
+        def job(conn: sa.Connection) -> Following:
             return log.after(conn, cursor, intent_id=intent_id, created_by=creator, limit=limit)
 
         return await self._database.read(job)
@@ -153,7 +153,7 @@ class Books:
                 message = "Only a dead or refused callback can be sent again."
                 raise CallbackNotRedrivable(message, status=row.status.value)
             outbox.redrive(tx, callback_id, now)
-            tx.after_commit(lambda: self._alarm.nudge(now))
+            self._alarm.within(tx, now)
             again = outbox.get(tx.conn, callback_id)
             assert again is not None  # noqa: S101 (it was there a moment ago, in this transaction)
             return again

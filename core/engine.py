@@ -58,6 +58,7 @@ DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts where nobody says otherwise (API.md §3)."""
 
 _AT_ONCE = 200
+_TAKEN_NOW = timedelta(seconds=0.5)
 _TIDY_EVERY = timedelta(hours=1)
 
 
@@ -342,17 +343,23 @@ class Engine:
     async def look(self) -> datetime | None:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
-        while due := await self.database.read(lambda conn: suspensions.due(conn, self._clock.now(), _AT_ONCE)):
-            await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))
+        while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
+            if not any(await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))):
+                return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return await self.database.read(suspensions.next_look)
 
-    def _look_at(self, suspension_id: str) -> Callable[[Tx], None]:
-        def job(tx: Tx) -> None:
+    def _look_at(self, suspension_id: str) -> Callable[[Tx], bool]:
+        """False where somebody else holds it at this moment: an answer, another worker."""
+
+        def job(tx: Tx) -> bool:
+            intent = intents.lock_unless_taken(tx, suspension_id)
+            if intent is None:
+                return False
             now = self._clock.now()
-            intent, suspension = self._locked(tx, suspension_id)
-            if suspension is None or intent is None or suspension.look_at is None or suspension.look_at > now:
-                return  # somebody else was faster
-            self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+            suspension = suspensions.get(tx.conn, suspension_id)
+            if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
+                self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+            return True  # where it is not due any more, somebody else was faster
 
         return job
 

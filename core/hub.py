@@ -1,4 +1,4 @@
-"""Wakes whoever waits in this process: agents in ``wait``, event streams. Carries no data, only "look now"."""
+"""Wakes whoever waits: agents in ``wait``, event streams, workers. Carries no data, only "look now"."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+from core.store.database import Tx
 
 EVERYTHING = "*"
+"""The topic of every event."""
+
+WORK = "work"
+"""The topic of workers: something is due now."""
+
+
+class Elsewhere(Protocol):
+    """The other processes that run on the same database."""
+
+    def spread(self, tx: Tx, topics: tuple[str, ...]) -> None:
+        """Tell them once ``tx`` is committed; never if it is not."""
+        ...
 
 
 class Hub:
-    """Called from the event loop only. A wake-up before anybody waits is not lost: subscribe first, then look."""
+    """A wake-up before anybody waits is not lost: subscribe first, then look. Called from the event loop only, but for
+    :meth:`announce`. ``elsewhere`` is set where other processes share the database."""
 
     def __init__(self) -> None:
+        self.elsewhere: Elsewhere | None = None
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
 
     def tell(self, *topics: str) -> None:
@@ -21,6 +38,16 @@ class Hub:
         for topic in topics:
             for event in self._waiting.get(topic, ()):
                 event.set()
+
+    def tell_everybody(self) -> None:
+        """Wake whoever waits for anything: nobody knows what was missed."""
+        self.tell(*list(self._waiting))
+
+    def announce(self, tx: Tx, *topics: str) -> None:
+        """Tell ``topics`` once ``tx`` is committed: here, and in every other process. From the transaction's thread."""
+        tx.after_commit(lambda: self.tell(*topics))
+        if self.elsewhere is not None:
+            self.elsewhere.spread(tx, topics)
 
     @contextmanager
     def subscribe(self, topic: str) -> Iterator[asyncio.Event]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
 
 from core.domain.notice import Ending, Message, Notice
 from core.domain.people import Actor, Address
+
+if TYPE_CHECKING:  # channels know the ports, and need no database
+    from core.store.database import Tx
 
 Receipt = Mapping[str, str]
 """What a channel needs to find its message again, in its own words (``{"channel": "C…", "ts": "…"}``)."""
@@ -162,7 +165,12 @@ class Work(Protocol):
         ...
 
     def nudge(self, at: datetime) -> None:
-        """Something will be due at ``at``: look then, at the latest."""
+        """Something will be due at ``at``: look then, at the latest. Known to this process alone."""
+        ...
+
+    def within(self, tx: Tx, at: datetime) -> None:
+        """As :meth:`nudge`, for what ``tx`` writes and for every process that works: it stands or falls with it.
+        Called from the transaction's thread."""
         ...
 
     async def stop(self) -> None: ...

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never, cast
@@ -75,11 +75,7 @@ class Relay:
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
-        """Take back what an earlier process had in hand, and begin to send."""
-        owner, now = self.lanes.owner, self.clock.now()
-        taken = await self.database.write(lambda tx: outbox.void_leases(tx, owner=owner, now=now))
-        if taken:
-            log.info("relay.taken_back", rows=taken)
+        """Begin to send."""
         self.lanes.open()
         widths = {name: channel.lanes for name, channel in self.channels.items()} | {outbox.AGENTS: self.agents.lanes}
         for channel, width in widths.items():
@@ -95,7 +91,13 @@ class Relay:
             sender.cancel()
         await asyncio.gather(*self._senders, return_exceptions=True)
         self._senders.clear()
-        await self.database.write(lambda tx: outbox.give_back(tx, [row.id for row in left]))
+        await self.database.write(lambda tx: self._hand_over(tx, left))
+
+    def _hand_over(self, tx: Tx, left: Sequence[Row]) -> None:
+        """What nobody has begun to send is whoever else works' now."""
+        outbox.give_back(tx, [row.id for row in left])
+        if left:
+            self.alarm.within(tx, self.clock.now())
 
     async def look(self) -> datetime | None:
         """Take what is due and fits; returns when the next row is due."""
@@ -286,8 +288,11 @@ class Relay:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
             return
         due_at = max(now + delay(backoff, row.tries), until or now)
-        await self.database.write(lambda tx: outbox.postpone(tx, row, due_at=due_at, reason=reason))
-        self.alarm.nudge(due_at)
+        await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason))
+
+    def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str) -> None:
+        outbox.postpone(tx, row, due_at=due_at, reason=reason)
+        self.alarm.within(tx, due_at)
 
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:

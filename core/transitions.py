@@ -57,10 +57,12 @@ class Sender(Protocol):
 class Alarm(Protocol):
     def nudge(self, at: datetime) -> None: ...
 
+    def within(self, tx: Tx, at: datetime) -> None: ...
+
 
 @dataclass(slots=True)
 class Transitions:
-    """Writes outcomes down. ``sender`` and ``alarm`` are told after the commit."""
+    """Writes outcomes down. ``sender``, ``hub`` and ``alarm`` act once the commit stands."""
 
     responders: Responders
     channels: Mapping[str, Channel]
@@ -101,7 +103,7 @@ class Transitions:
         keep(tx, replace(intent, updated_at=now))
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)
-        self._tell_after_commit(tx, suspension, bool(outcome.events))
+        self._spread_the_news(tx, suspension, bool(outcome.events))
         return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
 
     def _unless_nobody_was_asked(
@@ -113,13 +115,13 @@ class Transitions:
             return outcome
         return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
 
-    def _tell_after_commit(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
+    def _spread_the_news(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
         topics = [suspension.id]
         if logged:
             topics += [EVERYTHING, suspension.ask.intent_id]
-        tx.after_commit(lambda: self.hub.tell(*topics))
-        if (look_at := suspension.look_at) is not None:
-            tx.after_commit(lambda: self.alarm.nudge(look_at))
+        self.hub.announce(tx, *topics)
+        if suspension.look_at is not None:
+            self.alarm.within(tx, suspension.look_at)
 
     def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
@@ -134,8 +136,7 @@ class Transitions:
         if leaving:
             tx.after_commit(lambda: self.sender.hand_over(leaving))
         if len(leaving) < len(ready):
-            soon = min(row.due_at for row in ready)
-            tx.after_commit(lambda: self.alarm.nudge(soon))
+            self.alarm.within(tx, min(row.due_at for row in ready))
 
     def _rows(self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime) -> Iterable[Row]:
         match effect:

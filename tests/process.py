@@ -27,9 +27,13 @@ def free_port() -> int:
 
 
 class ServiceProcess:
-    """``handraise serve`` on a configuration file; may be started and killed again and again."""
+    """``handraise serve`` on a configuration file; may be started and killed again and again.
 
-    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+    ``roles`` are those that it runs, all where there are none.
+    """
+
+    def __init__(self, folder: Path, settings: dict[str, Any], *roles: str) -> None:
+        self.roles = [argument for role in roles for argument in ("--role", role)]
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.file = folder / "handraise.yaml"
@@ -38,7 +42,7 @@ class ServiceProcess:
 
     async def start(self) -> None:
         """Return when it is ready; raises with what it printed where it ends instead."""
-        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self.file)]
+        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self.file), *self.roles]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
         with (self.file.parent / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -76,8 +80,9 @@ class ServiceProcess:
 
 
 @asynccontextmanager
-async def service_process(folder: Path, settings: dict[str, Any]) -> AsyncIterator[ServiceProcess]:
-    process = ServiceProcess(folder, settings)
+async def service_process(folder: Path, settings: dict[str, Any], *roles: str) -> AsyncIterator[ServiceProcess]:
+    folder.mkdir(exist_ok=True)
+    process = ServiceProcess(folder, settings, *roles)
     try:
         yield process
     finally:

@@ -76,6 +76,8 @@ def _delays(settings: Settings) -> Iterator[Misfit]:
     retry = settings.resume.retry
     if retry.max_delay_ms < retry.base_delay_ms:
         yield ("resume", "retry", "max_delay_ms"), "must not be less than resume.retry.base_delay_ms"
+    if settings.work.silent_seconds < 3 * settings.work.beat_seconds:
+        yield ("work", "silent_seconds"), "must be at least three times work.beat_seconds"
 
 
 def _exposed(settings: Settings) -> Iterator[Misfit]:

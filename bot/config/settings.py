@@ -146,6 +146,16 @@ class SuspensionSettings(Section):
         return PolicyFields() if self.default_retry_policy is None else self.default_retry_policy.fields
 
 
+class WorkSettings(Section):
+    """How often a worker says that it is alive, and after how much silence others send what it had in hand.
+
+    ``silent_seconds`` is at least three beats, so that a slow one is not taken for the last.
+    """
+
+    beat_seconds: Annotated[int, between(1, 60)] = 5
+    silent_seconds: Annotated[int, between(3, 3_600)] = 20
+
+
 class Answers(Section):
     allow_self_response: Flag = False
 
@@ -187,6 +197,7 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    work: WorkSettings = WorkSettings()
     alerts: Alerts = Alerts()
     log: Log = Log()
 

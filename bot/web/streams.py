@@ -25,7 +25,10 @@ from core.store.log import Logged
 
 HEARTBEAT_SECONDS = 15
 _CATCH_UP_SECONDS = 0.2
-"""How soon to look again for lines that an unfinished transaction still holds back (PostgreSQL)."""
+"""How soon to look again for lines that an unfinished transaction still holds back (PostgreSQL); doubling, up to
+:data:`_LONGEST_CATCH_UP_SECONDS`, as long as it does."""
+
+_LONGEST_CATCH_UP_SECONDS = 3.0
 
 _AT_ONCE = 200
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=60)]
@@ -70,25 +73,28 @@ async def _frames(
     services: Services, actor: Actor, intent_id: str | None, cursor: tuple[int, int]
 ) -> AsyncIterator[str]:
     yield ": connected\n\n"
+    catch_up = _CATCH_UP_SECONDS
     with services.hub.subscribe(intent_id or EVERYTHING) as news:
         while not services.closing.is_set():
-            woken = news.is_set()
             news.clear()
-            lines = await services.books.following(cursor, actor, intent_id=intent_id, limit=_AT_ONCE)
-            for line in lines:
+            found = await services.books.following(cursor, actor, intent_id=intent_id, limit=_AT_ONCE)
+            for line in found.lines:
                 cursor = line.cursor
                 yield frame(line)
-            if len(lines) < _AT_ONCE and not await _something(services, news, woken and not lines):
+            if len(found.lines) == _AT_ONCE:
+                continue
+            catch_up = min(catch_up * 2, _LONGEST_CATCH_UP_SECONDS) if found.held_back else _CATCH_UP_SECONDS
+            if not await _something(services, news, catch_up if found.held_back else HEARTBEAT_SECONDS):
                 yield ": still here\n\n"
 
 
-async def _something(services: Services, news: asyncio.Event, held_back: bool) -> bool:
-    """Wait for news; false where only the time for a heartbeat has come."""
+async def _something(services: Services, news: asyncio.Event, patience: float) -> bool:
+    """Wait for news, for ``patience`` seconds; whether there were any."""
     try:
-        async with asyncio.timeout(_CATCH_UP_SECONDS if held_back else HEARTBEAT_SECONDS):
+        async with asyncio.timeout(patience):
             await first_of(news, services.closing)
     except TimeoutError:
-        return held_back
+        return False
     return True
 
 

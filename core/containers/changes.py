@@ -165,7 +165,7 @@ class Intents:
     def _logged(self, tx: Tx, intent: Intent, event: Event, now: datetime) -> Intent:
         grown = log.append(tx, intent, [event], now, self._log_key)
         intents.advance(tx, grown)
-        tx.after_commit(lambda: self._hub.tell(EVERYTHING, intent.id))
+        self._hub.announce(tx, EVERYTHING, intent.id)
         return grown
 
     # --- Events ---------------------------------------------------------------------------------------------------

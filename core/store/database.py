@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from core.errors import AlreadyRunning, DatabaseUnavailable
@@ -38,7 +38,6 @@ _MOST_TOGETHER = 64
 
 _READERS = 4
 _POSTGRES_THREADS = 12
-_CLOCK_LOCK = 0x48616E647261  # the advisory lock that says: this process runs the clock ("Handra")
 _AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: PostgreSQL asks to run it again
 
 
@@ -62,7 +61,6 @@ class Database:
         self.dialect = dialect
         self.path = path
         self._lock_file: IO[str] | None = None
-        self._lock_conn: sa.Connection | None = None
         self._closed = False
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="db-read")
         self._writer: _GroupWriter | _PooledWriter = (
@@ -92,43 +90,27 @@ class Database:
             conn.rollback()
             return value
 
-    def hold_clock(self) -> None:
-        """Become the one process that runs this database's clock; raises :class:`AlreadyRunning`.
+    @property
+    def conninfo(self) -> str:
+        """How libpq reaches the same PostgreSQL; it holds the password."""
+        from psycopg.conninfo import make_conninfo
 
-        A lock of the operating system (SQLite) or of the database (PostgreSQL): both end with the process.
+        _, options = self.engine.dialect.create_connect_args(self.engine.url)
+        options.pop("context", None)  # SQLAlchemy's own
+        return make_conninfo(**options)
+
+    def hold_file(self) -> None:
+        """Become the one process that uses this SQLite file; raises :class:`AlreadyRunning`.
+
+        A lock of the operating system: it ends with the process.
         """
-        if self.dialect == "sqlite":
-            self._lock_file = _lock_beside(self.path) if self.path is not None else None
-            return
-        with _translated():
-            conn = self.engine.connect()
-            if not conn.scalar(sa.select(sa.func.pg_try_advisory_lock(_CLOCK_LOCK))):
-                conn.close()
-                raise AlreadyRunning("Another handraise process runs the clock of this database.")
-            conn.commit()
-            self._lock_conn = conn
-
-    def still_holds_clock(self) -> bool:
-        """Whether the lock of :meth:`hold_clock` stands: a broken connection to PostgreSQL gives it up."""
-        if self._lock_conn is None:
-            return True
-        try:
-            self._lock_conn.scalar(sa.text("SELECT 1"))
-            self._lock_conn.commit()
-        except DBAPIError:
-            return False
-        return True
+        self._lock_file = _lock_beside(self.path) if self.path is not None else None
 
     async def close(self) -> None:
-        """Finish what was submitted, then let go of every connection and lock."""
+        """Finish what was submitted, then let go of every connection and of the file."""
         self._closed = True
         await asyncio.to_thread(self._writer.close)
         self._readers.shutdown(wait=True)
-        if self._lock_conn is not None:
-            # Given back in so many words: the next process may be starting already.
-            with contextlib.suppress(SQLAlchemyError):
-                self._lock_conn.scalar(sa.select(sa.func.pg_advisory_unlock(_CLOCK_LOCK)))
-                self._lock_conn.close()
         self.engine.dispose()
         if self._lock_file is not None:
             self._lock_file.close()

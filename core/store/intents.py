@@ -21,6 +21,7 @@ _BY_SUSPENSION_LOCKED = (
     .where(suspensions.c.id == sa.bindparam("suspension_id"))
     .with_for_update(of=intents)
 )
+_BY_SUSPENSION_UNLESS_TAKEN = _BY_SUSPENSION_LOCKED.with_for_update(of=intents, skip_locked=True)
 
 
 def insert(tx: Tx, intent: Intent) -> None:
@@ -91,6 +92,12 @@ def lock(tx: Tx, intent_id: str) -> Intent | None:
 def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
     """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
     row = tx.conn.execute(_BY_SUSPENSION_LOCKED, {"suspension_id": suspension_id}).first()
+    return None if row is None else _record(row)
+
+
+def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
+    """As :func:`lock_by_suspension`; ``None`` too where somebody else holds it, without waiting for them."""
+    row = tx.conn.execute(_BY_SUSPENSION_UNLESS_TAKEN, {"suspension_id": suspension_id}).first()
     return None if row is None else _record(row)
 
 

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -118,28 +118,41 @@ def of_intent(
     return [_line(row) for row in conn.execute(statement)][::-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What came after a cursor. ``held_back``: there is more, which an older transaction that still runs might yet
+    come before; nobody will say when that has ended, so look again after a while."""
+
+    lines: list[Logged]
+    held_back: bool
+
+
 def after(
     conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, created_by: str | None, limit: int
-) -> list[Logged]:
+) -> Following:
     """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled.
 
     On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
-    still running is left for the next call, so that nothing appears behind a cursor that has passed it.
+    still running is left for a later call, so that nothing appears behind a cursor that has passed it.
     """
     place = sa.tuple_(events.c.transaction_id, events.c.seq)
-    statement = sa.select(events).where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
-    if conn.dialect.name == "postgresql":
-        statement = statement.where(events.c.transaction_id < _OLDEST_RUNNING)
+    statement = sa.select(events, _IS_SETTLED[conn.dialect.name].label("is_settled"))
+    statement = statement.where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
     if intent_id is not None:
         statement = statement.where(events.c.intent_id == intent_id)
     if created_by is not None:
         mine = sa.select(intents.c.id).where(intents.c.created_by == created_by)
         statement = statement.where(events.c.intent_id.in_(mine))
-    statement = statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)
-    return [_line(row) for row in conn.execute(statement)]
+    found = conn.execute(statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)).all()
+    lines = [_line(row) for row in found if row.is_settled]
+    return Following(lines, held_back=len(lines) < len(found))
 
 
 _OLDEST_RUNNING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+_IS_SETTLED: Mapping[str, sa.ColumnElement[bool]] = {
+    "sqlite": sa.true(),
+    "postgresql": events.c.transaction_id < _OLDEST_RUNNING,
+}
 
 
 def newest_cursor(conn: sa.Connection) -> tuple[int, int]:

@@ -5,8 +5,8 @@
        └── postponed ─────┘      (deferred, ambiguous, or its process died)
 
 A row may be *born* ``sending``: written with the lease of the process that will send it right after the commit, so
-that the usual case costs no claim. Leases of an earlier process are void when the next one starts; such a row may
-have been sent, and says so (``ambiguous``).
+that the usual case costs no claim. A lease of a process that has died is void; such a row may have been sent, and
+says so (``ambiguous``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.store.database import Tx
-from core.store.tables import outbox, suspensions
+from core.store.tables import outbox, suspensions, workers
 
 
 class RowKind(StrEnum):
@@ -105,8 +105,22 @@ def claim(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until:
 
 
 def void_leases(tx: Tx, *, owner: str, now: datetime) -> int:
-    """Give back what processes other than ``owner`` had in hand: due now, and perhaps sent already. How many."""
-    abandoned = (outbox.c.status == sa.literal_column("'sending'")) & (outbox.c.lease_owner != owner)
+    """Give back what anybody but ``owner`` had in hand: due now, and perhaps sent already. How many."""
+    return _void(tx, outbox.c.lease_owner != owner, now)
+
+
+def take_back(tx: Tx, gone: Sequence[str], now: datetime) -> int:
+    """Give back what the workers in ``gone`` had in hand. How many.
+
+    A worker that lives keeps its rows, however long they wait for their turn. Who is no worker at all (forgotten, or
+    of a version that does not beat) keeps them until the lease ends.
+    """
+    unknown = outbox.c.lease_owner.not_in(sa.select(workers.c.id)) & (outbox.c.lease_until < now)
+    return _void(tx, outbox.c.lease_owner.in_(gone) | unknown, now)
+
+
+def _void(tx: Tx, whose: sa.ColumnElement[bool], now: datetime) -> int:
+    abandoned = (outbox.c.status == sa.literal_column("'sending'")) & whose
     again = {"status": RowStatus.PENDING.value, "ambiguous": True, "due_at": now, "reason": "interrupted"}
     return tx.conn.execute(outbox.update().where(abandoned).values(**again, lease_owner=None)).rowcount
 

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from core.errors import DatabaseUnavailable, SchemaTooNew, SchemaTooOld
+from core.store import jobs
 from core.store.database import Database
 
 HEAD = "0002"
@@ -39,7 +40,7 @@ def prepare(database: Database) -> None:
     Raises :class:`SchemaTooNew` or :class:`SchemaTooOld`.
     """
     found = current_revision(database)
-    if found == HEAD:
+    if found == HEAD and _has_jobs(database):
         return
     _refuse_newer(found)
     if database.dialect != "sqlite":
@@ -58,11 +59,21 @@ def migrate(database: Database) -> tuple[str | None, str]:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = _migrating_engine(database)
     with engine.connect() as conn:
+        if database.dialect == "postgresql":
+            jobs.install(conn)
         config.attributes["connection"] = conn
         command.upgrade(config, HEAD)
         conn.commit()
     engine.dispose()
     return found, HEAD
+
+
+def _has_jobs(database: Database) -> bool:
+    """Whether the work engine's own tables are there, where it needs any."""
+    if database.dialect == "sqlite":
+        return True
+    with database.engine.connect() as conn:
+        return jobs.are_installed(conn)
 
 
 def _migrating_engine(database: Database) -> sa.Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,8 @@ from core.store.tables import outbox, suspensions
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
+
+_SHARES = 8
 
 _COLUMNS = (
     suspensions.c.ask,
@@ -152,6 +155,15 @@ def due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
         .limit(limit)
     )
     return list(conn.scalars(statement))
+
+
+def share_of_due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
+    """Up to ``limit`` of what is due. On PostgreSQL several workers look at once: each takes its share of a backlog at
+    random, so that they seldom meet at the same row."""
+    if conn.dialect.name != "postgresql":
+        return due(conn, now, limit)
+    backlog = due(conn, now, limit * _SHARES)
+    return backlog if len(backlog) <= limit else random.sample(backlog, limit)
 
 
 def next_look(conn: sa.Connection) -> datetime | None:

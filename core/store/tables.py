@@ -247,5 +247,6 @@ workers = sa.Table(
     sa.Column("roles", sa.Text, nullable=False),
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("beat_at", Instant, nullable=False),
+    sa.Column("beats", sa.BigInteger, nullable=False),
     sa.Index("ix_workers_beat", "beat_at"),
 )

@@ -1,13 +1,13 @@
-"""Who runs the clock of this database, and when each was last seen alive.
+"""Who is alive: each process that runs the clock writes a beat every few seconds.
 
-The beats tell how long nobody looked (an outage of ours), and whose leases are void.
-
-Source: API.md §3, "After an outage of ours".
+A beat is how long nobody looked after an outage (``latest_beat``), and how the others know that what a worker had in
+hand is free again (``seen``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -16,12 +16,22 @@ from core.store.database import Tx
 from core.store.tables import workers
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A worker as it stands in the database. ``beats`` grows with each beat, whatever the host's clock says."""
+
+    id: str
+    beats: int
+    beat_at: datetime
+
+
 def beat(tx: Tx, worker_id: str, roles: str, now: datetime) -> None:
     """``worker_id`` is alive. A host's clock that was set back never makes an earlier beat out of a later one."""
     later = sa.case((workers.c.beat_at > now, workers.c.beat_at), else_=sa.literal(now, workers.c.beat_at.type))
-    if tx.conn.execute(workers.update().where(workers.c.id == worker_id).values(beat_at=later)).rowcount:
+    again = {"beat_at": later, "beats": workers.c.beats + 1}
+    if tx.conn.execute(workers.update().where(workers.c.id == worker_id).values(**again)).rowcount:
         return
-    tx.conn.execute(workers.insert().values(id=worker_id, roles=roles, started_at=now, beat_at=now))
+    tx.conn.execute(workers.insert().values(id=worker_id, roles=roles, started_at=now, beat_at=now, beats=1))
 
 
 def latest_beat(conn: sa.Connection) -> datetime | None:
@@ -30,9 +40,10 @@ def latest_beat(conn: sa.Connection) -> datetime | None:
     return found
 
 
-def silent_since(conn: sa.Connection, before: datetime) -> list[str]:
-    """Ids of workers that were last seen before ``before``."""
-    return list(conn.scalars(sa.select(workers.c.id).where(workers.c.beat_at < before)))
+def seen(conn: sa.Connection) -> list[Seen]:
+    """Every worker that has not been forgotten."""
+    rows = conn.execute(sa.select(workers.c.id, workers.c.beats, workers.c.beat_at))
+    return [Seen(row.id, row.beats, row.beat_at) for row in rows]
 
 
 def forget(tx: Tx, ids: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from core.store import schema
 from core.store.database import Database, open_database
 from core.store.tables import metadata
 
+JOBS = ("procrastinate_jobs", "procrastinate_workers")
 EVERYBODY_ELSE = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
@@ -50,7 +51,7 @@ def postgres_url(shared_postgres: sa.Engine) -> str:
     """A migrated database with nothing in it and nobody connected."""
     with shared_postgres.connect() as conn:
         conn.exec_driver_sql(f"SELECT pg_terminate_backend(pid, 5000) {EVERYBODY_ELSE}")
-        conn.exec_driver_sql("; ".join(f"DELETE FROM {table}" for table in metadata.tables))
+        conn.exec_driver_sql("; ".join(f"DELETE FROM {table}" for table in (*metadata.tables, *JOBS)))
     return shared_postgres.url.render_as_string(hide_password=False)
 
 

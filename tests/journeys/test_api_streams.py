@@ -7,11 +7,13 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
+import sqlalchemy as sa
 
-from tests.world import KEYS, World
+from tests.world import KEYS, World, running
 
 EVERYTHING = "/v1/events/stream"
 
@@ -153,3 +155,31 @@ async def test_nothing_is_skipped_or_repeated_while_many_write_and_one_reconnect
             seen += await stream.read(min(5, count + 1 - len(seen)))
     asked = [first] + [reply.json() for reply in await writers]
     assert sorted(event["intent_id"] for _, event in seen) == sorted(one["intent_id"] for one in asked)
+
+
+async def test_what_an_unrelated_transaction_holds_back_comes_when_it_ends_though_nobody_says_so(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    stranger = sa.create_engine(postgres_url, poolclass=sa.NullPool)
+    async with running(tmp_path, postgres_url) as world:
+        async with reading(world) as stream:
+            first = await world.ask("Before?")
+            await stream.read(1)
+            with stranger.begin() as conn:  # writes something, and takes its time
+                conn.execute(sa.text("CREATE TEMPORARY TABLE strange (x int)"))
+                conn.execute(sa.text("SELECT pg_current_xact_id()"))
+                await world.answer(first, "approve")
+                second = await world.ask("Meanwhile?")
+                meanwhile = asyncio.create_task(stream.read(2, within=10))
+                await asyncio.sleep(0.7)  # longer than one look again
+                assert not meanwhile.done()
+            frames = await meanwhile
+            third = await world.ask("After?")
+            frames += await stream.read(1)
+        async with reading(world, after=frames[0][0]) as again:
+            assert await again.read(2) == frames[1:]
+    assert [(event["event_type"], event["intent_id"]) for _, event in frames] == [
+        ("intent.resumed", first["intent_id"]),
+        ("intent.suspended", second["intent_id"]),
+        ("intent.suspended", third["intent_id"]),
+    ]

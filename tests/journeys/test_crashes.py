@@ -35,6 +35,7 @@ def settings(database_url: str, mailbox: Mailbox) -> dict[str, Any]:
     }
     return config(database_url, {"email": email}) | {
         "suspension": {"default_channel": "email"},
+        "work": {"beat_seconds": 1, "silent_seconds": 3},
         "resume": {"allow_networks": ["127.0.0.0/8"], "retry": {"base_delay_ms": 50, "max_delay_ms": 200}},
     }
 
@@ -124,15 +125,15 @@ async def test_killed_right_after_the_201_the_question_still_goes_out_once(
     assert {len(ids) for ids in by_subject.values()} == {1}
 
 
-async def test_a_second_process_on_the_same_database_refuses_to_start_with_one_line(
-    tmp_path: Path, database_url: str, mailbox: Mailbox
+async def test_a_second_process_on_one_sqlite_file_refuses_to_start_with_one_line(
+    tmp_path: Path, sqlite_url: str, mailbox: Mailbox
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
     async with (
-        service_process(first, settings(database_url, mailbox)) as running,
-        service_process(second, settings(database_url, mailbox)) as other,
+        service_process(first, settings(sqlite_url, mailbox)) as running,
+        service_process(second, settings(sqlite_url, mailbox)) as other,
     ):
         await running.start()
         with pytest.raises(AssertionError, match="Another handraise process"):

@@ -29,6 +29,7 @@ from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
 from core.engine import Engine
+from core.store.database import Tx
 from tests.clock import ManualClock
 
 START = datetime(2026, 3, 24, 3, 0, tzinfo=UTC)
@@ -65,6 +66,8 @@ class LookWhenTold:
     async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None: ...
 
     def nudge(self, at: datetime) -> None: ...
+
+    def within(self, tx: Tx, at: datetime) -> None: ...
 
     async def stop(self) -> None: ...
 

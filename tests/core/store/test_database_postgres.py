@@ -48,8 +48,6 @@ async def test_an_absent_server_is_unavailable_for_everybody(absent: Database) -
         await absent.write(lambda _tx: None)
     with pytest.raises(DatabaseUnavailable):
         await absent.read(lambda conn: intents.get(conn, "intent-1"))
-    with pytest.raises(DatabaseUnavailable):
-        absent.hold_clock()
 
 
 async def test_an_absent_server_is_named_in_one_line_without_its_password(absent: Database) -> None:

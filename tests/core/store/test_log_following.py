@@ -28,9 +28,13 @@ def appending(intent_id: str, name: str) -> Job[None]:
     return job
 
 
-async def following(database: Database, cursor: tuple[int, int], **wanted: Any) -> list[Logged]:
+async def look(database: Database, cursor: tuple[int, int], **wanted: Any) -> log.Following:
     filters = {"intent_id": None, "created_by": None, "limit": 100, **wanted}
     return await database.read(lambda conn: log.after(conn, cursor, **filters))
+
+
+async def following(database: Database, cursor: tuple[int, int], **wanted: Any) -> list[Logged]:
+    return (await look(database, cursor, **wanted)).lines
 
 
 async def test_the_log_is_followed_from_its_beginning_over_all_intents(database: Database) -> None:
@@ -88,10 +92,12 @@ async def test_what_commits_late_is_not_overtaken_on_postgres(postgres_url: str)
     writing = asyncio.create_task(database.write(slow))
     assert await asyncio.to_thread(written.wait, PATIENCE)
     await database.write(appending("quick", "second"))
-    assert await following(database, BEGINNING) == []
+    assert await look(database, BEGINNING) == log.Following([], held_back=True)
+    assert await look(database, BEGINNING, intent_id="slow") == log.Following([], held_back=False)
     assert await database.read(log.newest_cursor) == BEGINNING
     go_on.set()
     await writing
+    assert not (await look(database, BEGINNING)).held_back
     assert [line.type for line in await following(database, BEGINNING)] == ["first", "second"]
     await database.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.store import outbox
+from core.store import outbox, workers
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import after
@@ -134,6 +134,25 @@ async def test_the_next_process_takes_back_what_an_earlier_one_had_in_hand(datab
     assert (await row_of(database, "mine")).status is RowStatus.SENDING
     assert not (await row_of(database, "waiting")).ambiguous
     assert sorted(await claim(database, now=after(minutes=1))) == ["a", "b", "waiting"]
+
+
+async def test_what_a_worker_that_has_gone_had_in_hand_is_taken_back_and_no_living_ones(database: Database) -> None:
+    long_ago, now = after(), after(hours=1)
+    for owner in ("gone", "alive", "forgotten"):
+        await write_rows(database, [in_hand(f"row-of-{owner}")], owner=owner)
+    for worker in ("gone", "alive"):
+        await database.write(lambda tx, worker=worker: workers.beat(tx, worker, "worker", long_ago))
+    assert await database.write(lambda tx: outbox.take_back(tx, ["gone"], now)) == 2
+    row = await row_of(database, "row-of-gone")
+    assert (row.status, row.ambiguous, row.due_at) == (RowStatus.PENDING, True, now)
+    assert (await row_of(database, "row-of-alive")).status is RowStatus.SENDING
+    assert (await row_of(database, "row-of-forgotten")).status is RowStatus.PENDING
+
+
+async def test_whoever_does_not_beat_keeps_what_it_has_until_its_lease_ends(database: Database) -> None:
+    await write_rows(database, [in_hand("a")], owner="of-an-older-version")
+    assert await database.write(lambda tx: outbox.take_back(tx, [], after())) == 0
+    assert await database.write(lambda tx: outbox.take_back(tx, [], after(seconds=1))) == 1
 
 
 async def test_taking_back_leaves_what_is_done_alone(database: Database) -> None:

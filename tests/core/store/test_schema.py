@@ -14,10 +14,11 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from core.errors import SchemaTooNew
-from core.store import schema
+from core.errors import SchemaTooNew, SchemaTooOld
+from core.store import jobs, schema
 from core.store.database import Database, open_database
 from core.store.tables import metadata
+from tests.core.older import migrate_to
 from tests.core.store_examples import an_intent, keep_intents
 
 CRASHING = """
@@ -45,14 +46,17 @@ INDEXES = {
 }
 
 
+def is_ours(name: str) -> bool:
+    """Neither Alembic's own nor the work engine's."""
+    return "alembic" not in name and "procrastinate" not in name
+
+
 def objects(database: Database) -> Any:
-    """Every table and index as the database itself describes them, but for Alembic's own."""
+    """Every table and index of ours as the database itself describes them."""
     with database.engine.connect() as conn:
-        indexes = {
-            name: text for name, text in conn.exec_driver_sql(INDEXES[database.dialect]) if "alembic" not in name
-        }
+        indexes = {name: text for name, text in conn.exec_driver_sql(INDEXES[database.dialect]) if is_ours(name)}
         inspector = sa.inspect(conn)
-        tables = [name for name in inspector.get_table_names() if "alembic" not in name]
+        tables = [name for name in inspector.get_table_names() if is_ours(name)]
         columns = {
             (table, column["name"]): (str(column["type"]), column["nullable"], column["default"])
             for table in tables
@@ -70,7 +74,12 @@ def names(database: Database) -> set[str]:
 def test_migrating_an_empty_database_gives_exactly_the_tables(empty_database: Database) -> None:
     schema.migrate(empty_database)
     with empty_database.engine.connect() as conn:
-        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
+        options = {
+            "compare_type": True,
+            "compare_server_default": True,
+            "include_name": lambda name, kind, _parents: kind != "table" or is_ours(name),
+        }
+        context = MigrationContext.configure(conn, opts=options)
         assert compare_metadata(context, metadata) == []
 
 
@@ -119,6 +128,23 @@ async def test_migrating_twice_is_harmless(database: Database) -> None:
 def test_a_ready_database_is_left_alone(database: Database) -> None:
     schema.prepare(database)
     assert schema.current_revision(database) == schema.HEAD
+
+
+def test_postgres_without_the_work_engines_tables_is_not_ready_until_it_is_migrated(empty_postgres: Database) -> None:
+    schema.migrate(empty_postgres)
+    with empty_postgres.engine.begin() as conn:
+        conn.exec_driver_sql("DROP TABLE procrastinate_jobs CASCADE")
+    with pytest.raises(SchemaTooOld, match="handraise migrate"):
+        schema.prepare(empty_postgres)
+
+
+def test_a_postgres_of_the_first_version_gets_the_work_engines_tables(empty_postgres: Database) -> None:
+    migrate_to(empty_postgres, "0001")
+    with empty_postgres.engine.connect() as conn:
+        assert not jobs.are_installed(conn)
+    assert schema.migrate(empty_postgres) == ("0001", schema.HEAD)
+    with empty_postgres.engine.connect() as conn:
+        assert jobs.are_installed(conn)
 
 
 def test_sqlite_is_migrated_when_it_is_readied(tmp_path: Path) -> None:

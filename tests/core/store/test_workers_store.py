@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from core.store import workers
 from core.store.database import Database
+from core.store.workers import Seen
 from tests.core.examples import START
 
 SECOND = timedelta(seconds=1)
@@ -28,12 +29,15 @@ async def test_a_clock_that_is_set_back_makes_no_beat_earlier(database: Database
     assert await database.read(workers.latest_beat) == START
 
 
-async def test_the_silent_are_told_apart_and_forgotten_but_for_the_newest(database: Database) -> None:
+async def test_every_beat_counts_even_where_the_hosts_clock_was_set_back(database: Database) -> None:
+    for at in (START, START - 60 * SECOND, START - 30 * SECOND):
+        await database.write(lambda tx, at=at: workers.beat(tx, "one", "worker", at))
+    assert await database.read(workers.seen) == [Seen("one", 3, START)]
+
+
+async def test_who_has_gone_is_forgotten_but_for_the_newest_beat(database: Database) -> None:
     for number, name in enumerate(("one", "two", "three")):
         at = START + number * SECOND
         await database.write(lambda tx, name=name, at=at: workers.beat(tx, name, "worker", at))
-    silent = await database.read(lambda conn: workers.silent_since(conn, START + 2 * SECOND))
-    assert sorted(silent) == ["one", "two"]
     await database.write(lambda tx: workers.forget(tx, ["one", "two", "three"]))
-    left = await database.read(lambda conn: workers.silent_since(conn, START + 60 * SECOND))
-    assert left == ["three"]
+    assert [worker.id for worker in await database.read(workers.seen)] == ["three"]

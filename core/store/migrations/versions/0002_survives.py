@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("roles", sa.Text(), nullable=False),
         sa.Column("started_at", sa.BigInteger(), nullable=False),
         sa.Column("beat_at", sa.BigInteger(), nullable=False),
+        sa.Column("beats", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_workers"),
     )
     op.create_index("ix_workers_beat", "workers", ["beat_at"])

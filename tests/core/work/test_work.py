@@ -1,11 +1,12 @@
 """What every work engine promises (``core.ports.Work``): it looks when it should, one look at a time, until it stops.
 
-Real, short times: the port is about real time. A second engine joins by one more entry in ``ENGINES``.
+Real, short times: the port is about real time. Both engines are run through the same tests.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +14,10 @@ import pytest
 import time_machine
 
 from core.errors import AlreadyRunning, DatabaseUnavailable
+from core.hub import Hub
 from core.ports import Clock, Work
+from core.store.database import Database, Tx
+from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 
 PATIENCE = 5.0
@@ -22,8 +26,6 @@ NEVER = timedelta(hours=1)
 OFTEN = timedelta(seconds=0.08)
 EARLY = timedelta(seconds=0.01)
 """How much earlier than asked a timer of the operating system may ring."""
-
-ENGINES: dict[str, Callable[[Clock, timedelta], Work]] = {"embedded": EmbeddedWork}
 
 
 class RealClock:
@@ -83,14 +85,28 @@ async def look() -> Looker:
     return Looker()
 
 
-@pytest.fixture(params=ENGINES.values(), ids=ENGINES)
-def engine(request: pytest.FixtureRequest) -> Callable[[Clock, timedelta], Work]:
-    made: Callable[[Clock, timedelta], Work] = request.param
+Engine = Callable[[Clock, timedelta], Work]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"], ids=["embedded", "distributed"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Where the rows are that an engine looks at: on SQLite the embedded one, on PostgreSQL the distributed."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return url
+
+
+@pytest.fixture
+def engine(database: Database) -> Engine:
+    def made(clock: Clock, sweep: timedelta) -> Work:
+        if database.dialect == "sqlite":
+            return EmbeddedWork(clock, sweep)
+        return DistributedWork(database, clock, Hub(), sweep)
+
     return made
 
 
 @pytest.fixture
-async def work(engine: Callable[[Clock, timedelta], Work]) -> AsyncIterator[Work]:
+async def work(engine: Engine) -> AsyncIterator[Work]:
     """An engine whose sweep does not come within a test."""
     work = engine(CLOCK, NEVER)
     yield work
@@ -98,7 +114,7 @@ async def work(engine: Callable[[Clock, timedelta], Work]) -> AsyncIterator[Work
 
 
 @pytest.fixture
-async def sweeping(engine: Callable[[Clock, timedelta], Work]) -> AsyncIterator[Work]:
+async def sweeping(engine: Engine) -> AsyncIterator[Work]:
     work = engine(CLOCK, OFTEN)
     yield work
     await work.stop()
@@ -173,6 +189,48 @@ async def test_what_is_due_in_a_year_does_no_harm(work: Work, look: Looker) -> N
     await look.until(2)
 
 
+async def test_what_a_transaction_writes_is_looked_at_when_it_is_due(
+    work: Work, look: Looker, database: Database
+) -> None:
+    await work.start(look)
+    await look.until(1)
+    at = CLOCK.now() + SOON
+    await database.write(lambda tx: work.within(tx, at))
+    await look.until(2)
+    assert look.times[1] >= at - EARLY
+
+
+async def test_what_a_transaction_writes_that_is_due_already_is_looked_at_after_the_commit(
+    work: Work, look: Looker, database: Database
+) -> None:
+    await work.start(look)
+    await look.until(1)
+    seen: list[int] = []
+
+    def job(tx: Tx) -> None:
+        work.within(tx, CLOCK.now())
+        time.sleep(0.05)
+        seen.append(len(look.times))
+
+    await database.write(job)
+    assert seen == [1]
+    await look.until(2)
+
+
+async def test_what_a_transaction_takes_back_is_not_looked_at(work: Work, look: Looker, database: Database) -> None:
+    await work.start(look)
+    await look.until(1)
+
+    def job(tx: Tx) -> None:
+        work.within(tx, CLOCK.now())
+        work.within(tx, CLOCK.now() + SOON)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await database.write(job)
+    await look.stays_at(1, during=timedelta(seconds=1.2))
+
+
 async def test_what_nobody_said_is_found_by_the_sweep(sweeping: Work, look: Looker) -> None:
     await sweeping.start(look)
     await look.until(3)
@@ -213,9 +271,7 @@ async def test_a_look_that_fails_is_not_the_last(sweeping: Work, look: Looker) -
     await look.until(3)
 
 
-async def test_the_sweep_does_not_mind_a_clock_that_is_set_back(
-    engine: Callable[[Clock, timedelta], Work], look: Looker
-) -> None:
+async def test_the_sweep_does_not_mind_a_clock_that_is_set_back(engine: Engine, look: Looker) -> None:
     with time_machine.travel(CLOCK.now() + NEVER, tick=True):
         work = engine(CLOCK, OFTEN)
         await work.start(look)

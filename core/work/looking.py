@@ -1,0 +1,80 @@
+"""One look at a time: when woken, and at every sweep, whatever becomes of the one before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import structlog
+
+from core.errors import DatabaseUnavailable
+
+log = structlog.get_logger(__name__)
+
+SWEEP = timedelta(seconds=5)
+"""How long nobody may have looked. Counted in the event loop's own seconds, which go on when somebody sets the
+host's clock back."""
+
+
+class Looking:
+    """Calls ``look`` from one task. :meth:`wake` may be called from the event loop only."""
+
+    def __init__(self, sweep: timedelta) -> None:
+        self._sweep = sweep
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Condition()
+        self._begun = 0
+        self._ended = 0
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    @property
+    def is_on(self) -> bool:
+        return self._task is not None and not self._stopping
+
+    def start(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Look at once, then whenever woken and at every sweep."""
+        self._stopping = False
+        self._wake.set()
+        self._task = asyncio.create_task(self._run(look), name="work")
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def once_more(self) -> None:
+        """Look, and return when a look that began after this call has ended, or none will begin any more."""
+        wanted = self._begun + 1
+        self.wake()
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._ended >= wanted or not self.is_on)
+
+    async def stop(self) -> None:
+        """No look begins after this; one that is under way is finished."""
+        self._stopping = True
+        if self._task is not None:
+            self._wake.set()
+            await self._task
+            self._task = None
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _run(self, look: Callable[[], Awaitable[None]]) -> None:
+        while await self._woken():
+            self._begun += 1
+            try:
+                await look()
+            except DatabaseUnavailable:
+                log.warning("work.look_failed", reason="database_unavailable")  # the sweep looks again
+            except Exception as failure:  # whatever it was, the questions that wait must not wait for ever
+                log.exception("work.look_failed", reason=type(failure).__name__)
+            async with self._changed:
+                self._ended = self._begun
+                self._changed.notify_all()
+
+    async def _woken(self) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), self._sweep.total_seconds())
+        self._wake.clear()
+        return not self._stopping
