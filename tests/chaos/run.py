@@ -77,8 +77,6 @@ async def _running(
     mode: Mode, folder: Path, world: World, store: Store, records: Records, chance: random.Random
 ) -> AsyncIterator[Fleet]:
     settings = settings_for(world, store.url)
-    if len(mode.processes) > 1:
-        settings["work"] = {"beat_seconds": 1, "silent_seconds": 3}
     names = [f"{'-'.join(roles) or 'all'}-{number}" for number, roles in enumerate(mode.processes, start=1)]
     members = [Member(folder, name, settings, roles) for name, roles in zip(names, mode.processes, strict=True)]
     fleet = Fleet(members, store, records, chance)

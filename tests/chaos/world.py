@@ -112,13 +112,14 @@ async def a_world(records: Records, chance: random.Random) -> AsyncIterator[Worl
 
 
 def settings_for(world: World, database_url: str) -> dict[str, Any]:
-    """Failed callbacks are tried again soon, and every word of the service's is kept."""
+    """Failed callbacks are tried again soon, a dead worker is missed soon, and every word of the service's is kept."""
     return config(database_url, world.settings) | {
         "resume": {
             "allow_networks": ["127.0.0.0/8"],
             "timeout_seconds": PATIENCE,
             "retry": {"base_delay_ms": 200, "max_delay_ms": 2000},
         },
+        "work": {"beat_seconds": 1, "silent_seconds": 5},
         "log": {"level": "info", "format": "json"},
     }
 
