@@ -99,9 +99,13 @@ class Fleet:
                 await asyncio.sleep(0.05)
 
     async def settled_in(self) -> None:
-        """Return when every member has been at work for a while."""
-        while not all(one.ready_since is not None and now() - one.ready_since > _AT_WORK for one in self.members):
+        """Return when of each kind some member has been at work for a while."""
+        while self._at_work() != {member.roles for member in self.members}:
             await asyncio.sleep(0.1)
+
+    def _at_work(self) -> set[tuple[str, ...]]:
+        since = now() - _AT_WORK
+        return {one.roles for one in self.members if one.ready_since is not None and one.ready_since < since}
 
     def door(self) -> Member | None:
         """Some process that people and vendors reach, ``None`` while there is none."""
