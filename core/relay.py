@@ -25,6 +25,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.mislaid import Mislaid
 from core.ports import (
     Agents,
     Ambiguous,
@@ -73,6 +74,10 @@ class Relay:
     public_url: str
     callbacks: Backoff
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
+    _mislaid: Mislaid = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._mislaid = Mislaid(self.database, self.lanes)
 
     async def start(self) -> None:
         """Begin to send."""
@@ -102,6 +107,7 @@ class Relay:
     async def look(self) -> datetime | None:
         """Take what is due and fits; returns when the next row is due."""
         now = self.clock.now()
+        await self._mislaid.search(now)
         for channel in await self.database.read(lambda conn: outbox.channels_due(conn, now)):
             await self._refill(channel, now)
         return await self.database.read(outbox.next_due)
@@ -126,7 +132,7 @@ class Relay:
                 log.warning("relay.settling_failed", delivery=row.id, channel=channel)
                 await self._settle_later(row)
             finally:
-                self.lanes.done(channel)
+                self.lanes.done(row)
             if self.lanes.room(channel) == 1:
                 self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
 

@@ -78,8 +78,8 @@ class Cluster:
 
     def __init__(self, folder: Path, root: Path, settings: dict[str, str], who: dict[str, Any]) -> None:
         self._folder, self._root, self._who = folder, root, who
-        self._sockets = root / "s"
-        options = {**settings, "unix_socket_directories": str(self._sockets)}
+        self.sockets = root / "s"
+        options = {**settings, "unix_socket_directories": str(self.sockets)}
         self._command = [
             folder / "postgres",
             "-D",
@@ -87,13 +87,13 @@ class Cluster:
             *(f"-c{name}={value}" for name, value in options.items()),
         ]
         self._server: subprocess.Popen[bytes] | None = None
-        self.query = f"?host={self._sockets}"
+        self.query = f"?host={self.sockets}"
 
     def start(self) -> None:
         """Return when it takes connections."""
         with (self._root / "log").open("ab") as log:
             self._server = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._root, **self._who)
-        _await_ready(self._server, self._folder, self._root, self._sockets)
+        _await_ready(self._server, self._folder, self._root, self.sockets)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT cuts every connection off; SIGQUIT also leaves what was under way to crash recovery."""

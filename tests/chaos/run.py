@@ -7,7 +7,7 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Mode:
     name: str
     processes: Sequence[Sequence[str]]
 
-    def store(self, folder: Path) -> AbstractContextManager[Store]:
+    def store(self, folder: Path) -> AbstractAsyncContextManager[Store]:
         return sqlite_store(folder) if self.name == "sqlite" else postgres_store()
 
 
@@ -54,29 +54,30 @@ class Size:
 async def run(mode: Mode, size: Size, seed: int, folder: Path) -> Evidence:
     """The evidence of one run; says now and then how far it is."""
     records, chance = Records(), random.Random(f"{seed}/{mode.name}")
-    with mode.store(folder) as store:
-        async with a_world(records, chance) as world, _running(mode, folder, world, store, records, chance) as fleet:
-            said = asyncio.create_task(_say(mode, records, store, size, time.monotonic()))
-            try:
-                await _storm(
-                    Weather(world, fleet, store, records, chance, size.rush), world, fleet, records, seed, size
-                )
-                await fleet.all_ready()
-                left = await _drain(store)
-                await fleet.down()
-            finally:
-                said.cancel()
-            secret = str(settings_for(world, store.url)["secret_key"])
-            evidence = await store.look(lambda conn: gather(conn, secret, world, records, left))
-            assert evidence is not None, "the database can't be read"
-            return evidence
+    async with (
+        mode.store(folder) as store,
+        a_world(records, chance) as world,
+        _running(mode, folder, world, store, records, chance) as fleet,
+    ):
+        said = asyncio.create_task(_say(mode, records, store, size, time.monotonic()))
+        try:
+            await _storm(Weather(world, fleet, store, records, chance, size.rush), world, fleet, records, seed, size)
+            await fleet.all_ready()
+            left = await _drain(store)
+            await fleet.down()
+        finally:
+            said.cancel()
+        secret = str(settings_for(world, store.url)["secret_key"])
+        evidence = await store.look(lambda conn: gather(conn, secret, world, records, left))
+        assert evidence is not None, "the database can't be read"
+        return evidence
 
 
 @asynccontextmanager
 async def _running(
     mode: Mode, folder: Path, world: World, store: Store, records: Records, chance: random.Random
 ) -> AsyncIterator[Fleet]:
-    settings = settings_for(world, store.url)
+    settings = settings_for(world, store.service_url)
     names = [f"{'-'.join(roles) or 'all'}-{number}" for number, roles in enumerate(mode.processes, start=1)]
     members = [Member(folder, name, settings, roles) for name, roles in zip(names, mode.processes, strict=True)]
     fleet = Fleet(members, store, records, chance)

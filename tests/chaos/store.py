@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,17 +18,24 @@ from sqlalchemy.pool import NullPool
 from core.store import schema
 from core.store.database import open_database
 from core.store.tables import outbox, suspensions, workers
+from tests.chaos.wire import Wire
 from tests.postgres import Cluster, cluster
 
 T = TypeVar("T")
+_POSTGRES = "postgresql+psycopg://postgres@/postgres"
 
 
 class Store:
-    """``server`` is the PostgreSQL that can be stopped, ``None`` on SQLite."""
+    """``server`` is the PostgreSQL that can be stopped and ``wire`` the line to it, both ``None`` on SQLite.
 
-    def __init__(self, url: str, server: Cluster | None = None) -> None:
+    ``service_url`` is where the service finds it.
+    """
+
+    def __init__(self, url: str, server: Cluster | None = None, wire: Wire | None = None) -> None:
         self.url = url
+        self.service_url = url if wire is None else f"{_POSTGRES}{wire.query}"
         self.server = server
+        self.wire = wire
         driver = "sqlite+pysqlite" if server is None else "postgresql+psycopg"
         self._engine = sa.create_engine(sa.make_url(url).set(drivername=driver), poolclass=NullPool)
 
@@ -72,15 +80,17 @@ def unfinished(conn: sa.Connection) -> tuple[int, int]:
     return conn.scalar(opened) or 0, conn.scalar(waiting) or 0
 
 
-@contextmanager
-def sqlite_store(folder: Path) -> Iterator[Store]:
+@asynccontextmanager
+async def sqlite_store(folder: Path) -> AsyncIterator[Store]:
     yield Store(f"sqlite+aiosqlite:///{folder}/chaos.db")
 
 
-@contextmanager
-def postgres_store() -> Iterator[Store]:
+@asynccontextmanager
+async def postgres_store() -> AsyncIterator[Store]:
     """A cluster of its own whose commits are on disk when they are acknowledged, as far as the server can tell."""
-    with cluster(synchronous_commit="on") as server:
-        store = Store(f"postgresql+psycopg://postgres@/postgres{server.query}", server)
+    with cluster(synchronous_commit="on") as server, tempfile.TemporaryDirectory(prefix="hrw-") as folder:
+        wire = Wire(Path(folder), server.sockets)
+        store = Store(f"{_POSTGRES}{server.query}", server, wire)
         schema.migrate(open_database(store.url))
-        yield store
+        with wire.up():
+            yield store

@@ -72,6 +72,7 @@ class Weather:
             group.create_task(self._every(4, self._kill))
             if self._store.server is not None:
                 group.create_task(self._every(12, self._database_away))
+                group.create_task(self._every(4, self._lose_a_commit))
 
     def calm(self) -> None:
         """No more failures; whatever was switched off is on again."""
@@ -80,6 +81,8 @@ class Weather:
         world.slack.faults.clear()
         world.mailbox.behave()
         world.pager.behave()
+        if self._store.wire is not None:
+            self._store.wire.behave()
 
     async def _every(self, seconds: float, strike: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -169,3 +172,16 @@ class Weather:
         finally:
             await self._store.start()
             outage.end = now()
+
+    async def _lose_a_commit(self) -> None:
+        """It stands, and who made it hears only that the connection broke."""
+        await self._fleet.settled_in()
+        wire = self._store.wire
+        assert wire is not None
+        before, outage = wire.lost, Outage(now())
+        wire.lose_an_acknowledgement()
+        self._records.outages.append(outage)
+        while wire.lost == before:
+            await asyncio.sleep(0.01)
+        outage.end = now()
+        self._records.happened["commits whose acknowledgement was lost"] += 1
