@@ -10,12 +10,13 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 
 from bot.addresses import Network
 from bot.outbound import Answer, GuardedClient, Unanswered, check_url
+from bot.tracing import NO_TRACING, Tracing
 from channels import http
 from core.ports import Callback, Clock, Deferred, Delivered, Delivery, Refused
 
@@ -40,10 +41,12 @@ class CallbackAgents:
         clock: Clock,
         allow: Sequence[Network] = (),
         timeout: timedelta = timedelta(seconds=10),
+        tracing: Tracing = NO_TRACING,
     ) -> None:
         self._secrets = secrets
         self._clock = clock
         self._allow = tuple(allow)
+        self._tracing = tracing
         self._client = GuardedClient(allow, timeout=timeout, connections=LANES)
 
     def may_call(self, key: str, url: str) -> str | None:
@@ -56,6 +59,12 @@ class CallbackAgents:
 
     async def resume(self, callback: Callback) -> Delivery:
         """One try. A 2xx is delivered, a 410 refused, all else deferred: the agent knows a repeat by its id."""
+        with self._tracing.resuming(callback) as span:
+            outcome = await self._post(callback, span.headers)
+            span.ended(outcome)
+        return outcome
+
+    async def _post(self, callback: Callback, more: Mapping[str, str]) -> Delivery:
         keys = _keys(self._secrets(callback.key))
         if not keys:
             return Deferred("no_secret")
@@ -64,6 +73,7 @@ class CallbackAgents:
             "Content-Type": "application/json",
             "User-Agent": USER_AGENT,
             "Accept-Encoding": "identity",
+            **more,
             **sign(keys, callback.id, int(self._clock.now().timestamp()), body),
         }
         match await self._client.post(callback.url, headers, body):

@@ -8,23 +8,48 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-import sqlalchemy as sa
 import structlog
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
+from fastapi.telemetry import TelemetryConfig
 
 from bot.roles import Part
-from bot.web import answers, errors, hooks, intents, openapi, sessions, streams, suspensions
+from bot.web import (
+    answers,
+    audit,
+    errors,
+    hooks,
+    intents,
+    metrics,
+    openapi,
+    pause,
+    sessions,
+    streams,
+    suspensions,
+    together,
+)
 from bot.web.limits import LARGEST_MAIL, SizeLimit
 from bot.web.replies import reply
-from bot.web.shapes import Envelope, HealthReply
+from bot.web.shapes import Envelope, HealthReply, ReadyReply
 from bot.wiring import Service
 from core.errors import DatabaseUnavailable
+from core.store import pauses
 
 log = structlog.get_logger(__name__)
 
 PREFIXES = ("/v1", "/api/v1")
 """The RFCs' prefix and the published SDK's, served by one router (API.md §1)."""
+
+_LARGER = {hooks.MAIL_PATH: LARGEST_MAIL, **{prefix + audit.VERIFY_PATH: audit.LARGEST_PART for prefix in PREFIXES}}
+
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""FastAPI's own would export paths with tokens in them, and what exceptions say; ours is in ``bot/tracing.py``."""
 
 _STATIC = Path(__file__).parent / "web" / "static"
 
@@ -49,19 +74,23 @@ def build_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=_NO_TELEMETRY,
     )
     app.state.keys = service.keys
     errors.install(app)
-    app.add_middleware(SizeLimit, larger={hooks.MAIL_PATH: LARGEST_MAIL})
+    app.add_middleware(SizeLimit, larger=_LARGER)
     app.include_router(hooks.router(service.doors))
     _add_health(app, service)
+    if Part.WORKER in service.parts or Part.API in service.parts:
+        app.include_router(metrics.router(service.scrape))
     if Part.API in service.parts:
         _add_api(app, service)
     return app
 
 
 def _add_api(app: FastAPI, service: Service) -> None:
-    parts = [part.router(service.services) for part in (suspensions, answers, intents, sessions, streams)]
+    rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit)
+    parts = [part.router(service.services) for part in rooms]
     for prefix in PREFIXES:
         for part in (*parts, sessions.open_router(service.services)):
             app.include_router(part, prefix=prefix)
@@ -79,13 +108,13 @@ def _add_health(app: FastAPI, service: Service) -> None:
         "/readyz",
         tags=["health"],
         summary="Ready to serve",
-        responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is missing."}},
+        responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
     )
     async def readyz() -> Response:
         try:
-            await service.database.read(lambda conn: conn.scalar(sa.select(sa.literal(1))))
+            paused = await service.database.read(pauses.current) is not None
         except DatabaseUnavailable as failure:
             return reply(errors.error_body(failure, "/readyz"), 503)
         if not service.working:
             return reply(errors.envelope("not_ready", "The clock is not running."), 503)
-        return reply({"status": "ready"})
+        return reply({"status": "ready", "paused": paused})

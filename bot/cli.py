@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bot.commands import ask, keys
+from bot.commands import ask, audit, callbacks, keys, pause
 from core.errors import OperatorError
 
 app = typer.Typer(
@@ -23,6 +23,9 @@ app = typer.Typer(
 )
 app.add_typer(keys.app, name="keys")
 ask.add_to(app)
+pause.add_to(app)
+callbacks.add_to(app)
+audit.add_to(app)
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")

@@ -5,7 +5,7 @@ Source: API.md §1, §5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bot.config import Settings
 from bot.keys import RootKey, same
@@ -56,6 +56,10 @@ class KeyRing:
         """The roles of the stored key of that name; none where there is no such key."""
         key = self._stored.get(name)
         return frozenset(map(Role, key.roles)) if key is not None else frozenset()
+
+    def stored_names(self) -> Collection[str]:
+        """The names of all stored keys."""
+        return self._stored.keys()
 
     def secrets(self, name: str) -> Sequence[str]:
         """The secrets that sign callbacks for the key ``name``; none where it has none."""

@@ -17,7 +17,15 @@ from typing import assert_never
 
 import structlog
 
-from bot.mail_words import claimed_mail, clarification_mail, confirmation_mail, not_held_mail, too_late_mail
+from bot.mail_words import (
+    claimed_mail,
+    clarification_mail,
+    confirmation_mail,
+    not_counted_mail,
+    not_held_mail,
+    partly_mail,
+    too_late_mail,
+)
 from channels.email.authentication import SenderAuth
 from channels.email.classify import MailKind
 from channels.email.replies import Inbound, MailRules, read_mail
@@ -28,7 +36,14 @@ from core.domain.notice import Message, Purpose, shown_choices
 from core.domain.people import canonical
 from core.domain.suspension import Suspension
 from core.engine import Engine, Holder
-from core.errors import AlreadyAnswered, CallerError, ClaimedByAnother, SuspensionEnded, SuspensionError
+from core.errors import (
+    AlreadyAnswered,
+    AnswersDisagree,
+    CallerError,
+    ClaimedByAnother,
+    SuspensionEnded,
+    SuspensionError,
+)
 from core.ports import Clock
 from core.tokens import TokenPurpose
 
@@ -128,17 +143,20 @@ class MailDoor:
     # --- What does it say? ----------------------------------------------------------------------------------------
 
     async def _take(self, mail: Inbound, holder: Holder) -> _Told | None:
-        reading = _reading(mail, holder.suspension)
+        reading = _reading(mail, holder.suspension, self._shown(holder.suspension))
         log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
         try:
             return await self._carry_out(reading, holder)
         except (AlreadyAnswered, SuspensionEnded) as late:
             return await self._too_late(holder, late)
+        except AnswersDisagree as differs:
+            return _Told(not_counted_mail(holder.suspension, differs.message), holder)
         except ClaimedByAnother as held:
-            return _Told(not_held_mail(holder.suspension, held.message), holder)
+            return _Told(not_held_mail(self._shown(holder.suspension), held.message), holder)
         except (SuspensionError, CallerError) as refused:
             log.info("mail.refused", ref=holder.suspension.ask.ref, code=refused.code)
-            return _Told(clarification_mail(holder.suspension, refused.message, self._page(holder)), holder)
+            why = self._engine.redaction.text_on(CHANNEL, refused.message)
+            return _Told(clarification_mail(self._shown(holder.suspension), why, self._page(holder)), holder)
 
     async def _carry_out(self, reading: Reading, holder: Holder) -> _Told | None:
         match reading:
@@ -146,7 +164,7 @@ class MailDoor:
                 return await self._answer(reading, holder)
             case ClaimWord():
                 claimed = await self._engine.claim(holder.suspension.id, holder.actor, CHANNEL)
-                return _Told(claimed_mail(claimed), holder)
+                return _Told(claimed_mail(self._shown(claimed)), holder)
             case Unclear(reason):
                 return await self._unclear(holder, reason)
             case Nothing():
@@ -159,21 +177,31 @@ class MailDoor:
         given = GivenAnswer(
             holder.suspension.id, holder.actor, CHANNEL, value=value, choice=reading.index, reason=reading.reason
         )
-        ended = await self._engine.respond(given)
-        return _Told(confirmation_mail(ended), holder) if isinstance(ended, Suspension) else None
+        done = await self._engine.respond(given)
+        shown = self._shown(done)
+        said = partly_mail(shown, holder.actor.identity) if done.is_open else confirmation_mail(shown)
+        return _Told(said, holder)
 
     async def _too_late(self, holder: Holder, late: SuspensionError) -> _Told | None:
         ended = await self._engine.get(holder.suspension.id)
-        if ended is None or ended.ended is None:
+        if ended is None:
             return None
         repeated = late.details.get("same_answer") is True
-        return _Told(confirmation_mail(ended) if repeated else too_late_mail(ended), holder)
+        shown = self._shown(ended)
+        if ended.is_open:
+            again = partly_mail(shown, holder.actor.identity)
+            return _Told(again if repeated else not_counted_mail(shown, late.message), holder)
+        return _Told(confirmation_mail(shown) if repeated else too_late_mail(shown), holder)
 
     async def _unclear(self, holder: Holder, reason: str) -> _Told | None:
         current = await self._engine.get(holder.suspension.id)
         if current is not None and not current.is_open:
-            return _Told(too_late_mail(current), holder)
-        return _Told(clarification_mail(holder.suspension, reason, self._page(holder)), holder)
+            return _Told(too_late_mail(self._shown(current)), holder)
+        return _Told(clarification_mail(self._shown(holder.suspension), reason, self._page(holder)), holder)
+
+    def _shown(self, suspension: Suspension) -> Suspension:
+        """As it may be quoted in a mail."""
+        return self._engine.redaction.shown_on(CHANNEL, suspension)
 
     async def _may_write(self, told: _Told) -> bool:
         """At most one clarification for a person, a question and an hour (facts on mail §B3)."""
@@ -189,10 +217,11 @@ def _is_from(mail: Inbound, holder: Holder) -> bool:
     return mail.sender is not None and mail.sender in {canonical(holder.address.value), holder.actor.identity}
 
 
-def _reading(mail: Inbound, suspension: Suspension) -> Reading:
+def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:
+    """Choices are named as they were shown; a form's fields are those that the agent asked for."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
-    reading = read_answer(mail.words.lines, ask.response_type, shown_choices(ask.choices), schema)
+    reading = read_answer(mail.words.lines, ask.response_type, shown_choices(shown.ask.choices), schema)
     return Unclear("below_quote") if isinstance(reading, Nothing) and mail.words.below else reading
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from channels.email.render import subject_line
 from core.domain.notice import Message, Purpose, build_ending, shown_choices, shown_value
 from core.domain.suspension import ResponseType, Suspension
+from core.domain.told import recorded_partly
 
 _LONGEST_SHOWN = 500
 """A long answer is recorded in whole and confirmed by its beginning."""
@@ -15,7 +16,7 @@ _WHY: Mapping[str, str] = {
     "no_match": "its first line is none of the choices.",
     "no_such_number": "there is no choice with that number.",
     "two_choices": "it names more than one choice.",
-    "question": "it asks something, and the agent can't read questions.",
+    "question": "it asks something, and a reply can only answer. The page can ask the agent back.",
     "doubt": "beside the choice it holds a condition, a negation or a delay, and we don't guess.",
     "too_long": "it is too long to tell the answer from the rest.",
     "claim_and_choice": "it both says that you are on it and names a choice.",
@@ -33,6 +34,16 @@ def confirmation_mail(ended: Suspension) -> Message:
     value = shown_value(ended, ended.ended.value) if ended.ended else ""
     value = value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
     return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.\n\nThe agent goes on with it. Thank you.")
+
+
+def partly_mail(suspension: Suspension, identity: str) -> Message:
+    """The answer of ``identity`` counts, and more are needed."""
+    return _message(Purpose.CONFIRMATION, suspension, recorded_partly(suspension, identity))
+
+
+def not_counted_mail(suspension: Suspension, why: str) -> Message:
+    """Valid, and not counted beside the answers there are."""
+    return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded: {why}\n\nThe question stays open.")
 
 
 def claimed_mail(claimed: Suspension) -> Message:

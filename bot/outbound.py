@@ -12,6 +12,7 @@ Source: API.md §5; https://docs.aiohttp.org/en/stable/client_reference.html#aio
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,6 +35,7 @@ log = structlog.get_logger(__name__)
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 LONGEST_URL = 2000
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 MOST_ADDRESSES = 4
 """Of one name. The next is tried when one has failed, or has been silent for a quarter of a second."""
 MOST_READ = 64 * 1024
@@ -100,8 +102,14 @@ def _problem(parsed: httpx.URL, host: str, allow: Sequence[Network]) -> str | No
         return "The URL may not hold a user name or a password."
     if parsed.port is not None and not 0 < parsed.port < 65536:
         return "The URL's port is out of range."
+    return _host_problem(host, allow)
+
+
+def _host_problem(host: str, allow: Sequence[Network]) -> str | None:
     addresses = literal(host)
-    if addresses and not any(may_reach(address, allow) for address in addresses):
+    if not addresses:
+        return None if _NAME.fullmatch(host) else "The URL's host is neither a name nor an address."
+    if not any(may_reach(address, allow) for address in addresses):
         return f"The address {host} is not public, and resume.allow_networks does not list it."
     return None
 

@@ -32,10 +32,19 @@ from channels.pagerduty.replies import (
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
 from channels.pagerduty.signature import HEADER, is_signed
 from core.domain.answering import GivenAnswer
-from core.domain.notice import shown_choices
+from core.domain.notice import Purpose, shown_choices
+from core.domain.quorum import is_shared
 from core.domain.suspension import Suspension
+from core.domain.told import about, recorded_partly
 from core.engine import Engine
-from core.errors import CallerError, DatabaseUnavailable, SuspensionError
+from core.errors import (
+    AlreadyAnswered,
+    AnswersDisagree,
+    CallerError,
+    DatabaseUnavailable,
+    HandraiseError,
+    SuspensionError,
+)
 from core.ports import Clock
 
 log = structlog.get_logger(__name__)
@@ -120,7 +129,7 @@ class PagerDutyDoor:
         marked = _marked(questions[0]) if len(questions) == 1 else None
         if marked is not None:
             answer = GivenAnswer(questions[0].id, person, CHANNEL, choice=marked)
-            await self._attempt("answer", questions[0], self._engine.respond(answer))
+            await self._answer(questions[0], answer)
         elif hold > timedelta(0):
             for question in questions:
                 await self._attempt("claim", question, self._engine.claim(question.id, person, CHANNEL, hold))
@@ -142,7 +151,8 @@ class PagerDutyDoor:
             return
         (question,) = meant
         ask = question.ask
-        reading = read_answer_in(note, ask.response_type, shown_choices(ask.choices), ask.form_schema)
+        choices = shown_choices(self._engine.redaction.shown_on(CHANNEL, question).ask.choices)
+        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema)
         if not isinstance(reading, Matched):
             log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             return
@@ -152,16 +162,33 @@ class PagerDutyDoor:
             return
         value = reading.value if reading.index is None else None
         answer = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
-        await self._attempt("answer", question, self._engine.respond(answer))
+        await self._answer(question, answer)
 
-    async def _attempt(self, what: str, question: Suspension, change: Awaitable[object]) -> None:
-        """Somebody too late, or who may not, changes nothing; PagerDuty has nothing to repeat then."""
+    async def _answer(self, question: Suspension, answer: GivenAnswer) -> None:
+        """An end shows at the incident, which is resolved. Where others have to answer too it stays as it is, so the
+        person is told elsewhere whether theirs counts."""
+        refusal = await self._attempt("answer", question, self._engine.respond(answer))
+        now = await self._engine.get(question.id)
+        if now is None or not now.is_open or not is_shared(now):
+            return
+        shown = self._engine.redaction.shown_on(CHANNEL, now)
+        if refusal is None or refusal.details.get("same_answer") is True:
+            text = recorded_partly(shown, answer.by.identity)
+        elif isinstance(refusal, AlreadyAnswered | AnswersDisagree):
+            text = f"Your answer through PagerDuty was not recorded: {refusal.message} The question stays open."
+        else:
+            return
+        await self._engine.tell_person(answer.by.identity, about(shown, Purpose.CONFIRMATION, text), now.id)
+
+    async def _attempt(self, what: str, question: Suspension, change: Awaitable[object]) -> HandraiseError | None:
+        """Somebody too late, or who may not, changes nothing; PagerDuty has nothing to repeat then. Returns why."""
         try:
             await change
         except (SuspensionError, CallerError) as refusal:
             log.info("pagerduty.change_refused", what=what, ref=question.ask.ref, code=refusal.code)
-        else:
-            log.info("pagerduty.change_made", what=what, ref=question.ask.ref)
+            return refusal
+        log.info("pagerduty.change_made", what=what, ref=question.ask.ref)
+        return None
 
 
 def _marked(question: Suspension) -> int | None:

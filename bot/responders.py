@@ -7,8 +7,9 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import assert_never
 
@@ -25,20 +26,28 @@ def _no_stored_roles(_name: str) -> frozenset[Role]:
     return frozenset()
 
 
+StoredNames = Callable[[], Collection[str]]
+"""The names of the keys that were made on the command line."""
+
+
 class Directory:
     """The ``Responders`` port over the configuration. References are parsed; unknown forms raise
     :class:`InvalidRecipient`."""
 
-    def __init__(self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles) -> None:
+    def __init__(
+        self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles, stored_names: StoredNames = tuple
+    ) -> None:
         self._settings = settings
         self._people, self._groups = _read(settings)
         self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
         self._by_pagerduty = {
             person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
         }
+        self._hours = {entry.email: entry.opening_hours for entry in settings.people}
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
+        self._stored_names = stored_names
         self._configured = frozenset(_configured(self, settings))
 
     def allowed(self, reference: str) -> bool:
@@ -130,6 +139,26 @@ class Directory:
             case _ as unknown:
                 assert_never(unknown)
 
+    def people(self, reference: str) -> Collection[str]:
+        """Whom :meth:`answers_to` would say yes to."""
+        recipient = parse_recipient(reference)
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return (recipient.value,)
+            case RecipientKind.GROUP:
+                return self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK:
+                person = self._by_slack.get(recipient.value)
+                return () if person is None else (person.email,)
+            case RecipientKind.PAGERDUTY:
+                return ()
+            case _ as unknown:
+                assert_never(unknown)
+
+    def operators(self) -> Collection[str]:
+        names = {canonical(name) for name in (*self._roles, *self._stored_names())}
+        return frozenset(name for name in names if self.actor(name).has(Role.OPERATOR))
+
     def actor(self, identity: str) -> Actor:
         """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
         name = canonical(identity)
@@ -158,6 +187,10 @@ class Directory:
 
     def known_group(self, name: str) -> bool:
         return name in self._groups
+
+    def next_opening(self, identity: str, at: datetime) -> datetime | None:
+        hours = self._hours.get(canonical(identity))
+        return at if hours is None else hours.opening(at)
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""

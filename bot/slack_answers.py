@@ -21,9 +21,11 @@ from core.domain.answering import GivenAnswer
 from core.domain.notice import Links, Notice, build_ending, build_notice
 from core.domain.people import Actor
 from core.domain.suspension import ResponseType, Suspension
+from core.domain.told import recorded_partly
 from core.engine import Engine
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     CallerError,
     InvalidAnswer,
     InvalidChoice,
@@ -104,7 +106,7 @@ class SlackAnswers:
             return known
         actor, suspension = known
         if not suspension.is_open:
-            return Told(notes.ended(build_ending(suspension)))
+            return Told(notes.ended(build_ending(self._shown(suspension))))
         refusals = {one.code: one for one in (NotAResponder, SelfResponseForbidden)}
         refusal = self._engine.may_answer(suspension, actor)
         if refusal is not None:
@@ -140,22 +142,26 @@ class SlackAnswers:
 
     async def _respond(self, given: GivenAnswer, suspension: Suspension, delivery: str) -> Recorded | Told | Wrong:
         try:
-            await self._engine.respond(given)
+            done = await self._engine.respond(given)
         except InvalidChoice:
             return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
         except (InvalidAnswer, ResumePayloadInvalid) as error:
-            return Wrong({error_block(self._notice(suspension)): error.message})
+            said = self._engine.redaction.text_on(CHANNEL, error.message)
+            return Wrong({error_block(self._notice(suspension)): said})
+        except AnswersDisagree as differs:
+            return Wrong({error_block(self._notice(suspension)): notes.refused(differs, ())})
         except (SuspensionError, CallerError) as error:
             return await self._refused(error, suspension)
         log.info("slack.answer_recorded", ref=suspension.ask.ref, delivery=delivery)
-        return Recorded()
+        return Told(recorded_partly(self._shown(done), given.by.identity)) if done.is_open else Recorded()
 
     async def _refused(self, error: SuspensionError | CallerError, suspension: Suspension) -> Told:
         log.info("slack.interaction_refused", ref=suspension.ask.ref, reason=error.code)
         late = isinstance(error, AlreadyAnswered | SuspensionEnded | NotSuspended | NotFound)
         if late and error.details.get("same_answer") is not True:
             now = await self._engine.find(suspension.ask.ref)
-            return Told(notes.ended(build_ending(now) if now is not None and not now.is_open else None))
+            if now is None or not now.is_open:
+                return Told(notes.ended(build_ending(self._shown(now)) if now is not None else None))
         return Told(notes.refused(error, _may_answer(suspension)))
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor, Suspension] | Told:
@@ -176,7 +182,11 @@ class SlackAnswers:
         return actor
 
     def _notice(self, suspension: Suspension) -> Notice:
-        return build_notice(suspension, suspension.attempt, Links(f"{self._public_url}/q/{suspension.ask.ref}"))
+        links = Links(f"{self._public_url}/q/{suspension.ask.ref}")
+        return build_notice(self._shown(suspension), suspension.attempt, links)
+
+    def _shown(self, suspension: Suspension) -> Suspension:
+        return self._engine.redaction.shown_on(CHANNEL, suspension)
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:

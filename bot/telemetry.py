@@ -12,12 +12,14 @@ import logging
 import re
 import sys
 from collections.abc import Mapping, MutableMapping
+from math import nan
 from typing import Any, Final, TextIO
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.config.settings import LogFormat, LogLevel
+from bot.tracebacks import without_messages
 from core.domain.suspension import CLOSED
 
 # --- Logs ---------------------------------------------------------------------------------------------------------
@@ -51,12 +53,14 @@ _LIBRARIES: Final[Mapping[str, int]] = {
     "httpx": logging.WARNING,  # the URL of every request, at INFO
     "mail": logging.WARNING,  # aiosmtpd's: envelopes, at INFO
     "multipart": logging.WARNING,
+    "opentelemetry": logging.WARNING,
     "procrastinate": logging.CRITICAL,  # every job at INFO; what fails is logged where the worker is run
     "psycopg": logging.ERROR,  # every try of its pool to reach a database that is away, at WARNING
     "python_multipart": logging.WARNING,
     "slack_bolt": logging.ERROR,  # the body of a badly signed request at INFO, of an unhandled one at WARNING
     "slack_sdk": logging.WARNING,  # what it posts, at DEBUG
     "sqlalchemy": logging.WARNING,  # the values of every statement, at INFO
+    "urllib3": logging.WARNING,
 }
 """The least that a library's line must weigh, whatever our own level is: below it are things that people wrote."""
 
@@ -93,6 +97,12 @@ def _masked(value: Any) -> Any:
             return _masked(str(value))
 
 
+def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """What a library says below its first line is what it was working on: asyncio's has the exception's own words."""
+    event["event"] = str(event["event"]).strip().partition("\n")[0]
+    return event
+
+
 def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = None) -> None:
     """Every log line of the process goes to ``stream`` (standard error), ours and the libraries' alike.
 
@@ -105,7 +115,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(without_messages),
     ]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -124,7 +134,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
     handler.addFilter(_weighs_enough)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[_first_line, *shared],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, hide, renderer],
         )
     )
@@ -174,6 +184,8 @@ class Metrics:
         self._work_lag = Histogram(
             "work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES, registry=registry
         )
+        self._dead = Counter("callbacks_dead", "Callbacks given up: their agents will not hear", registry=registry)
+        self._paused = Gauge("notices_paused", "1 while new notices are paused, else 0", registry=registry)
         for channel in CHANNELS:
             self._attempts.labels(channel)
             for outcome in OUTCOMES:
@@ -181,9 +193,9 @@ class Metrics:
         for resolution in RESOLUTIONS:
             self._resolutions.labels(resolution)
 
-    def open(self, count: int) -> None:
-        """How many questions wait now."""
-        self._open.set(count)
+    def open(self, count: int | None) -> None:
+        """How many questions wait now; ``None`` where nobody knows."""
+        self._open.set(nan if count is None else count)
 
     def attempt(self, channel: str) -> None:
         """People are asked on ``channel``, for the first time or again."""
@@ -204,6 +216,14 @@ class Metrics:
 
     def work_lag(self, seconds: float) -> None:
         self._work_lag.observe(max(0.0, seconds))
+
+    def pause(self, *, stands: bool) -> None:
+        """Whether new notices are paused."""
+        self._paused.set(stands)
+
+    def callback_died(self) -> None:
+        """A callback was given up."""
+        self._dead.inc()
 
     def exposition(self) -> tuple[bytes, str]:
         """What ``GET /metrics`` answers: the body and its content type."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,16 +15,23 @@ import structlog
 from fastapi import APIRouter
 
 from bot.agents import CallbackAgents
+from bot.archive import archive_folder
 from bot.clock import SystemClock
 from bot.config import Settings
+from bot.heartbeat import Heartbeat
 from bot.keyring import KeyRing
 from bot.keys import RootKey, root_key
+from bot.observer import Witness
 from bot.responders import Directory
 from bot.roles import EVERYTHING, Part, Parts, check_fits
+from bot.telemetry import Metrics
+from bot.tracing import NO_TRACING, Tracing
 from bot.vendors import channels_of, doors_of
 from bot.web.hooks import Doors
+from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
@@ -33,17 +41,21 @@ from core.hub import Hub
 from core.lanes import Lanes
 from core.news import News
 from core.opening import Drafter
+from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Agents, Channel, Clock, Work
 from core.relay import Relay
+from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
+from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
 from core.work.beating import Beating
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from core.work.every import Every
+from core.work.pulse import Pulse
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +73,7 @@ class Service:
     keys: KeyRing
     engine: Engine
     relay: Relay
+    retention: Retention
     lanes: Lanes
     work: Work
     beating: Beating
@@ -70,6 +83,8 @@ class Service:
     services: Services
     doors: Doors
     pages: APIRouter
+    scrape: Scrape
+    heartbeat: Heartbeat | None = None
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
     _refreshing: Every | None = field(default=None)
@@ -98,12 +113,14 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         await self._refresh_keys()
-        moments = (await self.engine.look(), await self.relay.look())
+        moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
+        if self.heartbeat is not None:
+            self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
 
     async def _refresh_keys(self) -> None:
         now = self.clock.now()
-        if self._refreshed_at is None or now - self._refreshed_at >= _REFRESH:
+        if self._refreshed_at is None or abs(now - self._refreshed_at) >= _REFRESH:  # it may have been set back
             self._refreshed_at = now
             await self.keys.refresh()
 
@@ -118,6 +135,8 @@ class Service:
         self.services.closing.set()
         if Part.WORKER in self.parts:
             await self._stop_working()
+        if self.heartbeat is not None:
+            await self.heartbeat.close()
         if self._refreshing is not None:
             await self._refreshing.stop()
         if self.news is not None:
@@ -127,6 +146,7 @@ class Service:
         await self.doors.close()
         await self.agents.close()
         await self.database.close()
+        await asyncio.to_thread(self.services.tracing.close)
         log.info("service.stopped")
 
 
@@ -147,14 +167,17 @@ def wire(
     folder: Path,
     clock: Clock | None = None,
     work: Work | None = None,
+    *,
     parts: Parts = EVERYTHING,
+    tracing: Tracing = NO_TRACING,
 ) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
     clock = clock or SystemClock()
     root = root_key(settings, folder)
+    archive = archive_folder(settings, folder)
     database = open_store(settings, parts)
     keys = KeyRing(settings, root, database)
-    people = Directory(settings, keys.stored_roles)
+    people = Directory(settings, keys.stored_roles, keys.stored_names)
     keys.introduce(people)
     instance = _installation(database, root)
     channels = channels_of(settings, clock, instance)
@@ -163,6 +186,7 @@ def wire(
         clock=clock,
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
+        tracing=tracing,
     )
     hub = Hub()
     news = hub.elsewhere = News(database, hub) if database.dialect == "postgresql" else None
@@ -170,11 +194,17 @@ def wire(
     lanes = Lanes([*channels, outbox.AGENTS])
     tokens = TokenMaker(root.derive("tokens"))
     log_key = root.derive("event-log")
-    transitions = Transitions(people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work)
+    metrics = Metrics()
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     planner = Planner(people, frozenset(channels), default_channel)
-    drafter = Drafter(planner, people, agents, settings.suspension.policy)
-    engine = Engine(database, transitions, drafter, clock, allow_self_response=settings.answers.allow_self_response)
+    allow_self = settings.answers.allow_self_response
+    redaction = settings.redaction.rules
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self, redaction)
+    engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, allow_self_response=allow_self)
+    pausing = Pausing(database, transitions, clock)
     relay = Relay(
         database,
         lanes,
@@ -186,13 +216,20 @@ def wire(
         work,
         settings.public_url.rstrip("/"),
         settings.resume.backoff,
+        pausing,
+        redaction,
     )
+    together = Together(engine, transitions)
     services = Services(
         engine,
+        together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         hub,
+        pausing,
         _platform_policy(settings),
+        Audit(database, log_key, clock),
+        tracing=tracing,
     )
     return Service(
         settings=settings,
@@ -202,6 +239,7 @@ def wire(
         keys=keys,
         engine=engine,
         relay=relay,
+        retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         lanes=lanes,
         work=work,
         beating=_beating(settings, database, clock, work, lanes, parts),
@@ -210,8 +248,17 @@ def wire(
         agents=agents,
         services=services,
         doors=doors_of(settings, parts, engine, clock, root, tokens, instance),
-        pages=_pages(settings, engine, clock, root, _knows(people)),
+        pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
+        scrape=Scrape(metrics, database, clock),
+        heartbeat=_heartbeat(settings, database, clock),
     )
+
+
+def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:
+    alerts = settings.alerts
+    if alerts.heartbeat_url is None:
+        return None
+    return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
 
 
 def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
@@ -222,7 +269,8 @@ def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
 def _beating(settings: Settings, database: Database, clock: Clock, work: Work, lanes: Lanes, parts: Parts) -> Beating:
     every = timedelta(seconds=settings.work.beat_seconds)
     silent = timedelta(seconds=settings.work.silent_seconds)
-    return Beating(database, clock, work, lanes.owner, ",".join(sorted(parts)), every, silent)
+    pulse = Pulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
+    return Beating(database, clock, work, pulse, every, silent)
 
 
 def _knows(people: Directory) -> Callable[[str], bool]:
@@ -250,9 +298,19 @@ def _platform_policy(settings: Settings) -> JsonObject:
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
 
 
-def _pages(settings: Settings, engine: Engine, clock: Clock, root: RootKey, known: Callable[[str], bool]) -> APIRouter:
+def _pages(
+    settings: Settings,
+    engine: Engine,
+    together: Together,
+    pausing: Pausing,
+    clock: Clock,
+    root: RootKey,
+    known: Callable[[str], bool],
+) -> APIRouter:
     return pages_router(
         engine,
+        together,
+        pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),
         clock=clock,

@@ -31,7 +31,7 @@ def refusal(suspension: Suspension, actor: Actor, responders: Responders, *, all
     too. Never whoever asked, nor the person it was asked for.
     """
     ask = suspension.ask
-    if not allow_self and _asks_for_itself(suspension, actor):
+    if not allow_self and asks_for_itself(suspension, actor):
         return SelfResponseForbidden.code
     if any(responders.answers_to(reference, actor) for reference in (*ask.responders, *suspension.asked)):
         return None
@@ -61,7 +61,8 @@ def _raise(code: str | None) -> None:
             raise NotAResponder("You are not among those who may answer this question.")
 
 
-def _asks_for_itself(suspension: Suspension, actor: Actor) -> bool:
+def asks_for_itself(suspension: Suspension, actor: Actor) -> bool:
+    """Whether ``actor`` is behind the question: its creator, or on whose behalf it is asked."""
     ask = suspension.ask
     behind = {canonical(ask.created_by)} | ({canonical(ask.on_behalf_of)} if ask.on_behalf_of else set())
     return actor.identity in behind or (actor.key is not None and canonical(actor.key) in behind)

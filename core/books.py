@@ -155,7 +155,8 @@ class Books:
             outbox.redrive(tx, callback_id, now)
             self._alarm.within(tx, now)
             again = outbox.get(tx.conn, callback_id)
-            assert again is not None  # noqa: S101 (it was there a moment ago, in this transaction)
+            if again is None:  # moved out a moment ago (``core/retention.py``)
+                raise NotFound("There is no such callback.")
             return again
 
         return await self._database.write(job)

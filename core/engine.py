@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core import access
-from core.containers.intents import Intent, IntentStatus, check_version
+from core.catching_up import CatchingUp, caught_up, locked
+from core.containers.intents import Intent, IntentStatus, check_version, title_of
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
 from core.domain.asking import AskRequest
@@ -24,9 +25,11 @@ from core.domain.machine import open_suspension
 from core.domain.notice import Message
 from core.domain.people import Actor, Address, Role
 from core.domain.policy import PolicyFields
+from core.domain.quorum import answer_of
 from core.domain.suspension import Kind, Status, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
 from core.domain.wire import continued_with, instant
+from core.electorate import check_counts
 from core.errors import (
     AlreadyAnswered,
     AlreadySuspended,
@@ -45,6 +48,9 @@ from core.idempotency import Once, Replayed, perform_once
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
+from core.quiet import waiting_for_openings
+from core.quotas import NO_QUOTAS, Quotas
+from core.reach import personal_address
 from core.store import intents, keeping, suspensions, tokens
 from core.store.database import Database, Tx
 from core.tokens import TokenPurpose, new_ref
@@ -81,14 +87,18 @@ class Engine:
         drafter: Drafter,
         clock: Clock,
         *,
+        quotas: Quotas = NO_QUOTAS,
         allow_self_response: bool = False,
     ) -> None:
         self.database = database
         self.responders: Responders = transitions.responders
+        self.redaction = drafter.redaction
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._allow_self = allow_self_response
+        self._quotas = quotas
+        self.allows_self_response = allow_self_response
+        self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -118,11 +128,12 @@ class Engine:
         self, tx: Tx, request: AskRequest, creator: str, intent_id: str | None, expected_version: int | None
     ) -> Suspension:
         now = self._clock.now()
-        draft = self._draft(tx, request, creator)
+        draft = self._draft(tx, request, creator, now)
         draft.plan.check()
         signal_id = request.resume.signal_id
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id) is not None:
             raise SignalIdInUse("An open suspension has registered this signal_id.", signal_id=signal_id)
+        self._quotas.check(tx, creator, now)
         intent = self._intent_to_suspend(tx, request, creator, intent_id, expected_version, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
@@ -134,8 +145,9 @@ class Engine:
         keep = intents.insert if intent_id is None else intents.advance
         return self._transitions.open(tx, open_suspension(ask), intent, now, keep).suspension
 
-    def _draft(self, tx: Tx, request: AskRequest, creator: str) -> Draft:
-        return self._drafter.draft(request, creator, self._agent_default(tx, creator))
+    def _draft(self, tx: Tx, request: AskRequest, creator: str, now: datetime) -> Draft:
+        draft = self._drafter.draft(request, creator, self._agent_default(tx, creator))
+        return waiting_for_openings(draft, self.responders, now)
 
     def _agent_default(self, tx: Tx, agent: str) -> PolicyFields:
         return policy_fields(keeping.agent_policy(tx.conn, agent))
@@ -150,7 +162,7 @@ class Engine:
         now: datetime,
     ) -> Intent:
         if intent_id is None:
-            return intents.new(str(uuid.uuid4()), request.question[:200], creator, now, IntentStatus.ACTIVE)
+            return intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
         found = intents.lock(tx, intent_id)
         if found is None or found.created_by != creator:
             raise NotFound("There is no such intent.")
@@ -166,17 +178,19 @@ class Engine:
         """What asking would do, and as of when. Nothing is stored, nobody is asked."""
         creator = by.key or by.identity
         default = await self.database.read(lambda conn: policy_fields(keeping.agent_policy(conn, creator)))
-        return self._drafter.draft(request, creator, default), self._clock.now()
+        now = self._clock.now()
+        return waiting_for_openings(self._drafter.draft(request, creator, default), self.responders, now), now
 
     # --- Answering ------------------------------------------------------------------------------------------------
 
     async def respond(self, answer: GivenAnswer) -> Suspension:
-        """Record the first valid answer; returns the ended suspension.
+        """Record the first valid answer; returns the ended suspension, or the open one where more are needed.
 
         Raises :class:`NotSuspended`, :class:`SuspensionMismatch`, :class:`AlreadyAnswered` or
         :class:`SuspensionEnded` where it does not wait (any more), :class:`SelfResponseForbidden`,
         :class:`IdentityMismatch` or :class:`NotAResponder` where this person may not answer, :class:`InvalidAnswer`
-        where the value is none; in this order (API.md §4).
+        where the value is none, :class:`AlreadyAnswered` or :class:`AnswersDisagree` where it does not count; in this
+        order (API.md §4).
         """
         done = await self._write_again(lambda tx: self._answer(tx, answer))
         if isinstance(done, HandraiseError):
@@ -197,10 +211,11 @@ class Engine:
             suspension = self._ended_by_now(tx, suspension, intent, now)
         if not suspension.is_open:
             return _truth(suspension, answer)
-        access.check_answer_by(suspension, answer, self.responders, allow_self=self._allow_self)
+        access.check_answer_by(suspension, answer, self.responders, allow_self=self.allows_self_response)
         ask = suspension.ask
         value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
         check_resume_payload(ask, value, answer.reason)
+        check_counts(suspension, answer.by.identity, value)
         given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
         return self._transitions.move(tx, suspension, given, intent, now).suspension
 
@@ -227,12 +242,15 @@ class Engine:
         return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
 
     def _locked(self, tx: Tx, suspension_id: str) -> tuple[Intent | None, Suspension | None]:
-        intent = intents.lock_by_suspension(tx, suspension_id)
-        return intent, suspensions.get(tx.conn, suspension_id) if intent else None
+        return locked(tx, suspension_id, self._transitions, self._clock.now())
 
     def may_answer(self, suspension: Suspension, actor: Actor) -> str | None:
         """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
-        return access.refusal(suspension, actor, self.responders, allow_self=self._allow_self)
+        return access.refusal(suspension, actor, self.responders, allow_self=self.allows_self_response)
+
+    def check_may_answer(self, suspension: Suspension, actor: Actor) -> None:
+        """Raises what :meth:`may_answer` says."""
+        access.check(suspension, actor, self.responders, allow_self=self.allows_self_response)
 
     async def signal(self, answer: GivenAnswer, signal_id: str, once: Once | None = None) -> Suspension | Replayed:
         """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6).
@@ -255,7 +273,7 @@ class Engine:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
-            access.check(suspension, by, self.responders, allow_self=self._allow_self)
+            access.check(suspension, by, self.responders, allow_self=self.allows_self_response)
             held = suspension.claim
             if held is not None and held.by != by.identity and now < held.until:
                 raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
@@ -312,6 +330,13 @@ class Engine:
 
         return await self.database.write(job)
 
+    async def change(self, suspension_id: str, change: Change, once: Once | None = None) -> Suspension | Replayed:
+        """Do ``change`` to a suspension that is open (for ``core.together``).
+
+        Raises :class:`NotFound`, or the truth about one that has ended.
+        """
+        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
+
     async def _change(self, suspension_id: str, change: Change) -> Suspension:
         done = await self._write_again(lambda tx: self._changed(tx, suspension_id, change))
         if isinstance(done, HandraiseError):
@@ -343,10 +368,11 @@ class Engine:
     async def look(self) -> datetime | None:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
+        behind = await self._catching_up.some()
         while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
             if not any(await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
-        return await self.database.read(suspensions.next_look)
+        return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
     def _look_at(self, suspension_id: str) -> Callable[[Tx], bool]:
         """False where somebody else holds it at this moment: an answer, another worker."""
@@ -356,8 +382,10 @@ class Engine:
             if intent is None:
                 return False
             now = self._clock.now()
-            suspension = suspensions.get(tx.conn, suspension_id)
+            intent, suspension = caught_up(tx, intent, suspension_id, self._transitions, now)
             if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
+                late = now - suspension.look_at
+                tx.after_commit(lambda: self._transitions.observer.looked(late))
                 self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
             return True  # where it is not due any more, somebody else was faster
 
@@ -365,7 +393,7 @@ class Engine:
 
     async def _tidy(self) -> None:
         now = self._clock.now()
-        if self._tidied_at is None or now - self._tidied_at >= _TIDY_EVERY:
+        if self._tidied_at is None or abs(now - self._tidied_at) >= _TIDY_EVERY:  # it may have been set back
             self._tidied_at = now
             await self.database.write(lambda tx: keeping.forget_old(tx, now))
 
@@ -391,14 +419,20 @@ class Engine:
         return await self.database.read(look_up)
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
-        """Open questions that ``actor`` may answer, oldest first."""
+        """Open questions that ``actor`` may answer and has not, oldest first."""
         waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
-        return [one for one in waiting if self.may_answer(one, actor) is None][:limit]
+        return [one for one in waiting if self.may_answer(one, actor) is None and not _has_answered(one, actor)][:limit]
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
         """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
         row = tell_row(message, to, self._clock.now(), suspension_id)
         await self.database.write(lambda tx: self._transitions.dispatch(tx, [row]))
+
+    async def tell_person(self, identity: str, message: Message, suspension_id: str) -> None:
+        """As :meth:`tell`, wherever that person is reached by themselves; whoever is not is not told."""
+        address = personal_address(self.responders, self._transitions.channels, identity)
+        if address is not None:
+            await self.tell(message, address, suspension_id)
 
     async def seen(self, channel: str, key: str) -> bool:
         """Remember the id of something that came in; true where it was there already."""
@@ -447,7 +481,13 @@ def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
     value = answer.value
     if answer.choice is not None:
         value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
-    return ended is not None and ended.by == answer.by.identity and ended.value == value
+    if ended is None or ended.value != value:
+        return False
+    return ended.by == answer.by.identity or _has_answered(suspension, answer.by)
+
+
+def _has_answered(suspension: Suspension, actor: Actor) -> bool:
+    return answer_of(suspension, actor.identity) is not None
 
 
 def _free_ref(tx: Tx) -> str:

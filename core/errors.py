@@ -4,10 +4,12 @@
     ├── CallerError              the agent or API client that made the request
     │   ├── MalformedRequest, InvalidRequest (InvalidRecipient, NoRecipient, …)
     │   ├── NotFound, Forbidden
+    │   ├── QuotaExceeded
     │   └── Conflict             (IntentNotActive, AlreadySuspended, VersionConflict, …)
     ├── SuspensionError          the responder
     │   ├── InvalidAnswer, SuspensionIdRequired
-    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, SuspensionEnded, ClaimedByAnother
+    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, AnswersDisagree, SuspensionEnded,
+    │   │   ClaimedByAnother
     │   └── SelfResponseForbidden, IdentityMismatch, NotAResponder
     └── OperatorError            whoever runs this service
         └── ConfigError, DatabaseUnavailable, SchemaTooNew, AlreadyRunning
@@ -90,6 +92,18 @@ class UnknownChannel(InvalidRequest):
     code = "unknown_channel"
 
 
+class AnswersUnreachable(InvalidRequest):
+    """``answers_required`` is more than the people who could ever answer."""
+
+    code = "answers_unreachable"
+
+
+class SensitiveContent(InvalidRequest):
+    """The question holds secrets or personal data, and a channel that it would go through rejects them."""
+
+    code = "sensitive_content"
+
+
 class CallbackNotAllowed(InvalidRequest):
     """The callback can't be signed or its address is out of bounds."""
 
@@ -170,8 +184,36 @@ class VersionRequired(CallerError):
     code = "version_required"
 
 
+class ClarificationOpen(Conflict):
+    """The agent is asked back already; one question at a time."""
+
+    code = "clarification_open"
+
+
+class ClarificationsSpent(Conflict):
+    """This question has been asked back as often as any may be."""
+
+    code = "clarifications_spent"
+
+
+class NothingToClarify(Conflict):
+    """Nobody has asked back, or the agent has said its word."""
+
+    code = "nothing_to_clarify"
+
+
 class CallbackNotRedrivable(Conflict):
     code = "callback_not_redrivable"
+
+
+class QuotaExceeded(CallerError):
+    """The key asks too much. ``retry_after`` is in how many seconds it may ask again, where time alone mends it."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, message: str, *, quota: str, limit: int, current: int, retry_after: int | None = None) -> None:
+        super().__init__(message, quota=quota, limit=limit, current=current)
+        self.retry_after = retry_after
 
 
 class SuspensionError(HandraiseError):
@@ -217,6 +259,13 @@ class AlreadyAnswered(SuspensionError):
     """Somebody was first. ``same_answer`` tells whether it was this person with this value."""
 
     code = "already_answered"
+
+
+class AnswersDisagree(SuspensionError):
+    """Others have given another answer; where several are needed, only equal ones count together. ``given`` is
+    theirs, ``responders`` who they are."""
+
+    code = "answers_disagree"
 
 
 class SuspensionEnded(SuspensionError):

@@ -11,6 +11,9 @@ from core.store.outbox import Row
 CAPACITY = 256
 """Rows that one lane takes ahead of its senders; what does not fit stays in the database until there is room."""
 
+_REFILLED_AT = CAPACITY // 2
+"""A lane takes rows out of the database when it has room for so many: a full one does not fetch each by itself."""
+
 
 class Lanes:
     """Rows leased to this process and not yet sent. ``owner`` is new with every start."""
@@ -47,6 +50,14 @@ class Lanes:
 
     def has_room(self, channel: str) -> bool:
         return self.room(channel) > 0
+
+    def wants_more(self) -> list[str]:
+        """Channels with room enough for rows to be fetched from the database."""
+        return [channel for channel in self._queues if self.room(channel) >= _REFILLED_AT]
+
+    def begins_to_want(self, channel: str) -> bool:
+        """Whether the row just taken was the one that makes room enough."""
+        return self.room(channel) == _REFILLED_AT
 
     def hand_over(self, rows: Sequence[Row]) -> None:
         """Take ``rows``, which are leased to :attr:`owner`."""

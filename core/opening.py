@@ -5,16 +5,20 @@ Source: API.md §2, §3; RFC-0026 §4, §5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from core.domain.asking import AskRequest, action_digest, check_request, settle_choices
 from core.domain.people import Recipient, RecipientKind
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
+from core.domain.redaction import Redaction
 from core.domain.suspension import Ask, Choice
-from core.errors import CallbackNotAllowed, InvalidRequest
-from core.planning import Plan, Planner, check_supported, parse_named
+from core.electorate import who_could_answer
+from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest
+from core.planning import Plan, Planner, Problem, check_supported, parse_named
 from core.ports import Agents, Responders
+from core.sensitive import with_rejections
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Draft:
             channel_hint=request.channel_hint,
             notify_to=request.notify_to,
             responders=request.responders,
+            answers_required=request.answers_required,
             timeout=request.timeout,
             expires_at=None if policy.interval is None else now + policy.interval * policy.max_attempts,
             fallback_value=request.fallback_value,
@@ -56,6 +61,7 @@ class Draft:
             form_schema=request.form_schema,
             on_behalf_of=request.on_behalf_of,
             resume=request.resume,
+            traceparent=request.traceparent,
         )
 
 
@@ -67,6 +73,8 @@ class Drafter:
     responders: Responders
     agents: Agents
     platform: PolicyFields
+    allow_self_response: bool = False
+    redaction: Redaction = field(default_factory=Redaction)
 
     def draft(self, request: AskRequest, created_by: str, agent_default: PolicyFields) -> Draft:
         """Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
@@ -82,7 +90,21 @@ class Drafter:
         check_request(request, choices, resolved)
         self._check_people(request)
         self._check_callback(request, created_by)
-        return Draft(request, choices, resolved, self.planner.plan(request, resolved.policy))
+        plan = self.planner.plan(request, resolved.policy)
+        problems = (*plan.problems, *self._too_few(request, plan, created_by))
+        plan = with_rejections(replace(plan, problems=problems), request, choices, self.redaction)
+        return Draft(request, choices, resolved, plan)
+
+    def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[Problem]:
+        """Where more answers are needed than people may ever give one."""
+        needed = request.answers_required
+        if needed == 1:
+            return
+        allow_self = self.allow_self_response
+        people = who_could_answer(request, plan.attempts, created_by, self.responders, allow_self=allow_self)
+        if len(people) < needed:
+            message = f"answers_required is {needed}, and {len(people)} may answer this question."
+            yield Problem(1, AnswersUnreachable.code, message, path="answers_required")
 
     def _check_people(self, request: AskRequest) -> None:
         for index, name in enumerate(request.responders):

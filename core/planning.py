@@ -9,10 +9,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from pydantic import JsonValue
+
 from core.domain.asking import AskRequest
 from core.domain.people import Recipient, RecipientKind, parse_recipient
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
-from core.errors import InvalidRecipient, InvalidRequest, NoRecipient, NotBuilt, RecipientNotAllowed, UnknownChannel
+from core.errors import (
+    AnswersUnreachable,
+    InvalidRecipient,
+    InvalidRequest,
+    NoRecipient,
+    NotBuilt,
+    RecipientNotAllowed,
+    SensitiveContent,
+    UnknownChannel,
+)
 from core.ports import Responders
 
 
@@ -33,14 +44,23 @@ class Plan:
     problems: tuple[Problem, ...]
 
     def check(self) -> None:
-        """Raises the first problem that refuses the suspension."""
-        for problem in self.problems:
-            if problem.fatal:
-                raise _ERRORS[problem.code](problem.message, path=problem.path)
+        """Raises the first problem that refuses the suspension; its ``fields`` name every one of its kind."""
+        fatal = [problem for problem in self.problems if problem.fatal]
+        if fatal:
+            refusal = _ERRORS[fatal[0].code](fatal[0].message)
+            refusal.details.update(_fields(fatal))
+            raise refusal
+
+
+def _fields(fatal: Sequence[Problem]) -> dict[str, JsonValue]:
+    """Each field once, as the envelope of a 422 has them."""
+    named = {problem.path: problem.message for problem in fatal if problem.code == fatal[0].code and problem.path}
+    return {"fields": [{"path": path, "message": said} for path, said in named.items()]} if named else {}
 
 
 _ERRORS: Mapping[str, type[InvalidRequest]] = {
-    error.code: error for error in (UnknownChannel, NoRecipient, RecipientNotAllowed)
+    error.code: error
+    for error in (UnknownChannel, NoRecipient, RecipientNotAllowed, AnswersUnreachable, SensitiveContent)
 }
 
 
@@ -77,7 +97,8 @@ class Planner:
             recipients: tuple[str, ...] = ()
         else:
             recipients, problems = self._recipients(request, number, rung, channel)
-        return PlannedAttempt(number, channel, notify_to, recipients, rung=rung is not None), problems
+        quiet = rung is not None and rung.quiet
+        return PlannedAttempt(number, channel, notify_to, recipients, rung=rung is not None, quiet=quiet), problems
 
     def _recipients(
         self, request: AskRequest, number: int, rung: Rung | None, channel: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
@@ -25,6 +25,9 @@ class RungFields(BaseModel):
     attempt: StrictInt
     channel_hint: str | None = Field(default=None, max_length=64)
     notify_to: str | None = Field(default=None, max_length=320)
+    quiet: StrictBool | None = Field(
+        default=None, description="Wait while everybody whom the attempt asks is outside their working hours."
+    )
 
 
 class RetryPolicyFields(BaseModel):
@@ -55,4 +58,4 @@ def policy_fields(stored: Mapping[str, JsonValue]) -> PolicyFields:
 
 
 def _rung(rung: RungFields) -> Rung:
-    return Rung(rung.attempt, rung.channel_hint or None, rung.notify_to or None)
+    return Rung(rung.attempt, rung.channel_hint or None, rung.notify_to or None, rung.quiet or False)

@@ -6,9 +6,10 @@ blindly.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import JsonValue
@@ -45,11 +46,21 @@ class Ambiguous:
     reason: str
 
 
+class Fault(StrEnum):
+    """What has to be mended before the like of a refused message is accepted."""
+
+    MESSAGE = "message"
+    """This message, or whom it was for."""
+    SETUP = "setup"
+    """How the channel is set up: no other message would fare better."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """It will never be accepted like this. ``reason`` is a stable code."""
 
     reason: str
+    fault: Fault = field(default=Fault.MESSAGE, compare=False)
 
 
 Delivery = Delivered | Deferred | Ambiguous | Refused
@@ -100,13 +111,19 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``."""
+    """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
+
+    ``ref`` names the question in public, and ``traceparent`` the span in which it was asked for; a callback that an
+    older version has written has neither.
+    """
 
     id: str
     url: str
     key: str
     body: Mapping[str, JsonValue]
     tries: int
+    ref: str | None = None
+    traceparent: str | None = None
 
 
 class Agents(Protocol):
@@ -140,6 +157,14 @@ class Responders(Protocol):
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
         ...
 
+    def people(self, reference: str) -> Collection[str]:
+        """The identities that ``reference`` means, as of now; none for a shared place."""
+        ...
+
+    def operators(self) -> Collection[str]:
+        """The identities of everybody whose key makes them an operator, as of now."""
+        ...
+
     def actor(self, identity: str) -> Actor:
         """Whoever has this canonical identity, in the directory or not."""
         ...
@@ -149,6 +174,10 @@ class Responders(Protocol):
         ...
 
     def known_group(self, name: str) -> bool: ...
+
+    def next_opening(self, identity: str, at: datetime) -> datetime | None:
+        """When ``identity`` works, from ``at`` on: ``at`` itself for whoever keeps no hours, ``None`` for never."""
+        ...
 
 
 class Clock(Protocol):

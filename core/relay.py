@@ -19,13 +19,19 @@ from typing import Any, assert_never, cast
 
 import structlog
 
+from core import alerts
+from core.catching_up import locked
+from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.redaction import Redaction
+from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
 from core.mislaid import Mislaid
+from core.pausing import Pausing
 from core.ports import (
     Agents,
     Ambiguous,
@@ -36,10 +42,12 @@ from core.ports import (
     Deferred,
     Delivered,
     Delivery,
+    Fault,
     Refused,
     Sending,
 )
-from core.store import intents, outbox, suspensions
+from core.recipients import no_longer_asked
+from core.store import outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.tokens import TokenMaker, TokenPurpose
@@ -59,6 +67,11 @@ class _Dropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """New notices are paused: it was not tried."""
+
+
 @dataclass(slots=True)
 class Relay:
     """Runs the lanes' senders. ``public_url`` is where links lead."""
@@ -73,6 +86,8 @@ class Relay:
     alarm: Alarm
     public_url: str
     callbacks: Backoff
+    pausing: Pausing
+    redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
     _mislaid: Mislaid = field(init=False)
 
@@ -105,17 +120,20 @@ class Relay:
             self.alarm.within(tx, self.clock.now())
 
     async def look(self) -> datetime | None:
-        """Take what is due and fits; returns when the next row is due."""
+        """Take what is due and fits; returns when the next row is due. A lane that is full says so itself, later."""
         now = self.clock.now()
         await self._mislaid.search(now)
-        for channel in await self.database.read(lambda conn: outbox.channels_due(conn, now)):
-            await self._refill(channel, now)
-        return await self.database.read(outbox.next_due)
+        for channel, due_at in (await self._next_due()).items():
+            if due_at <= now:
+                await self._refill(channel, now)
+        return min((await self._next_due()).values(), default=None)
+
+    async def _next_due(self) -> Mapping[str, datetime]:
+        channels = self.lanes.wants_more()
+        return await self.database.read(lambda conn: outbox.next_due(conn, channels))
 
     async def _refill(self, channel: str, now: datetime) -> None:
         room = self.lanes.room(channel)
-        if not room:
-            return
 
         def job(tx: Tx) -> list[Row]:
             return outbox.claim(tx, channel, now=now, limit=room, owner=self.lanes.owner, until=now + LEASE)
@@ -125,6 +143,8 @@ class Relay:
     async def _run(self, channel: str) -> None:
         while True:
             row = await self.lanes.next(channel)
+            if self.lanes.begins_to_want(channel):
+                self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
             try:
                 await self._send_and_settle(row)
             except DatabaseUnavailable:
@@ -133,12 +153,15 @@ class Relay:
                 await self._settle_later(row)
             finally:
                 self.lanes.done(row)
-            if self.lanes.room(channel) == 1:
-                self.alarm.nudge(self.clock.now())  # there is room again for what had to stay in the database
 
     async def _send_and_settle(self, row: Row) -> None:
-        row = replace(row, tries=row.tries + 1)
+        late = self.clock.now() - row.due_at
+        in_hand, row = row, replace(row, tries=row.tries + 1)
         outcome = await self._try(row)
+        if isinstance(outcome, _Held):
+            await self.pausing.hold(in_hand)
+            return
+        self.transitions.observer.tried(row.channel, _name(outcome), late)
         usual = isinstance(outcome, Delivered) and row.tries == 1
         (log.debug if usual else log.info)(
             "relay.tried",
@@ -146,7 +169,7 @@ class Relay:
             kind=row.kind.value,
             channel=row.channel,
             tries=row.tries,
-            outcome=type(outcome).__name__.strip("_").lower(),
+            outcome=_name(outcome),
             reason=getattr(outcome, "reason", None),
         )
         await self._settle(row, outcome)
@@ -161,7 +184,7 @@ class Relay:
 
     # --- Sending --------------------------------------------------------------------------------------------------
 
-    async def _try(self, row: Row) -> Delivery | _Dropped:
+    async def _try(self, row: Row) -> Delivery | _Dropped | _Held:
         try:
             async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
                 return await self._send(row)
@@ -174,7 +197,7 @@ class Relay:
             log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
             return Ambiguous("channel_failed")
 
-    async def _send(self, row: Row) -> Delivery | _Dropped:
+    async def _send(self, row: Row) -> Delivery | _Dropped | _Held:
         sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
         match row.kind:
             case RowKind.NOTIFY:
@@ -188,21 +211,28 @@ class Relay:
             case _ as unknown:
                 assert_never(unknown)
 
-    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped:
+    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped | _Held:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         to = Address(row.channel, row.address, row.person)
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
-        notice = build_notice(suspension, row.attempt, self._links(suspension, to))
+        if await self.pausing.stands():
+            return _Held()
+        reason = no_longer_asked(suspension, row.attempt, to, self.transitions.responders)
+        if reason is not None:
+            left = await self._left_behind(suspension, channel, to, sending)
+            return Refused(reason) if isinstance(left, _Dropped) else left
+        shown = self.redaction.shown_on(row.channel, suspension)
+        notice = build_notice(shown, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
 
     async def _left_behind(
         self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
     ) -> Delivery | _Dropped:
-        """The question has ended: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
+        """No longer to be asked: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
         if not (sending.ambiguous and channel.withdraws):
             return _Dropped("question_ended")
         found = await channel.recover(suspension.ask.ref, to, sending)
@@ -212,24 +242,42 @@ class Relay:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if channel is None or suspension is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
-        return await channel.withdraw(build_ending(suspension), receipt, sending)
+        shown = self.redaction.shown_on(row.channel, suspension)
+        return await channel.withdraw(build_ending(shown), receipt, sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
         if channel is None or row.address is None or row.body is None:
-            return Refused("channel_not_configured")
+            return Refused("channel_not_configured", Fault.SETUP)
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
         suspension = await self._suspension(row)
-        token = self._links(suspension, to).reply_token if suspension is not None else None
-        message = Message(Purpose(body["purpose"]), body["subject"], body["text"], body["link"], body["ref"], token)
+        links = self._links(suspension, to) if suspension is not None else None
+        token = links.reply_token if links is not None else None
+        purpose, link = Purpose(body["purpose"]), body["link"]
+        if purpose is Purpose.CLARIFIED and links is not None:
+            link = links.best  # where to answer, now that they know more
+        subject, text = body["subject"], body["text"]
+        if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
+            subject, text = (self.redaction.text_on(row.channel, one) for one in (subject, text))
+        message = Message(purpose, subject, text, link, body["ref"], token)
         return await channel.tell(message, to, sending)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)
-        return await self.agents.resume(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
+        if body["body"]["type"] == ASKED_BACK and not await self._is_asked_back(row):
+            return Refused("nothing_to_clarify")
+        told = Callback(
+            row.id, body["url"], body["key"], body["body"], row.tries, body.get("ref"), body.get("traceparent")
+        )
+        return await self.agents.resume(told)
+
+    async def _is_asked_back(self, row: Row) -> bool:
+        """Whether the agent's word is still wanted."""
+        suspension = await self._suspension(row)
+        return suspension is not None and suspension.is_open and awaited(suspension) is not None
 
     async def _suspension(self, row: Row) -> Suspension | None:
         suspension_id = row.suspension_id
@@ -253,8 +301,8 @@ class Relay:
         match outcome:
             case Delivered(receipt):
                 await self.database.write(lambda tx: self._delivered(tx, row, receipt, now))
-            case Refused(reason):
-                await self.database.write(lambda tx: self._refused(tx, row, reason, now))
+            case Refused() as refusal:
+                await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
                 await self.database.write(lambda tx: outbox.settle(tx, row, RowStatus.DROPPED, now, reason=reason))
             case Deferred(reason, until):
@@ -277,15 +325,17 @@ class Relay:
             return None
         return suspensions.get(tx.conn, row.suspension_id)
 
-    def _refused(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+    def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
         notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
-        intent = intents.lock_by_suspension(tx, row.suspension_id) if notice and row.suspension_id else None
-        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=reason)
-        if intent is None or row.suspension_id is None or row.attempt is None:
+        intent, suspension = None, None
+        if notice and row.suspension_id:
+            intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
+        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=refusal.reason)
+        if intent is None or suspension is None or row.attempt is None:
             return
-        suspension = suspensions.get(tx.conn, row.suspension_id)
-        if suspension is not None and outbox.all_refused(tx.conn, suspension.id, row.attempt):
+        alerts.channel_refused(self.transitions, tx, row, refusal, suspension.ask.ref, now)
+        if outbox.all_refused(tx.conn, suspension.id, row.attempt):
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
 
     async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None) -> None:
@@ -293,7 +343,7 @@ class Relay:
         if now - row.created_at >= backoff.give_up_after:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
             return
-        due_at = max(now + delay(backoff, row.tries), until or now)
+        due_at = min(max(now + delay(backoff, row.tries), until or now), row.created_at + backoff.give_up_after)
         await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason))
 
     def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str) -> None:
@@ -303,8 +353,21 @@ class Relay:
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
             outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
+            self._tell_of_death(tx, row, reason, now)
         else:
-            self._refused(tx, row, f"gave_up: {reason}", now)
+            self._refused(tx, row, Refused(f"gave_up: {reason}"), now)
+
+    def _tell_of_death(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+        suspension = suspensions.get(tx.conn, row.suspension_id or "")
+        if suspension is None:
+            return
+        ref = suspension.ask.ref
+        alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
+        tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
+
+
+def _name(outcome: Delivery | _Dropped) -> str:
+    return type(outcome).__name__.strip("_").lower()
 
 
 def delay(backoff: Backoff, tries: int) -> timedelta:

@@ -14,23 +14,30 @@ from core.containers.intents import Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.domain.resumption import callback_body
+from core.domain.resumption import asked_back_body, callback_body
 from core.domain.suspension import Suspension
+from core.domain.told import clarified_message
 from core.domain.vocabulary import (
     AbandonIntent,
     AlertOperators,
+    AskAgentBack,
     AttemptRefused,
     Effect,
     Notify,
+    NotifyPerson,
     Outcome,
     ReactivateIntent,
     ResumeAgent,
     Signal,
+    TellClarification,
     Withdraw,
 )
 from core.domain.wire import JsonObject
 from core.hub import EVERYTHING, Hub
+from core.observing import UNOBSERVED, Observer
 from core.ports import Channel, Responders
+from core.reach import personal_address
+from core.recipients import addresses_of, references_of
 from core.store import intents, keeping, log, outbox, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -72,6 +79,7 @@ class Transitions:
     alerts: Sequence[str]
     sender: Sender
     alarm: Alarm
+    observer: Observer = UNOBSERVED
 
     def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance) -> Outcome:
         """Keep a new suspension of ``intent``: locked in this transaction, or new and yet to be kept by ``keep``."""
@@ -104,6 +112,7 @@ class Transitions:
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)
         self._spread_the_news(tx, suspension, bool(outcome.events))
+        tx.after_commit(lambda: self.observer.moved(outcome))
         return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
 
     def _unless_nobody_was_asked(
@@ -113,6 +122,8 @@ class Transitions:
         asked = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
         if not asked or any(row.kind is RowKind.NOTIFY for row in rows):
             return outcome
+        if outcome.suspension.answers:
+            return outcome  # those it would ask have answered; the others' turn comes when it is due
         return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
 
     def _spread_the_news(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
@@ -127,7 +138,7 @@ class Transitions:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
         ready = [
             replace(row, status=RowStatus.SENDING, lease_until=row.due_at + LEASE)
-            if self.sender.has_room(row.channel)
+            if row.due_at <= row.created_at and self.sender.has_room(row.channel)
             else row
             for row in rows
         ]
@@ -136,16 +147,24 @@ class Transitions:
         if leaving:
             tx.after_commit(lambda: self.sender.hand_over(leaving))
         if len(leaving) < len(ready):
-            self.alarm.within(tx, min(row.due_at for row in ready))
+            self.alarm.within(tx, min(row.due_at for row in ready if row.status is RowStatus.PENDING))
 
-    def _rows(self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime) -> Iterable[Row]:
+    def _rows(  # noqa: PLR0911 (one for each effect)
+        self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime
+    ) -> Iterable[Row]:
         match effect:
             case Notify(attempt):
                 return self._notices(tx, suspension, attempt, now)
+            case NotifyPerson(attempt, person, channel):
+                return self._notices_to(tx, suspension, attempt, channel, (person,), now, now)
+            case AskAgentBack():
+                return self._callback(tx, suspension, asked_back_body(suspension, now), now)
+            case TellClarification():
+                return self._tell_clarification(tx, suspension, now)
             case Withdraw():
                 return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now), now)
             case ResumeAgent():
-                return self._callback(tx, suspension, effect, now)
+                return self._callback(tx, suspension, callback_body(suspension, effect, now), now)
             case AlertOperators(reason):
                 return self._alerts(suspension, reason, now)
             case ReactivateIntent() | AbandonIntent():
@@ -154,26 +173,30 @@ class Transitions:
                 assert_never(unknown)
 
     def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
-        """A row for each address, once; the allow-list is asked again, since it may have changed (RFC-0026 §11)."""
+        """Everybody of the attempt, and whoever it was handed over to; but for those who have answered already."""
         step = suspension.ask.planned(attempt)
-        addresses = dict.fromkeys(
-            address
-            for reference in step.recipients
-            if self.responders.allowed(reference)
-            for address in self.responders.addresses(reference, step.channel)
-        )
-        made = [
-            (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
-            for address in addresses
-            for purpose in _token_purposes(address)
-        ]
-        tokens.keep(tx, made)
+        due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
+        return self._notices_to(tx, suspension, attempt, step.channel, references_of(suspension, attempt), now, due_at)
+
+    def _notices_to(
+        self,
+        tx: Tx,
+        suspension: Suspension,
+        attempt: int,
+        channel: str,
+        references: Iterable[str],
+        now: datetime,
+        due_at: datetime,
+    ) -> list[Row]:
+        """A row for each address, once."""
+        addresses = addresses_of(suspension, references, channel, self.responders)
+        self._keep_tokens(tx, suspension, addresses)
         return [
             Row(
                 RowKind.NOTIFY,
-                step.channel,
+                channel,
                 now,
-                now,
+                due_at,
                 suspension_id=suspension.id,
                 attempt=attempt,
                 address=address.value,
@@ -181,6 +204,24 @@ class Transitions:
             )
             for address in addresses
         ]
+
+    def _keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
+        made = [
+            (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
+            for address in addresses
+            for purpose in _token_purposes(address)
+        ]
+        tokens.keep(tx, made)
+
+    def _tell_clarification(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
+        """To whoever asked back, where they are reached by themselves; their mail may be replied to."""
+        channel = suspension.ask.planned(suspension.attempt).channel
+        asker = suspension.clarifications[-1].by
+        address = personal_address(self.responders, self.channels, asker, channel)
+        if address is None:
+            return []
+        self._keep_tokens(tx, suspension, [address])
+        return [tell_row(clarified_message(suspension), address, now, suspension.id)]
 
     def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
         """One row for each message to change or take back."""
@@ -201,7 +242,7 @@ class Transitions:
                 )
         return list(rows.values())
 
-    def _callback(self, tx: Tx, suspension: Suspension, effect: ResumeAgent, now: datetime) -> list[Row]:
+    def _callback(self, tx: Tx, suspension: Suspension, told: JsonObject, now: datetime) -> list[Row]:
         """To the call's own URL, else to the one that its session has registered by now (API.md §5)."""
         ask = suspension.ask
         url = ask.resume.callback_url
@@ -210,7 +251,13 @@ class Transitions:
             url = session.callback_url if session else None
         if url is None:
             return []
-        body: JsonObject = {"url": url, "key": ask.created_by, "body": callback_body(suspension, effect, now)}
+        body: JsonObject = {
+            "url": url,
+            "key": ask.created_by,
+            "body": told,
+            "ref": ask.ref,
+            "traceparent": ask.traceparent,
+        }
         return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body)]
 
     def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
@@ -221,11 +268,14 @@ class Transitions:
         message = Message(Purpose.ALERT, f"[{ref}] nobody could be reached", text, ref=ref)
         return self.alert_rows(message, now, suspension.id)
 
-    def alert_rows(self, message: Message, now: datetime, suspension_id: str | None = None) -> list[Row]:
-        """The message for everybody in ``alerts.notify``, on the first channel that reaches each."""
+    def alert_rows(
+        self, message: Message, now: datetime, suspension_id: str | None = None, around: str | None = None
+    ) -> list[Row]:
+        """The message for everybody in ``alerts.notify``, on the first channel that reaches each; on the channel
+        ``around`` only where no other does."""
         rows = []
         for reference in self.alerts:
-            for channel in self.channels:
+            for channel in sorted(self.channels, key=lambda name: name == around):
                 addresses = self.responders.addresses(reference, channel)
                 if addresses:
                     rows += [tell_row(message, address, now, suspension_id) for address in addresses]

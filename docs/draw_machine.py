@@ -16,7 +16,17 @@ ENDS = {
 }
 """Moves that can end a suspension; every other one leaves it where it is."""
 
-STAYS = {"_attempt_due", "_attempt_refused", "_claim", "_release"}
+STAYS = {
+    "_attempt_due",
+    "_attempt_refused",
+    "_answer_given",
+    "_claim",
+    "_release",
+    "_reschedule",
+    "hand_over",
+    "_ask_back",
+    "_clarified",
+}
 
 
 def diagram() -> str:

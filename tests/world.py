@@ -23,6 +23,7 @@ from bot.sandbox.pagerduty_world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
 from bot.sandbox.slack import SlackSandbox
 from bot.sandbox.slack_records import Message
+from bot.tracing import NO_TRACING, Tracing
 from bot.wiring import Service, wire
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
@@ -191,7 +192,12 @@ def config(database_url: str, sandboxes: Mapping[str, Any]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def running(
-    folder: Path, database_url: str, clock: ManualClock | None = None, **overrides: Any
+    folder: Path,
+    database_url: str,
+    clock: ManualClock | None = None,
+    *,
+    tracing: Tracing = NO_TRACING,
+    **overrides: Any,
 ) -> AsyncIterator[World]:
     """A service of its own, with its sandboxes, for as long as the block lasts.
 
@@ -228,7 +234,7 @@ async def running(
                 "webhook_secrets": list(pager.webhooks.secrets),
             },
         }
-        service = _wired(folder, _changed(config(database_url, sandboxes), overrides), clock)
+        service = _wired(folder, _changed(config(database_url, sandboxes), overrides), clock, tracing)
         url = await stack.enter_async_context(serving(build_app(service)))
         slack.events_url = f"{url}/slack/events"
         mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)
@@ -244,10 +250,10 @@ def _changed(settings: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
     return settings
 
 
-def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock) -> Service:
+def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracing: Tracing) -> Service:
     file = folder / "handraise.yaml"
     file.write_text(yaml.safe_dump(dict(settings)))
-    return wire(load(file, {}), folder, clock)
+    return wire(load(file, {}), folder, clock, tracing=tracing)
 
 
 def _people(clock: ManualClock) -> tuple[SlackSandbox, Mailbox, PagerDutySandbox, AgentReceiver]:

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from bot.commands.client import Client
+from bot.commands.pause import warn_if_paused
+from bot.commands.terminal import one_line
 
 Id = Annotated[str, typer.Argument(help="The suspension's id, or its ref (HR-7F3K).")]
 
@@ -19,6 +21,8 @@ def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.command()(ask)
     app.command()(answer)
+    app.command()(assign)
+    app.command()(clarify)
     app.command("list")(list_)
     app.command()(show)
 
@@ -59,7 +63,10 @@ def answer(
     if reason is not None:
         body["metadata"]["reason"] = reason
     done = client.post(f"/v1/intents/{found['intent_id']}/suspend/respond", body)
-    print(f"{found['ref']}: recorded {done['value']!r} by {done['responded_by']}")
+    if "required" in done:
+        print(f"{found['ref']}: recorded {value!r}, {done['received']} of {done['required']} answers")
+    else:
+        print(f"{found['ref']}: recorded {done['value']!r} by {done['responded_by']}")
 
 
 def list_(
@@ -68,10 +75,31 @@ def list_(
 ) -> None:
     """List questions, newest first."""
     query = {"limit": limit} | ({} if status == "all" else {"status": status})
-    for item in Client().get("/v1/suspensions", query)["items"]:
+    client = Client()
+    warn_if_paused(client)
+    for item in client.get("/v1/suspensions", query)["items"]:
         ends = item["expires_at"] or "never"
         state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
-        print(f"{item['ref']:<9} {item['status']:<10} {_one_line(item['question'], 60):<60} {state}")
+        print(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
+
+
+def assign(
+    suspension: Id,
+    to: Annotated[str, typer.Argument(help="The person who takes it over, by e-mail.")],
+) -> None:
+    """Hand an open question over to one person, who is asked at once."""
+    client = Client()
+    found = client.find(suspension)
+    done = client.post(f"/v1/suspensions/{found['id']}/assign", {"to": to})
+    print(f"{done['ref']}: handed over to {done['assigned_to']}")
+
+
+def clarify(suspension: Id, question: Annotated[str, typer.Argument(help="What the agent has to say first.")]) -> None:
+    """Ask the agent back; the clock holds until it answers."""
+    client = Client()
+    found = client.find(suspension)
+    done = client.post(f"/v1/suspensions/{found['id']}/clarify", {"question": question})
+    print(f"{done['ref']}: asked back, the clock holds until {done['clarification']['held_until']} at the latest")
 
 
 def show(suspension: Id) -> None:
@@ -79,9 +107,17 @@ def show(suspension: Id) -> None:
     client = Client()
     found = client.find(suspension)
     print(f"{found['ref']}  {found['status']}  asked by {found['created_by']} at {found['suspended_at']}")
-    print(f"  {_one_line(found['question'], 400)}")
+    print(f"  {one_line(found['question'], 400)}")
     for one in found["choices"]:
         print(f"  - {one['value']}: {one['label']}")
+    if found["answers_required"] > 1:
+        people = ", ".join(one["responded_by"] for one in found["answers"]) or "nobody"
+        print(f"  answers: {found['answers_received']} of {found['answers_required']}, by {people}")
+    if found["assigned_to"]:
+        print(f"  handed over to {found['assigned_to']}")
+    if found["clarification"]:
+        print(f"  {found['clarification']['asked_by']} asked: {one_line(found['clarification']['question'], 400)}")
+        print(f"  clarified: {one_line(found['clarification']['text'] or 'not yet', 400)}")
     if found["resolution"] == "responded":
         print(f"  answer: {found['response']!r} by {found['responded_by']} via {found['channel']}")
     for entry in client.get(f"/v1/suspensions/{found['id']}/timeline")["items"]:
@@ -115,9 +151,3 @@ def _told(entry: dict[str, Any]) -> str:
     where = f" via {entry['channel']}" if entry["channel"] else ""
     why = f" ({entry['reason']})" if entry["reason"] else ""
     return f"{entry['kind']}{where}: {entry['status']}, {entry['tries']} tries{why}"
-
-
-def _one_line(text: str, longest: int) -> str:
-    """Terminal-safe: control characters, which an agent may have written, are shown as spaces."""
-    clean = " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
-    return clean if len(clean) <= longest else clean[: longest - 1] + "…"

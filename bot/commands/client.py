@@ -1,10 +1,13 @@
-"""A small client of the API for the command line; refusals are one line and exit status 1."""
+"""A small client of the API for the command line; a refusal is one line and an exit status, 1 unless the command says
+otherwise."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import httpx
 import typer
@@ -15,18 +18,22 @@ _LONGEST_WAIT = 55
 class Client:
     """Talks to ``HANDRAISE_URL`` (default: this machine) with ``HANDRAISE_API_KEY``."""
 
-    def __init__(self) -> None:
+    def __init__(self, refused: int = 1) -> None:
+        self._refused = refused
         url = os.environ.get("HANDRAISE_URL", "http://127.0.0.1:8080")
         key = os.environ.get("HANDRAISE_API_KEY")
         if not key:
-            _stop("set HANDRAISE_API_KEY to your key", 2)
+            stop("set HANDRAISE_API_KEY to your key", 2)
         self._http = httpx.Client(base_url=url, headers={"X-API-Key": key or ""}, timeout=_LONGEST_WAIT + 10)
 
     def get(self, path: str, query: dict[str, Any] | None = None) -> Any:
         return self._read(self._send("GET", path, params=query))
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         return self._read(self._send("POST", path, json=body))
+
+    def delete(self, path: str) -> Any:
+        return self._read(self._send("DELETE", path))
 
     def find(self, reference: str) -> Any:
         """The suspension with this id or ref."""
@@ -35,7 +42,7 @@ class Client:
         items = self.get("/v1/suspensions", {"q": reference})["items"]
         match = next((item for item in items if item["ref"] == reference.upper()), None)
         if match is None:
-            _stop(f"there is no question {reference}", 1)
+            stop(f"there is no question {reference}", 1)
         return match
 
     def wait(self, suspension_id: str) -> Any:
@@ -49,22 +56,35 @@ class Client:
         try:
             return self._http.request(method, path, **options)
         except httpx.HTTPError as failure:
-            _stop(f"{self._http.base_url} does not answer ({type(failure).__name__})", 2)
-            raise
+            stop(f"{self._http.base_url} does not answer ({type(failure).__name__})", 2)
 
-    @staticmethod
-    def _read(response: httpx.Response) -> Any:
-        if response.is_success:
-            return response.json()
+    @contextmanager
+    def lines(self, path: str, query: dict[str, Any]) -> Iterator[Iterator[str]]:
+        """A reply that is read while it comes, line by line."""
         try:
-            detail = response.json()["detail"]
-            text = f"{detail['message']} ({detail['error']})"
-        except (ValueError, KeyError, TypeError):
-            text = f"status {response.status_code}"
-        _stop(text, 1)
-        raise AssertionError
+            with self._http.stream("GET", path, params=query) as response:
+                if not response.is_success:
+                    response.read()
+                    self._read(response)
+                yield response.iter_lines()
+        except httpx.HTTPError as failure:
+            stop(f"{self._http.base_url} broke off ({type(failure).__name__})", 2)
+
+    def _read(self, response: httpx.Response) -> Any:
+        if not response.is_success:
+            stop(_refusal(response), self._refused)
+        return response.json()
 
 
-def _stop(text: str, status: int) -> None:
+def _refusal(response: httpx.Response) -> str:
+    try:
+        detail = response.json()["detail"]
+        return f"{detail['message']} ({detail['error']})"
+    except (ValueError, KeyError, TypeError):
+        return f"status {response.status_code}"
+
+
+def stop(text: str, status: int) -> NoReturn:
+    """Say in one line why it ends here."""
     print(f"handraise: {text}", file=sys.stderr)
     raise typer.Exit(status)

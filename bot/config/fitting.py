@@ -36,6 +36,9 @@ def _keys(settings: Settings) -> Iterator[Misfit]:
 
 def _people(settings: Settings) -> Iterator[Misfit]:
     people = settings.people
+    for index, person in enumerate(people):
+        if person.time_zone is None and (person.hours or person.holidays):
+            yield ("people", index, "time_zone"), "is missing: hours and holidays are those of a place"
     yield from _twice("people", "email", [person.email for person in people])
     yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
     yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import re
 from collections.abc import Callable
+from datetime import date, datetime
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
+from core.domain.hours import parse_week
 from core.domain.people import canonical, parse_recipient
 from core.errors import InvalidRecipient
 
@@ -134,6 +138,32 @@ def _network(value: str) -> IPv4Network | IPv6Network:
         raise ValueError("must be a network such as 10.0.0.0/8 or 192.0.2.7/32") from None
 
 
+def _time_zone(value: str) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: a folder of the database, such as Europe
+        raise ValueError("must be an IANA time zone, such as Europe/Berlin") from None
+
+
+def _week(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError('must hold days and times, such as {mon-fri: "09:00-17:30"}')
+    week = {str(days): times for days, times in value.items()}
+    if not all(isinstance(times, str) for times in week.values()):
+        raise ValueError('must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in quotes')
+    parse_week(week)
+    return week
+
+
+def _holiday(value: object) -> date:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = date.fromisoformat(value.strip())
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise ValueError("must be a date, such as 2026-12-25")
+    return value
+
+
 def _database_url(value: str) -> str:
     try:
         known = sa.make_url(value).drivername in {"sqlite+aiosqlite", "postgresql+psycopg"}
@@ -175,6 +205,9 @@ Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _ne
 WebhookSecret = Annotated[Text, AfterValidator(_webhook_secret)]
 KeyName = Annotated[Text, AfterValidator(canonical)]
 KeyHash = Annotated[Text, Word, matching(r"[0-9a-f]{64}", "be 64 hexadecimal digits")]
+TimeZone = Annotated[Text, AfterValidator(_time_zone)]
+WeekHours = Annotated[dict[str, str], BeforeValidator(_week)]
+Holiday = Annotated[date, BeforeValidator(_holiday)]
 GroupName = Annotated[Text, matching(r"[^\s,:]+", "be a group's name without blanks, commas and colons")]
 SlackPlace = Annotated[
     Text, matching(r"[CGDUW][A-Z0-9]+", "be the id of a channel or a person, such as C0123456789, not a name")

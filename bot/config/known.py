@@ -17,11 +17,6 @@ Path = tuple[str | int, ...]
 
 LATER: Mapping[str, str] = MappingProxyType(
     {
-        "redaction": "text leaves as the agent wrote it",
-        "retention": "ended suspensions are kept",
-        "quotas": "no key is limited",
-        "people[].hours": "every attempt goes out when it is due",
-        "people[].time_zone": "every attempt goes out when it is due",
         "slack.app_token": "Slack is served over HTTP (slack.signing_secret), not in Socket Mode",
         "slack.require_open_when_cut": "a cut question can be answered where it is shown",
         "email.imap_url": "replies come in at POST /email/inbound",
@@ -30,9 +25,6 @@ LATER: Mapping[str, str] = MappingProxyType(
         "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
         "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
         "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
-        "suspension.catch_up": "times stay where they are after an outage",
-        "suspension.catch_up_grace_seconds": "times stay where they are after an outage",
-        "suspension.default_retry_policy.escalation_ladder[].quiet": "every attempt goes out when it is due",
     }
 )
 """Keys of the contract that this version does not serve, and what it does instead. Refused rather than ignored."""

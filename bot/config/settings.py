@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from ipaddress import ip_address
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -20,6 +21,7 @@ from bot.config.kinds import (
     Flag,
     GroupName,
     HeaderKey,
+    Holiday,
     HttpUrl,
     KeyHash,
     KeyName,
@@ -30,17 +32,24 @@ from bot.config.kinds import (
     RecipientRef,
     SlackUser,
     Text,
+    TimeZone,
     WebhookSecret,
+    WeekHours,
     Word,
     between,
 )
+from bot.config.quotas import QuotaEntry
+from bot.config.redaction import RedactionSettings
+from core.domain.hours import Hours, parse_week
 from core.domain.people import Role
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
 from core.ports import Backoff
+from core.quotas import Quotas
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
+CatchUp = Literal["shift", "burst"]
 
 
 class Http(Section):
@@ -92,6 +101,7 @@ class ApiKey(Section):
     key_hash: KeyHash | None = Field(None, repr=False)
     roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
     webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
+    quotas: QuotaEntry = QuotaEntry()
 
 
 class PersonEntry(Section):
@@ -100,6 +110,17 @@ class PersonEntry(Section):
     slack_user_id: SlackUser | None = None
     pagerduty_user_id: PagerDutyUser | None = None
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
+    time_zone: TimeZone | None = None
+    hours: WeekHours | None = None
+    holidays: Annotated[tuple[Holiday, ...], Listed] = ()
+
+    @property
+    def opening_hours(self) -> Hours | None:
+        """When they work, ``None`` for always. Holidays alone leave every other day open."""
+        if self.time_zone is None or not (self.hours or self.holidays):
+            return None
+        week = parse_week(self.hours or {"mon-sun": "00:00-24:00"})
+        return Hours(ZoneInfo(self.time_zone), week, frozenset(self.holidays))
 
 
 class Recipients(Section):
@@ -112,6 +133,7 @@ class RungEntry(Section):
     attempt: Annotated[int, between(1, MOST_ATTEMPTS)]
     channel_hint: ChannelName | None = None
     notify_to: RecipientRef | None = None
+    quiet: Flag = False
 
 
 class RetryPolicyEntry(Section):
@@ -131,7 +153,7 @@ class RetryPolicyEntry(Section):
             interval=None if self.interval_seconds is None else timedelta(seconds=self.interval_seconds),
             escalation_ladder=None
             if rungs is None
-            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to) for rung in rungs),
+            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to, rung.quiet) for rung in rungs),
             final_fallback_policy=self.final_fallback_policy,
         )
 
@@ -139,6 +161,13 @@ class RetryPolicyEntry(Section):
 class SuspensionSettings(Section):
     default_channel: ChannelName | None = None
     default_retry_policy: RetryPolicyEntry | None = None
+    catch_up: Annotated[CatchUp, Word] = "shift"
+    catch_up_grace_seconds: Annotated[int, between(1, A_YEAR)] = 60
+
+    @property
+    def outages_from(self) -> timedelta | None:
+        """How long a silence of ours has to be for times to move by it, ``None`` where they never do."""
+        return timedelta(seconds=self.catch_up_grace_seconds) if self.catch_up == "shift" else None
 
     @property
     def policy(self) -> PolicyFields:
@@ -161,14 +190,36 @@ class Answers(Section):
 
 
 class Alerts(Section):
-    """Whom to tell when the service itself needs somebody."""
+    """Whom to tell when the service itself needs somebody, and what to ping while it does not (``bot/heartbeat.py``).
+
+    A heartbeat's URL says who may ping it, so it is a secret.
+    """
 
     notify: Annotated[tuple[RecipientRef, ...], Listed] = ()
+    heartbeat_url: HttpUrl | None = Field(None, repr=False)
+    heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
+
+
+class RetentionSettings(Section):
+    """How long ended suspensions stay, ``None`` for ever, and the folder of the files that they are moved to then."""
+
+    ended_days: Annotated[int, between(1, 36_500)] | None = None
+    archive_dir: Text | None = None
+
+    @property
+    def keep(self) -> timedelta | None:
+        return None if self.ended_days is None else timedelta(days=self.ended_days)
 
 
 class Log(Section):
     level: Annotated[LogLevel, Word] = "info"
     format: Annotated[LogFormat, Word] = "text"
+
+
+class Telemetry(Section):
+    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``."""
+
+    otlp_endpoint: HttpUrl | None = Field(None, repr=False)
 
 
 class Settings(BaseSettings):
@@ -197,15 +248,25 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    redaction: RedactionSettings = RedactionSettings()
+    quotas: QuotaEntry = QuotaEntry()
     work: WorkSettings = WorkSettings()
     alerts: Alerts = Alerts()
+    retention: RetentionSettings = RetentionSettings()
     log: Log = Log()
+    telemetry: Telemetry = Telemetry()
 
     @property
     def channels(self) -> tuple[ChannelName, ...]:
         """The channels that are set up, by name."""
         sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
         return tuple(name for name, section in sections.items() if section is not None)
+
+    @property
+    def key_quotas(self) -> Quotas:
+        """Every key's quota: its own where it says something, the general one elsewhere."""
+        general = self.quotas.quota
+        return Quotas(general, {entry.name: entry.quotas.quota.over(general) for entry in self.api_keys})
 
     @classmethod
     def settings_customise_sources(

@@ -15,10 +15,14 @@ from bot.web.question_view import Attempted, News, State, Tone, state_of, view_q
 from bot.web.room import Room, Session
 from core.domain.answering import GivenAnswer
 from core.domain.people import Actor
+from core.domain.redaction import PAGE
 from core.domain.suspension import Suspension
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     ClaimedByAnother,
+    ClarificationOpen,
+    ClarificationsSpent,
     HandraiseError,
     InvalidAnswer,
     NotAResponder,
@@ -29,12 +33,19 @@ from core.errors import (
     SelfResponseForbidden,
     SuspensionEnded,
 )
+from core.together import Together
 
 log = structlog.get_logger(__name__)
 
 WEB = "web"
+LONGEST_QUESTION_BACK = 3000
 
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
+
+
+def _not_counted(refusal: HandraiseError) -> str:
+    """Where several have to answer, and this answer does not count beside those there are."""
+    return f"Your answer was not recorded: {refusal.message} The question stays open."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +61,11 @@ class Seat:
 @dataclass(frozen=True, slots=True)
 class Answering:
     room: Room
+    together: Together
 
     def show(self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200) -> Response:
         view = view_question(
-            seat.suspension,
+            self.room.engine.redaction.shown_on(PAGE, seat.suspension),
             seat.actor.identity,
             self.room.clock.now(),
             place=seat.place,
@@ -63,7 +75,7 @@ class Answering:
         return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
 
     async def take(self, request: Request, seat: Seat) -> Response:
-        """An answer, a claim, or a claim given back; nothing without the form token."""
+        """An answer, a claim, a claim given back, or a question to the agent; nothing without the form token."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, seat.place, seat.session):
             return self.room.paper.stale()
@@ -71,6 +83,8 @@ class Answering:
             return await self._do(request, seat, posted)
         except (AlreadyAnswered, SuspensionEnded) as late:
             return await self._too_late(request, seat, late)
+        except AnswersDisagree as differs:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(_not_counted(differs))), 409)
         except (NotAResponder, SelfResponseForbidden) as refusal:
             return self.show(request, seat, Attempted(posted, news=News(refusal.message)), 403)
         except (NotFound, NotSuspended):
@@ -84,6 +98,8 @@ class Answering:
                 return await self._claim(request, seat, posted)
             case "release":
                 return await self._release(request, seat, posted)
+            case "clarify":
+                return await self._clarify(request, seat, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
     async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
@@ -115,11 +131,23 @@ class Answering:
         news = News("Given back: reminders go out again.", Tone.GOOD)
         return self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
 
+    async def _clarify(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        question = posted.one("clarify").strip()
+        if not 1 <= len(question) <= LONGEST_QUESTION_BACK:
+            problem = f"Write what you need to know, in at most {LONGEST_QUESTION_BACK} characters."
+            return self.show(request, seat, Attempted(posted, {"clarify": problem}), 422)
+        try:
+            await self.together.clarify(seat.suspension.id, seat.actor, question)
+        except (ClarificationOpen, ClarificationsSpent) as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        return self.room.paper.redirect(seat.place)
+
     async def _too_late(self, request: Request, seat: Seat, late: HandraiseError) -> Response:
         """Sending the same answer twice is no mistake worth telling (a double click)."""
         if late.details.get("same_answer") is True:
             return self.room.paper.redirect(seat.place)
-        return await self._show_anew(request, seat, Attempted(news=News(_TOO_LATE)), 409)
+        news = News(_not_counted(late) if "required" in late.details else _TOO_LATE)
+        return await self._show_anew(request, seat, Attempted(news=news), 409)
 
     async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
         fresh = await self.room.engine.get(seat.suspension.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
@@ -21,6 +21,11 @@ from core.idempotency import Replayed
 
 LONGEST_REASON = 3000
 
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    200: {"model": shapes.AnswerReply},
+    202: {"model": shapes.PartialAnswerReply, "description": "It counts; more answers are needed."},
+}
+
 
 def router(services: Services) -> APIRouter:
     routes = APIRouter(route_class=KeyedRoute, tags=["answers"])
@@ -34,7 +39,7 @@ def router(services: Services) -> APIRouter:
     @routes.post(
         "/intents/{intent_id}/suspend/respond",
         summary="Answer the open question of an intent",
-        responses={200: {"model": shapes.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
     )
     async def respond(
         request: Request,
@@ -55,14 +60,14 @@ def router(services: Services) -> APIRouter:
             intent_id=intent_id,
             named=body.responded_by,
         )
-        repeatable = await once(request, actor, key, _answered)
+        repeatable = await once(request, actor, key, replies.answered)
         done = await engine.respond_once(answer, repeatable)
-        return replayed(done) if isinstance(done, Replayed) else reply(replies.answer_json(done))
+        return _told(done)
 
     @routes.post(
         "/signals/{signal_id}",
         summary="Answer the open suspension that registered this signal",
-        responses={200: {"model": shapes.AnswerReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
     )
     async def signal(
         request: Request,
@@ -72,8 +77,8 @@ def router(services: Services) -> APIRouter:
         key: IdempotencyKey = None,
     ) -> Response:
         answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
-        done = await engine.signal(answer, signal_id, await once(request, actor, key, _answered))
-        return replayed(done) if isinstance(done, Replayed) else reply(replies.answer_json(done))
+        done = await engine.signal(answer, signal_id, await once(request, actor, key, replies.answered))
+        return _told(done)
 
     @routes.post(
         "/intents/{intent_id}/engagement",
@@ -102,5 +107,8 @@ def _reason(metadata: schemas.JsonObject | None) -> str | None:
     return reason or None
 
 
-def _answered(suspension: Suspension) -> tuple[int, str]:
-    return 200, replies.write(replies.answer_json(suspension))
+def _told(done: Suspension | Replayed) -> Response:
+    if isinstance(done, Replayed):
+        return replayed(done)
+    status, body = replies.answered(done)
+    return Response(body, status, media_type="application/json")

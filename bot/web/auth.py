@@ -72,3 +72,4 @@ def needs(*roles: Role) -> Any:
 
 Agent = Annotated[Actor, needs(Role.AGENT)]
 Operator = Annotated[Actor, needs(Role.OPERATOR)]
+Admin = Annotated[Actor, needs(Role.ADMIN)]

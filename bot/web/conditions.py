@@ -16,6 +16,7 @@ RECIPIENT: JsonSchema = {
     "pattern": rf"^\s*((email:)?{_WORD}@{_WORD}|(group|pagerduty):[^\x00]+|slack:[CDGUW][0-9A-Za-z]+)\s*$",
     "examples": ["alice@example.com", "group:finance", "slack:C0123456789", "email:ops@example.com"],
 }
+PERSON: JsonSchema = {"pattern": rf"^\s*{_WORD}@{_WORD}\s*$", "examples": ["alice@example.com"]}
 URL: JsonSchema = {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$", "examples": ["https://agent.example/resume"]}
 PATH: JsonSchema = {"pattern": r"^/?[^/\x00]+(/[^/\x00]+)*$", "examples": ["/cart/0"]}
 """Keys, none of them empty."""
@@ -93,7 +94,7 @@ SUSPEND: list[JsonValue] = [
         "else": _where(form_schema=_NOTHING),
     },
     {
-        "description": "A veto window is a choice with exactly one veto; silence goes ahead, so it has no fallback.",
+        "description": "A veto window is a choice with exactly one veto, by anybody; silence goes ahead: no fallback.",
         "if": _given(kind={"const": "veto"}),
         "then": _where(
             response_type={"enum": ["choice", None]},
@@ -108,6 +109,7 @@ SUSPEND: list[JsonValue] = [
                     },
                 ]
             },
+            answers_required={"enum": [1, None]},
             fallback_policy=_NOTHING,
             fallback_value=_NOTHING,
             retry_policy=_where(final_fallback_policy=_NOTHING),
@@ -127,7 +129,6 @@ SUSPEND: list[JsonValue] = [
         },
         "then": _given(fallback_value=_SOMETHING),
     },
-    {"description": "More than one answer is not supported yet.", **_where(answers_required={"enum": [1, None]})},
 ]
 
 STATE: list[JsonValue] = [

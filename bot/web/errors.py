@@ -14,6 +14,7 @@ from starlette.routing import Match, Mount
 
 from core.errors import (
     AlreadyAnswered,
+    AnswersDisagree,
     CallerError,
     ClaimedByAnother,
     Conflict,
@@ -28,6 +29,7 @@ from core.errors import (
     NotClaimed,
     NotFound,
     NotSuspended,
+    QuotaExceeded,
     SelfResponseForbidden,
     SuspensionEnded,
     SuspensionIdRequired,
@@ -46,12 +48,14 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     Conflict: 409,
     InvalidRequest: 422,
     VersionRequired: 428,
+    QuotaExceeded: 429,
     CallerError: 400,
     SuspensionIdRequired: 422,
     InvalidAnswer: 422,
     NotSuspended: 409,
     SuspensionMismatch: 409,
     AlreadyAnswered: 409,
+    AnswersDisagree: 409,
     SuspensionEnded: 409,
     ClaimedByAnother: 409,
     NotClaimed: 409,
@@ -102,7 +106,9 @@ def install(app: FastAPI) -> None:
 
 async def _handraise_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HandraiseError)  # noqa: S101 (registered for this class)
-    return JSONResponse(error_body(error, request.url.path), status_of(error))
+    wait = error.retry_after if isinstance(error, QuotaExceeded) else None
+    headers = {"Retry-After": str(wait)} if wait is not None else None
+    return JSONResponse(error_body(error, request.url.path), status_of(error), headers=headers)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -141,7 +147,8 @@ async def _validation_error(request: Request, error: Exception) -> Response:
 
 async def _bug(request: Request, error: Exception) -> Response:
     """Ours to mend: the log has the trace, the caller gets one sentence."""
-    log.error("web.failed", path=request.scope.get("route_path", ""), error=type(error).__name__, exc_info=error)
+    path = getattr(request.scope.get("route"), "path", None)  # as it is declared: without the ids in it
+    log.error("web.failed", path=path, error=type(error).__name__, exc_info=error)
     return JSONResponse(envelope("internal", "Something went wrong here; it has been logged."), 500)
 
 

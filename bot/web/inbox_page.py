@@ -13,7 +13,9 @@ from bot.web.places import INBOX, question_place, sign_in_place
 from bot.web.room import Room
 from bot.web.signed_in import Sessions
 from core.domain.notice import Links, build_notice
+from core.domain.redaction import PAGE
 from core.domain.suspension import Suspension
+from core.pausing import Pausing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,21 @@ class Waiting:
 class InboxPage:
     room: Room
     sessions: Sessions
+    pausing: Pausing
 
     async def show(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
             return self.room.paper.redirect(sign_in_place(INBOX))
         now = self.room.clock.now()
-        waiting = [line(one, session.identity, now) for one in await self.room.engine.waiting_for(session.actor)]
-        return self.room.form_page(request, "inbox.html", INBOX, session=session, waiting=waiting)
+        redaction = self.room.engine.redaction
+        waiting = [
+            line(redaction.shown_on(PAGE, one), session.identity, now)
+            for one in await self.room.engine.waiting_for(session.actor)
+        ]
+        pause, _held = await self.pausing.current()
+        paused = None if pause is None else moment(pause.at, now)
+        return self.room.form_page(request, "inbox.html", INBOX, session=session, waiting=waiting, paused=paused)
 
 
 def line(suspension: Suspension, identity: str, now: datetime) -> Waiting:

@@ -19,11 +19,15 @@ from bot.web.signed_in import Sessions
 from bot.web.signin import SignIn
 from bot.web.signin_links import SignInLinks, issue_sign_in_url
 from core.engine import Engine
+from core.pausing import Pausing
 from core.ports import Clock
+from core.together import Together
 
 
 def pages_router(
     engine: Engine,
+    together: Together,
+    pausing: Pausing,
     *,
     public_url: str,
     key: bytes,
@@ -35,7 +39,7 @@ def pages_router(
     since a sign-in link goes out by mail."""
     room = Room.furnish(engine, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
-    answering = Answering(room)
+    answering = Answering(room, together)
     answer, question = AnswerPage(answering), QuestionPage(answering, sessions)
     sign_in = SignIn(room, sessions, SignInLinks(room.seal, room.site, clock), channels)
     routes: list[tuple[str, str, Handler]] = [
@@ -43,7 +47,7 @@ def pages_router(
         ("POST", "/a/{token}", answer.take),
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
-        ("GET", INBOX, InboxPage(room, sessions).show),
+        ("GET", INBOX, InboxPage(room, sessions, pausing).show),
         ("GET", SIGN_IN, sign_in.ask),
         ("POST", SIGN_IN, sign_in.send),
         ("GET", f"{SIGN_IN}/{{token}}", sign_in.confirm),

@@ -10,8 +10,11 @@ from enum import StrEnum
 from bot.web.fields import Field, form_fields, shown
 from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
+from core.domain.clarification import MOST
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
+from core.domain.quorum import answer_of, is_shared
 from core.domain.suspension import ResponseType, Status, Suspension
+from core.domain.told import recorded_partly
 
 _MAY_NOT = {
     "self_response_forbidden": "You can read this question, but not answer it: it was asked by you, or for you.",
@@ -68,7 +71,8 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """``context`` holds names and texts; ``may_not`` says why there is no form for this person."""
+    """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
+    have answered and others have to as well."""
 
     notice: Notice
     place: str
@@ -82,6 +86,8 @@ class QuestionView:
     claim: ClaimView | None
     end: EndView | None
     may_not: str | None
+    recorded: str | None
+    may_ask_back: bool
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -120,6 +126,8 @@ def view_question(
         claim=_claim(suspension, identity, now),
         end=_end(suspension, identity, now),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
+        may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
+        recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 
 
@@ -143,6 +151,6 @@ def _end(suspension: Suspension, identity: str, now: datetime) -> EndView | None
     if ended is None:
         return None
     ending = build_ending(suspension)
-    is_mine = suspension.status is Status.RESPONDED and ended.by == identity
+    is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
     return EndView(ending, moment(ended.at, now), is_mine, ended.reason, in_full or "")

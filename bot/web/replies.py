@@ -10,6 +10,7 @@ from starlette.responses import Response
 from core.books import Story
 from core.containers.changes import Shown
 from core.domain.machine import next_attempt_at
+from core.domain.quorum import received
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import JsonObject, instant, ladder_json, record_json
 from core.store.keeping import Session
@@ -71,6 +72,13 @@ def answer_json(suspension: Suspension) -> JsonObject:
         written["choice_label"] = choice.label
         written["choice_description"] = choice.description
     return written
+
+
+def answered(suspension: Suspension) -> tuple[int, str]:
+    """The reply to an answer: 202 while more of them are needed."""
+    if not suspension.is_open:
+        return 200, write(answer_json(suspension))
+    return 202, write({"received": received(suspension), "required": suspension.ask.answers_required})
 
 
 def claim_json(suspension: Suspension) -> JsonObject:

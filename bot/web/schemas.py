@@ -159,6 +159,34 @@ class ClaimBody(Strict):
     seconds: Annotated[int, Field(strict=True, ge=60, le=7200)] | None = None
 
 
+class PauseBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.PAUSE})
+
+    reason: Reason | None = None
+
+
+class AssignBody(Strict):
+    """To whom: one person, by e-mail."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": examples.ASSIGN})
+
+    to: Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.PERSON)]
+
+
+class ClarifyBody(Strict):
+    """What the agent has to say before somebody can answer."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": examples.CLARIFY})
+
+    question: Annotated[str, Field(min_length=1, max_length=3000, pattern=VISIBLE)]
+
+
+class ClarificationBody(Strict):
+    model_config = ConfigDict(json_schema_extra={"examples": examples.CLARIFICATION})
+
+    text: Annotated[str, Field(min_length=1, max_length=10_000, pattern=VISIBLE)]
+
+
 class SessionBody(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": examples.SESSION})
 

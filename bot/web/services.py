@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from bot.tracing import NO_TRACING, Tracing
+from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
 from core.domain.wire import JsonObject
 from core.engine import Engine
 from core.hub import Hub
+from core.pausing import Pausing
+from core.together import Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,12 @@ class Services:
     server stops, so that nobody waits past it."""
 
     engine: Engine
+    together: Together
     books: Books
     intents: Intents
     hub: Hub
+    pausing: Pausing
     platform_policy: JsonObject
+    audit: Audit
     closing: asyncio.Event = field(default_factory=asyncio.Event)
+    tracing: Tracing = NO_TRACING

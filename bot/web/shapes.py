@@ -45,7 +45,14 @@ class Accepted(Open):
 
 
 class HealthReply(Open):
-    status: Literal["alive", "ready"]
+    status: Literal["alive"]
+
+
+class ReadyReply(Open):
+    """``paused``: new notices wait for ``handraise unpause``."""
+
+    status: Literal["ready"]
+    paused: bool
 
 
 class ChoiceReply(Open):
@@ -60,6 +67,7 @@ class RungReply(Open):
     attempt: int
     channel_hint: str | None
     notify_to: str | None
+    quiet: bool = False
 
 
 class PolicyReply(Open):
@@ -68,6 +76,26 @@ class PolicyReply(Open):
     strategy: Literal["fixed"]
     escalation_ladder: list[RungReply]
     final_fallback_policy: FallbackPolicy
+
+
+class GivenReply(Open):
+    """One of several answers."""
+
+    value: JsonValue
+    responded_by: str
+    responded_at: Instant
+    channel: str
+    reason: str | None
+
+
+class ClarificationReply(Open):
+    """What the agent was asked back last; ``held_until`` is set while the clock waits for its ``text``."""
+
+    question: str
+    asked_by: str
+    asked_at: Instant
+    text: str | None
+    held_until: Instant | None
 
 
 class SuspensionReply(Open):
@@ -83,6 +111,7 @@ class SuspensionReply(Open):
     channel_hint: str | None
     notify_to: str | None
     responders: list[str]
+    answers_required: int
     suspended_at: Instant
     timeout_seconds: int | None
     expires_at: Instant | None
@@ -105,6 +134,10 @@ class SuspensionReply(Open):
     next_attempt_at: Instant | None
     claimed_by: str | None
     claim_until: Instant | None
+    answers_received: int
+    answers: list[GivenReply]
+    assigned_to: str | None
+    clarification: ClarificationReply | None
     response: JsonValue
     responded_at: Instant | None
     responded_by: str | None
@@ -123,6 +156,7 @@ class LadderEntry(Open):
     channel: str
     notify_to: str | None
     recipients: list[str]
+    quiet: bool = False
 
 
 class Descriptor(Open):
@@ -179,6 +213,13 @@ class AnswerReply(Open):
     responded_at: Instant
     channel: str
     metadata: JsonObject
+
+
+class PartialAnswerReply(Open):
+    """The answer counts, and more are needed (API.md §4)."""
+
+    received: int
+    required: int
 
 
 class ClaimReply(Open):
@@ -305,6 +346,24 @@ class EngagementReply(Open):
     event_id: str
 
 
+class PauseReply(Open):
+    """``held`` are notices that wait; who paused and why is for operators."""
+
+    paused: bool
+    paused_at: Instant | None
+    paused_by: str | None
+    reason: str | None
+    held: int
+
+
+class UnpauseReply(Open):
+    """Of what waited: how many notices leave now, and how many were out of date."""
+
+    paused: Literal[False]
+    released: int
+    dropped: int
+
+
 class AgentPolicyReply(Open):
     agent_id: str
     default_retry_policy: JsonObject
@@ -335,7 +394,12 @@ _DESCRIPTIONS = {
     413: "The body is too large.",
     422: "A field holds what it may not.",
     428: "If-Match is needed.",
+    429: "The key has used up its quota; ``Retry-After`` says when to try again, where time alone mends it.",
     503: "The database is away; try again.",
+}
+
+_HEADERS: dict[int, dict[str, Any]] = {
+    429: {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 1}}}}
 }
 
 _ALWAYS = (401, 503)
@@ -344,7 +408,8 @@ _ALWAYS = (401, 503)
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of a route, for OpenAPI; 401 and 503 are everywhere."""
     return {
-        status: {"model": Envelope, "description": _DESCRIPTIONS[status]} for status in sorted({*_ALWAYS, *statuses})
+        status: {"model": Envelope, "description": _DESCRIPTIONS[status], **_HEADERS.get(status, {})}
+        for status in sorted({*_ALWAYS, *statuses})
     }
 
 

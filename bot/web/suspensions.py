@@ -6,12 +6,14 @@ Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.convertors import StringConvertor, register_url_convertor
 
+from bot.tracing import AskSpan
 from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute, Operator
 from bot.web.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
@@ -44,7 +46,7 @@ def router(services: Services) -> APIRouter:
         "/intents/{intent_id}/suspend",
         status_code=201,
         summary="Suspend an intent and ask a person",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
     )
     async def suspend(
         request: Request,
@@ -54,24 +56,27 @@ def router(services: Services) -> APIRouter:
         key: IdempotencyKey = None,
         if_match: OptionalIfMatch = None,
     ) -> Response:
-        done = await engine.request(
-            body.request(),
-            actor,
-            intent_id=intent_id,
-            expected_version=None if if_match is None else version(if_match),
-            once=await once(request, actor, key, _created),
-        )
-        return _told(done)
+        with services.tracing.asking(request.headers) as span:
+            done = await engine.request(
+                replace(body.request(), traceparent=span.traceparent),
+                actor,
+                intent_id=intent_id,
+                expected_version=None if if_match is None else version(if_match),
+                once=await once(request, actor, key, _created),
+            )
+            return _told(done, span)
 
     @routes.post(
         "/suspensions",
         status_code=201,
         summary="Ask a person; the intent is made too",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409)},
+        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
     )
     async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
-        done = await engine.request(body.request(), actor, once=await once(request, actor, key, _created))
-        return _told(done)
+        with services.tracing.asking(request.headers) as span:
+            wanted = replace(body.request(), traceparent=span.traceparent)
+            done = await engine.request(wanted, actor, once=await once(request, actor, key, _created))
+            return _told(done, span)
 
     @routes.post(
         "/suspensions/preview",
@@ -149,7 +154,7 @@ def router(services: Services) -> APIRouter:
     async def cancel(
         request: Request, suspension_id: Id, actor: Caller, body: schemas.CancelBody, key: IdempotencyKey = None
     ) -> Response:
-        repeatable = await once(request, actor, key, _shown)
+        repeatable = await once(request, actor, key, shown)
         done = await engine.cancel(suspension_id, actor, body.reason, repeatable)
         return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
 
@@ -206,7 +211,8 @@ def _policy_with_sources(resolved: ResolvedPolicy) -> JsonObject:
     return {name: {"value": values[name], "from": level.value} for name, level in resolved.sources.items()}
 
 
-def _shown(suspension: Suspension) -> tuple[int, str]:
+def shown(suspension: Suspension) -> tuple[int, str]:
+    """The reply that shows the whole record, as it is kept for a repeated request."""
     return 200, replies.write(replies.suspension_json(suspension))
 
 
@@ -214,9 +220,10 @@ def _created(suspension: Suspension) -> tuple[int, str]:
     return 201, replies.write(replies.suspended_outcome(suspension))
 
 
-def _told(done: Suspension | Replayed) -> Response:
+def _told(done: Suspension | Replayed, span: AskSpan) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
+    span.asked(done)
     status, body = _created(done)
     return Response(body, status, media_type="application/json")
 

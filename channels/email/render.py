@@ -76,6 +76,7 @@ def notice_mail(notice: Notice, to: Address, delivery: str, ours: Mailboxes) -> 
         "question": _clean(notice.question),
         "context": _context(notice.context),
         "risk": _clean(notice.risk) if notice.risk else None,
+        "notes": [_value(note) for note in notice.notes],
         "choices": [_option(choice, notice, answers_at, subject) for choice in notice.choices],
         "how": _how_to_answer(notice, answers_at),
         "fields": _fields(notice) if answers_at else [],

@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 import structlog
 from aiosmtplib import (
@@ -25,7 +26,7 @@ from aiosmtplib import (
 
 from channels.email.mime import Envelope
 from channels.email.server import SmtpServer, Tls
-from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Refused
 
 log = structlog.get_logger(__name__)
 
@@ -61,9 +62,13 @@ class SmtpLanes:
                 return Deferred(_reason(failure))
 
     async def _hand_over(self, client: SMTP, reply: int, mail: Envelope) -> Delivery:
-        """Everything behind MAIL FROM, whose reply is given. What it raises was surely before the content."""
+        """Everything behind MAIL FROM, whose reply is given: where that refuses, it is us and not this mail.
+
+        What it raises was surely before the content.
+        """
         if not _is_positive(reply):
-            return await _refused(client, reply)
+            refusal = await _refused(client, reply)
+            return replace(refusal, fault=Fault.SETUP) if isinstance(refusal, Refused) else refusal
         try:
             await client.rcpt(mail.recipient)
         except SMTPResponseException as refusal:
@@ -127,8 +132,9 @@ class SmtpLanes:
             await client.connect(timeout=_CONNECT_SECONDS)
         except SMTPAuthenticationError as reply:
             log.warning("email.login_refused", code=reply.code)
-            outcome = Deferred if 400 <= reply.code < 500 else Refused
-            raise _NoService(outcome(f"smtp_auth_{reply.code}")) from None
+            reason = f"smtp_auth_{reply.code}"
+            outcome = Deferred(reason) if 400 <= reply.code < 500 else Refused(reason, Fault.SETUP)
+            raise _NoService(outcome) from None
         except SMTPResponseException as reply:
             raise _NoService(Deferred(f"smtp_{reply.code}")) from None
         return client

@@ -16,7 +16,7 @@ from channels import http
 from channels.pagerduty import render
 from core.domain.notice import Ending, Message, Notice, Purpose
 from core.domain.people import Address
-from core.ports import Clock, Delivered, Delivery, Receipt, Refused, Sending
+from core.ports import Clock, Delivered, Delivery, Fault, Receipt, Refused, Sending
 
 EVENTS_URL = "https://events.pagerduty.com"
 ENQUEUE = "/v2/enqueue"
@@ -47,7 +47,7 @@ class PagerDutyChannel:
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
         routing_key = self._services.get(to.value)
         if routing_key is None:
-            return Refused("unknown_service")
+            return Refused("unknown_service", Fault.SETUP)
         key = render.dedup_key(self._instance, notice.ref)
         # A doubt is told: what a question left behind must be resolved even if it ends before the next try.
         return await self._post(render.trigger(notice, key, routing_key), key, to.value, http.Repeats.COUNT)

@@ -97,6 +97,8 @@ def _details(notice: Notice) -> dict[str, JsonValue]:
     }
     if notice.choices:
         details["choices"] = [_choice(choice) for choice in notice.choices]
+    if notice.notes:
+        details["so_far"] = list(notice.notes)
     if notice.context:
         details["context"] = dict(notice.context)
     if notice.expires_at is not None:

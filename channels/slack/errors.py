@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from channels.http import Verdict, retry_after, verdict_on
-from core.ports import Ambiguous, Deferred, Refused
+from core.ports import Ambiguous, Deferred, Fault, Refused
 
 Failure = Deferred | Ambiguous | Refused
 
@@ -24,6 +24,13 @@ CAUGHT = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError)
 
 NOT_SENT = frozenset({"ratelimited", "rate_limited", "request_timeout", "team_added_to_org"})
 IN_DOUBT = frozenset({"internal_error", "fatal_error", "service_unavailable"})
+
+SETUP = frozenset(
+    {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
+    | {"missing_scope", "no_permission", "restricted_action", "access_denied", "org_login_required"}
+    | {"channel_not_found", "not_in_channel", "is_archived", "user_not_found"}
+)
+"""What somebody has to mend in Slack or in our configuration, before anybody is asked there again."""
 
 UNSHOWABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
 """Slack understood the request and can't show the message: a plain one may still get through."""
@@ -60,7 +67,7 @@ def _answered(response: Any, now: datetime) -> Failure:
     status, code = _status(response), _code(response)
     verdict, reason = _verdict(status, code), code or f"http_{status}"
     if verdict is Verdict.NEVER:
-        return Refused(reason)
+        return Refused(reason, Fault.SETUP if code in SETUP else Fault.MESSAGE)
     if verdict is Verdict.NOT_SENT:
         return Deferred(reason, retry_after(_headers(response), now))
     return Ambiguous(reason)  # accepted, but not in words that we understand, is a doubt too

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from channels.slack.mrkdwn import one_line
 from core.domain.notice import Ending
 from core.domain.suspension import Claim
-from core.errors import AlreadyAnswered, ClaimedByAnother, HandraiseError, NotAResponder, SelfResponseForbidden
+from core.errors import (
+    AlreadyAnswered,
+    AnswersDisagree,
+    ClaimedByAnother,
+    HandraiseError,
+    NotAResponder,
+    SelfResponseForbidden,
+)
 
 MOST_NAMES = 10
 
@@ -27,7 +34,10 @@ def refused(error: HandraiseError, asked: Sequence[str]) -> str:
     """Why that did not count. ``asked`` are the references of those who may answer."""
     match error:
         case AlreadyAnswered() if error.details.get("same_answer") is True:
-            return "Your answer is recorded already."
+            received, required = error.details.get("received"), error.details.get("required")
+            return f"Your answer is recorded already{f' ({received} of {required})' if required else ''}."
+        case AlreadyAnswered() | AnswersDisagree():
+            return f"That was not recorded: {error.message} The question stays open."
         case SelfResponseForbidden():
             return "You can't answer this: you asked it, or it was asked on your behalf. The question stays open."
         case NotAResponder():

@@ -36,6 +36,7 @@ def render_notice(notice: Notice, delivery: str) -> Rendered:
         },
         question_block(notice),
         *context_blocks(notice),
+        *notes_blocks(notice),
         *description_blocks(notice),
         *answer_blocks(notice, delivery),
         more_block(notice, delivery),
@@ -109,6 +110,14 @@ def context_blocks(notice: Notice) -> list[Block]:
         text = f"⚠️ {escaped(one_line(notice.risk), limits.RISK)}"
         blocks.append({"type": "context", "block_id": "risk", "elements": [mrkdwn(text)]})
     return blocks
+
+
+def notes_blocks(notice: Notice) -> list[Block]:
+    """What has happened among people so far."""
+    if not notice.notes:
+        return []
+    text = escaped("\n".join(notice.notes), limits.NOTES, limits.MORE)
+    return [{"type": "section", "block_id": "notes", "text": mrkdwn(text), "expand": True}]
 
 
 def _footer_block(notice: Notice) -> Block:

@@ -60,6 +60,11 @@ class Intent:
     log_mac: str = ""
 
 
+def title_of(question: str) -> str:
+    """What an intent is called that was made for a question."""
+    return question[:200]
+
+
 def check_move(current: IntentStatus, wanted: IntentStatus) -> None:
     """Raises :class:`InvalidTransition` unless RFC-0001 allows ``current`` → ``wanted`` by a status change."""
     if wanted is IntentStatus.SUSPENDED:

@@ -24,7 +24,7 @@ from core.domain.suspension import (
     ResponseType,
     Resume,
 )
-from core.errors import InvalidRequest, NotBuilt
+from core.errors import InvalidRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class AskRequest:
     form_schema: Mapping[str, JsonValue] | None = None
     on_behalf_of: str | None = None
     resume: Resume = field(default_factory=Resume)
+    traceparent: str | None = None
 
 
 def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
@@ -84,8 +85,6 @@ def _veto_choices(request: AskRequest) -> tuple[Choice, ...]:
 
 def check_request(request: AskRequest, choices: tuple[Choice, ...], resolved: ResolvedPolicy) -> None:
     """Everything else that must hold before anything is stored."""
-    if request.answers_required != 1:
-        raise NotBuilt("More than one answer (answers_required) is not supported yet.", path="answers_required")
     if request.form_schema is not None:
         if request.response_type is not ResponseType.FORM:
             raise InvalidRequest("form_schema belongs to response_type form.", path="form_schema")
@@ -99,6 +98,8 @@ def check_request(request: AskRequest, choices: tuple[Choice, ...], resolved: Re
 
 
 def _check_veto(request: AskRequest, resolved: ResolvedPolicy) -> None:
+    if request.answers_required != 1:
+        raise InvalidRequest("A veto window takes one answer: anybody's veto counts.", path="answers_required")
     if resolved.policy.interval is None:
         raise InvalidRequest("A veto window needs timeout_seconds.", path="timeout_seconds")
     given = {

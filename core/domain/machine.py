@@ -12,7 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from core.domain.suspension import CLOSED, Ask, Claim, Ended, Kind, PlannedAttempt, Status, Suspension
+from core.domain import clarification, handover, quorum
+from core.domain.suspension import CLOSED, Ask, Claim, Clarification, Ended, Kind, PlannedAttempt, Status, Suspension
 from core.domain.vocabulary import (
     ATTEMPT_HELD,
     CANCELLED,
@@ -21,22 +22,27 @@ from core.domain.vocabulary import (
     EXPIRED,
     RELEASED,
     RENOTIFIED,
+    RESCHEDULED,
     RESUMED,
     SUSPENDED,
     Abandoned,
     AbandonIntent,
     AlertOperators,
     AnswerGiven,
+    AskedBack,
+    Assigned,
     AttemptDue,
     AttemptRefused,
     Cancelled,
     Claimed,
+    Clarified,
     DeadlineReached,
     Event,
     Notify,
     Outcome,
     ReactivateIntent,
     Released,
+    Rescheduled,
     ResumeAgent,
     Signal,
     Withdraw,
@@ -52,7 +58,7 @@ PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
 def open_suspension(ask: Ask) -> Outcome:
-    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1))."""
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening where it is quiet."""
     suspension = _with_next_look(Suspension(ask), ask.suspended_at)
     first = ask.planned(1)
     payload: dict[str, Any] = {
@@ -72,7 +78,8 @@ def open_suspension(ask: Ask) -> Outcome:
         "next_attempt_at": instant(next_attempt_at(suspension)),
         "kind": ask.kind.value,
     }
-    return Outcome(suspension, (Event(SUSPENDED, payload, ask.created_by),), (Notify(1),))
+    effects = () if ask.gives_way(1) else (Notify(1),)
+    return Outcome(suspension, (Event(SUSPENDED, payload, ask.created_by),), effects)
 
 
 def decide(suspension: Suspension, signal: Signal, now: datetime) -> Outcome:
@@ -105,37 +112,67 @@ def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> O
     """Expire, hold, or send what is due; where nothing is, only work out when to look again."""
     if suspension.expires_at is not None and now >= suspension.expires_at:
         return _expire(suspension, signal, now)
+    if suspension.asks_back is not None:
+        return _wait_for_the_agent(suspension, suspension.asks_back, now)
     overdue = _overdue(suspension, now)
     until = held_until(suspension)
     if until is not None and now < until:
         return _hold(suspension, overdue, now)
     held_back = _held_back(suspension, overdue)
+    unreached = not _is_claimed(suspension, now) and _was_refused(suspension)
     suspension = _without_stale_claim(suspension, now)
     if not overdue:
-        return Outcome(_with_next_look(replace(suspension, held=()), now))
+        suspension = _with_next_look(replace(suspension, held=()), now)
+        return _nobody_reached(suspension, now) if unreached else Outcome(suspension)
     if held_back:
         return _renotify(suspension, held_back[-1], now, skipped=held_back[:-1])
-    return _renotify(suspension, overdue[0], now)
+    at_once = [number for number in overdue if suspension.due_at(number) == suspension.due_at(overdue[0])]
+    return _renotify(suspension, at_once[-1], now, skipped=tuple(at_once[:-1]))
 
 
 def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: datetime) -> Outcome:
-    """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3)."""
-    if signal.attempt != suspension.attempt or _is_claimed(suspension, now):
+    """Nobody could be reached at the latest attempt: the next is due at once, later times stay (API.md §3).
+
+    Where somebody is on it, that is remembered until the claim ends.
+    """
+    claim = suspension.claim
+    if signal.attempt != suspension.attempt:
         return Outcome(suspension)
+    if suspension.asks_back is not None:
+        return Outcome(suspension)  # somebody has been reached: they ask back
+    if claim is not None and _is_claimed(suspension, now):
+        return Outcome(replace(suspension, claim=replace(claim, refused=signal.attempt)))
+    return _nobody_reached(_without_stale_claim(suspension, now), now)
+
+
+def _was_refused(suspension: Suspension) -> bool:
+    """Whether the latest attempt reached nobody while somebody was on it."""
+    return suspension.claim is not None and suspension.claim.refused == suspension.attempt
+
+
+def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
+    """The next attempt at once; after the last one the operators have to know."""
     if suspension.attempt == suspension.ask.max_attempts:
         return Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
     end = suspension.expires_at
     if end is not None and now >= end:
         return Outcome(suspension)  # the clock is about to end it
-    return _renotify(_without_stale_claim(suspension, now), suspension.attempt + 1, now)
+    return _renotify(suspension, suspension.attempt + 1, now)
 
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
+    """The answer that ends it, or one of several."""
+    if not quorum.counts(suspension, signal):
+        return Outcome(suspension)
+    suspension = quorum.with_answer(suspension, signal, now)
+    if not quorum.is_reached(suspension):
+        return _answer_recorded(suspension, signal, now)
     ask = suspension.ask
+    all_of_them = {"responders": quorum.responders(suspension)} if quorum.is_shared(suspension) else {}
     ended = _end(
         suspension,
         Status.RESPONDED,
-        Ended(now, signal.value, signal.by, signal.channel, signal.reason, signal.metadata),
+        Ended(now, signal.value, signal.by, signal.channel, signal.reason, {**signal.metadata, **all_of_them}),
     )
     payload = {
         "suspension_id": ask.id,
@@ -144,9 +181,19 @@ def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) ->
         "responded_at": instant(now),
         "channel": signal.channel,
         "resolution": Status.RESPONDED.value,
+        **all_of_them,
     }
     event = Event(RESUMED, payload, signal.by)
     return Outcome(ended, (event,), (ReactivateIntent(), _answer_callback(ask, signal), Withdraw()))
+
+
+def _answer_recorded(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
+    """Whoever has answered is not on it any more: their claim is given back, so that the others are reminded."""
+    recorded = quorum.recorded(suspension, signal, now)
+    if suspension.claim is None or suspension.claim.by != signal.by:
+        return recorded
+    freed = _release(suspension, Released(signal.by), now)
+    return Outcome(freed.suspension, recorded.events + freed.events)
 
 
 def _answer_callback(ask: Ask, signal: AnswerGiven) -> ResumeAgent:
@@ -161,7 +208,8 @@ def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
     """Somebody is on it. Attempts wait, ``expires_at`` does not."""
     end = suspension.expires_at
     until = signal.until if end is None else min(signal.until, end)
-    claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel)), now)
+    refused = suspension.attempt if _was_refused(suspension) else None
+    claimed = _with_next_look(replace(suspension, claim=Claim(signal.by, until, signal.channel, refused)), now)
     payload = {
         "suspension_id": suspension.id,
         "claimed_by": signal.by,
@@ -172,13 +220,43 @@ def _claim(suspension: Suspension, signal: Claimed, now: datetime) -> Outcome:
 
 
 def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome:
-    """Given back: whatever was held is due at once, collapsed into the latest attempt."""
+    """Given back: whatever was held is due at once, collapsed into the latest attempt; so is what follows a refusal."""
     if suspension.claim is None:
         return Outcome(suspension)
+    released = Event(RELEASED, {"suspension_id": suspension.id, "released_by": signal.by}, signal.by)
     freed = replace(suspension, claim=None)
-    freed = replace(freed, look_at=now) if freed.held else _with_next_look(freed, now)
-    payload = {"suspension_id": suspension.id, "released_by": signal.by}
-    return Outcome(freed, (Event(RELEASED, payload, signal.by),))
+    if freed.held:
+        return Outcome(replace(freed, look_at=now), (released,))
+    freed = _with_next_look(freed, now)
+    following = _nobody_reached(freed, now) if _was_refused(suspension) else Outcome(freed)
+    return replace(following, events=(released, *following.events))
+
+
+def _ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcome:
+    return _looking_on(suspension, clarification.ask_back(suspension, signal, now), now)
+
+
+def _clarified(suspension: Suspension, signal: Clarified, now: datetime) -> Outcome:
+    return _looking_on(suspension, clarification.clarify(suspension, signal, now), now)
+
+
+def _wait_for_the_agent(suspension: Suspension, asked: Clarification, now: datetime) -> Outcome:
+    """Nothing is due while the agent is asked back. A claim that ends meanwhile ends."""
+    suspension = _without_stale_claim(suspension, now)
+    if now < asked.until:
+        return Outcome(_with_next_look(suspension, now))
+    return _looking_on(suspension, clarification.lapse(suspension, asked), now)
+
+
+def _looking_on(before: Suspension, outcome: Outcome, now: datetime) -> Outcome:
+    """The outcome with the next look, where anything moved; at once where a claim held attempts, since until when it
+    may has moved too."""
+    if outcome == Outcome(before):
+        return outcome
+    moved = outcome.suspension
+    may_hold = moved.claim is not None or bool(moved.held)
+    looking = replace(moved, look_at=now) if may_hold and not moved.asks_back else _with_next_look(moved, now)
+    return replace(outcome, suspension=looking)
 
 
 def _cancel(suspension: Suspension, signal: Cancelled | Abandoned, now: datetime) -> Outcome:
@@ -194,6 +272,28 @@ def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcom
     given_up = AbandonIntent(signal.reason or ABANDONED_BY_ADMIN)
     effects = tuple(given_up if isinstance(effect, ReactivateIntent) else effect for effect in outcome.effects)
     return replace(outcome, effects=effects)
+
+
+def _reschedule(suspension: Suspension, signal: Rescheduled, _now: datetime) -> Outcome:
+    """Every time that is still to come moves by the same, a claim's end included: their order stays what it was."""
+    if suspension.look_at is None:
+        return Outcome(suspension)  # no time was ever agreed, and none is waited for
+    claim = suspension.claim
+    moved = replace(
+        clarification.move_bound(suspension, signal.by),
+        shift=suspension.shift + signal.by,
+        claim=None if claim is None else replace(claim, until=claim.until + signal.by),
+        look_at=suspension.look_at + signal.by,
+    )
+    payload = {
+        "suspension_id": suspension.id,
+        "reason": signal.reason,
+        "shift_seconds": seconds(signal.by),
+        "previous_expires_at": instant(suspension.expires_at),
+        "expires_at": instant(moved.expires_at),
+        "next_attempt_at": instant(next_attempt_at(moved)),
+    }
+    return Outcome(moved, (Event(RESCHEDULED, payload),))
 
 
 def _abandon(suspension: Suspension, signal: DeadlineReached, now: datetime) -> Outcome:
@@ -258,6 +358,8 @@ def _too_late(suspension: Suspension, _signal: Signal, _now: datetime) -> Outcom
 
 
 def _renotify(suspension: Suspension, number: int, now: datetime, skipped: tuple[int, ...] = ()) -> Outcome:
+    if suspension.attempt == 1 and suspension.ask.gives_way(1):
+        skipped = (1, *skipped)  # it waited for somebody's hours, and never went out
     moved = _with_next_look(replace(suspension, attempt=number, held=()), now)
     step = suspension.ask.planned(number)
     return Outcome(moved, tuple(_attempt_events(moved, step, skipped)), (Notify(number),))
@@ -328,6 +430,8 @@ def _end(suspension: Suspension, status: Status, ended: Ended) -> Suspension:
 
 def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
     """The record with the next instant that can change anything: an attempt, a claim's end, or the end."""
+    if suspension.asks_back is not None:
+        return replace(suspension, look_at=clarification.next_look(suspension, suspension.asks_back))
     ask = suspension.ask
     unheld = (number for number in range(suspension.attempt + 1, ask.max_attempts + 1) if number not in suspension.held)
     times = [suspension.due_at(number) for number in unheld][:1]
@@ -346,17 +450,25 @@ _EVERY_SIGNAL: tuple[type[Any], ...] = (
     Released,
     Cancelled,
     Abandoned,
+    Rescheduled,
     DeadlineReached,
+    Assigned,
+    AskedBack,
+    Clarified,
 )
 
 MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outcome]] = {
     (AWAITING, AttemptDue): _attempt_due,  # renotify, hold, or expire after the last
     (AWAITING, AttemptRefused): _attempt_refused,  # the next rung at once
-    (AWAITING, AnswerGiven): _answer_given,
+    (AWAITING, AnswerGiven): _answer_given,  # the end, or one of several answers
     (AWAITING, Claimed): _claim,
     (AWAITING, Released): _release,
     (AWAITING, Cancelled): _cancel,
     (AWAITING, Abandoned): _give_up,  # by an admin, API.md §7
+    (AWAITING, Rescheduled): _reschedule,
     (AWAITING, DeadlineReached): _abandon,
+    (AWAITING, Assigned): handover.hand_over,
+    (AWAITING, AskedBack): _ask_back,  # the clock holds
+    (AWAITING, Clarified): _clarified,  # and goes on
     **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},
 }

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.progress import notes
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
 
 
@@ -52,7 +53,10 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``."""
+    """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
+
+    ``notes`` say what has happened to it among people (``core.domain.progress``).
+    """
 
     ref: str
     question: str
@@ -69,6 +73,7 @@ class Notice:
     kind: Kind = Kind.INPUT
     form_schema: Mapping[str, JsonValue] | None = None
     risk: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -120,6 +125,7 @@ class Purpose(StrEnum):
     CONFIRMATION = "confirmation"
     TOO_LATE = "too_late"
     CLARIFICATION = "clarification"
+    CLARIFIED = "clarified"
     ALERT = "alert"
 
 
@@ -154,6 +160,7 @@ def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
         links=links,
         kind=ask.kind,
         form_schema=ask.form_schema,
+        notes=notes(suspension),
     )
 
 
@@ -167,6 +174,9 @@ def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
 def what_silence_means(suspension: Suspension) -> str:
     """What happens if nobody answers, as one sentence a responder can act on."""
     ask = suspension.ask
+    if suspension.asks_back is not None:
+        until = f"{suspension.asks_back.until:%Y-%m-%d %H:%M} UTC"
+        return f"The clock holds while the agent is asked back, until {until} at the latest."
     if suspension.expires_at is None:
         return "The agent waits until somebody answers."
     deadline = f"{suspension.expires_at:%Y-%m-%d %H:%M} UTC"
@@ -204,7 +214,7 @@ def build_ending(suspension: Suspension, links: Links | None = None) -> Ending:
         resolution=suspension.status,
         at=ended.at,
         answer=shown_value(suspension, ended.value) if answered else None,
-        by=ended.by,
+        by=" and ".join(one.by for one in suspension.answers) if answered and suspension.answers else ended.by,
         channel=ended.channel,
         continued_with=shown_value(suspension, ended.value) if went_on else None,
         links=links,

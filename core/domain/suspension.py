@@ -100,6 +100,8 @@ class Rung:
     attempt: int
     channel_hint: str | None = None
     notify_to: str | None = None
+    quiet: bool = False
+    """Whether the attempt waits while everybody whom it asks is outside their working hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,8 @@ class PlannedAttempt:
     """What attempt ``number`` will do, resolved and frozen at suspension.
 
     ``notify_to`` is the rung's or the call's own word, ``None`` where neither gave one; ``recipients`` are the
-    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt.
+    references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt, ``quiet`` whether
+    that one is; ``waits_until`` is when it goes out where that is later than the ladder's own time.
     """
 
     number: int
@@ -128,6 +131,8 @@ class PlannedAttempt:
     notify_to: str | None
     recipients: tuple[str, ...]
     rung: bool = False
+    quiet: bool = False
+    waits_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,10 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Everything about a suspension that never changes once it is open."""
+    """Everything about a suspension that never changes once it is open.
+
+    ``traceparent`` is the span in which it was asked for (W3C Trace Context), where spans are made.
+    """
 
     id: str
     ref: str
@@ -162,6 +170,7 @@ class Ask:
     channel_hint: str | None = None
     notify_to: str | None = None
     responders: tuple[str, ...] = ()
+    answers_required: int = 1
     timeout: timedelta | None = None
     expires_at: datetime | None = None
     fallback_value: JsonValue = None
@@ -174,6 +183,7 @@ class Ask:
     form_schema: Mapping[str, JsonValue] | None = None
     on_behalf_of: str | None = None
     resume: Resume = field(default_factory=Resume)
+    traceparent: str | None = None
 
     @property
     def max_attempts(self) -> int:
@@ -181,6 +191,8 @@ class Ask:
 
     def due_at(self, attempt: int) -> datetime:
         """When ``attempt`` is due, anchored at the start so that a slow worker does not bend the ladder."""
+        if (waits_until := self.planned(attempt).waits_until) is not None:
+            return waits_until
         if attempt == 1 or self.policy.interval is None:
             return self.suspended_at
         return self.suspended_at + self.policy.interval * (attempt - 1)
@@ -188,17 +200,60 @@ class Ask:
     def planned(self, attempt: int) -> PlannedAttempt:
         return self.attempts[attempt - 1]
 
+    def gives_way(self, attempt: int) -> bool:
+        """Whether ``attempt`` would come at the time of the one after it, which then stands for both."""
+        return attempt < self.max_attempts and self.due_at(attempt) == self.due_at(attempt + 1)
+
     def choice(self, value: JsonValue) -> Choice | None:
         return next((choice for choice in self.choices if choice.value == value), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody has said "I'm on it". Holds attempts back; never an answer."""
+    """Somebody has said "I'm on it". Holds attempts back; never an answer.
+
+    ``refused`` is the attempt whose every recipient was refused meanwhile: the next one is due when the claim ends.
+    """
 
     by: str
     until: datetime
     channel: str
+    refused: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One person's answer to a question that needs several (``core.domain.quorum``)."""
+
+    by: str
+    value: JsonValue
+    at: datetime
+    channel: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The question was handed over ``to`` one person (``core.domain.handover``)."""
+
+    to: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Clarification:
+    """A responder has asked the agent back (``core.domain.clarification``).
+
+    The clock holds until ``closed_at``, which is ``until`` at the latest; ``text`` is what the agent said, be it late.
+    """
+
+    question: str
+    by: str
+    asked_at: datetime
+    until: datetime
+    closed_at: datetime | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +275,8 @@ class Suspension:
 
     ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
     ``shift`` is by how much all remaining times have moved since it was asked (API.md §3); ``look_at`` is when the
-    clock has to look at this record again, ``None`` when never.
+    clock has to look at this record again, ``None`` when never. ``answers`` are those so far where several are needed,
+    ``assigned`` whom it was handed over to, ``clarifications`` what the agent was asked back; each in order.
     """
 
     ask: Ask
@@ -232,6 +288,9 @@ class Suspension:
     shift: timedelta = timedelta(0)
     look_at: datetime | None = None
     version: int = 1
+    answers: tuple[Given, ...] = ()
+    assigned: tuple[Assignment, ...] = ()
+    clarifications: tuple[Clarification, ...] = ()
 
     @property
     def id(self) -> str:
@@ -253,5 +312,17 @@ class Suspension:
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Every recipient that an attempt so far has addressed, in order and once."""
-        return tuple(dict.fromkeys(ref for step in self.ask.attempts[: self.attempt] for ref in step.recipients))
+        """Everybody who has been asked so far, by an attempt or as an assignee, in order and once."""
+        attempted = (ref for step in self.ask.attempts[: self.attempt] for ref in step.recipients)
+        return tuple(dict.fromkeys((*attempted, *(one.to for one in self.assigned))))
+
+    @property
+    def assigned_to(self) -> str | None:
+        """Who has it in hand since it was last handed over."""
+        return self.assigned[-1].to if self.assigned else None
+
+    @property
+    def asks_back(self) -> Clarification | None:
+        """What the agent has to clarify before the clock goes on."""
+        latest = self.clarifications[-1] if self.clarifications else None
+        return latest if self.is_open and latest is not None and latest.closed_at is None else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
@@ -74,11 +74,57 @@ class Abandoned:
 
 
 @dataclass(frozen=True, slots=True)
+class Rescheduled:
+    """All remaining times move ``by`` so much, for a ``reason`` that is a stable code (``outage``: one of ours)."""
+
+    by: timedelta
+    reason: str = "outage"
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlineReached:
     """A portfolio's deadline came first (RFC-0026 §2, rule 5)."""
 
 
-Signal = AttemptDue | AttemptRefused | AnswerGiven | Claimed | Released | Cancelled | Abandoned | DeadlineReached
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The question is handed over ``to`` a person, who is to be asked on ``channel``."""
+
+    to: str
+    by: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBack:
+    """A responder wants to know more from the agent first."""
+
+    question: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clarified:
+    """The agent has said more."""
+
+    text: str
+    by: str
+
+
+Signal = (
+    AttemptDue
+    | AttemptRefused
+    | AnswerGiven
+    | Claimed
+    | Released
+    | Cancelled
+    | Abandoned
+    | Rescheduled
+    | DeadlineReached
+    | Assigned
+    | AskedBack
+    | Clarified
+)
 
 # --- Events: what is recorded -------------------------------------------------------------------------------------
 
@@ -101,6 +147,12 @@ ESCALATED = "intent.suspension_escalated"
 CLAIMED = "intent.suspension_claimed"
 RELEASED = "intent.suspension_released"
 ATTEMPT_HELD = "intent.suspension_attempt_held"
+RESCHEDULED = "intent.suspension_rescheduled"
+ANSWER_RECORDED = "intent.suspension_answer_recorded"
+ASSIGNED = "intent.suspension_assigned"
+CLARIFICATION_REQUESTED = "intent.suspension_clarification_requested"
+CLARIFICATION_LAPSED = "intent.suspension_clarification_lapsed"
+CLARIFIED = "intent.suspension_clarified"
 ENGAGEMENT = "engagement.decision"
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------
@@ -114,6 +166,15 @@ class Notify:
 
 
 @dataclass(frozen=True, slots=True)
+class NotifyPerson:
+    """Ask one person now, on ``channel``, under the number of the attempt that is out."""
+
+    attempt: int
+    person: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """Tell every place where it was asked how it ended."""
 
@@ -124,6 +185,16 @@ class ResumeAgent:
 
     type: str
     event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgentBack:
+    """Call the agent: it has to clarify."""
+
+
+@dataclass(frozen=True, slots=True)
+class TellClarification:
+    """Tell whoever asked back what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +216,17 @@ class AlertOperators:
     reason: str
 
 
-Effect = Notify | Withdraw | ResumeAgent | ReactivateIntent | AbandonIntent | AlertOperators
+Effect = (
+    Notify
+    | NotifyPerson
+    | Withdraw
+    | ResumeAgent
+    | AskAgentBack
+    | TellClarification
+    | ReactivateIntent
+    | AbandonIntent
+    | AlertOperators
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import overload
 
 from pydantic import JsonValue
 
-from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt, Suspension
+from core.domain.suspension import Ask, Choice, Given, HumanRetryPolicy, PlannedAttempt, Rung, Suspension
 
 JsonObject = dict[str, JsonValue]
 
@@ -55,11 +55,16 @@ def policy_json(policy: HumanRetryPolicy) -> JsonObject:
         "interval_seconds": seconds(policy.interval),
         "strategy": "fixed",
         "escalation_ladder": [
-            {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to}
+            {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to, **_if_quiet(rung)}
             for rung in policy.escalation_ladder
         ],
         "final_fallback_policy": policy.final_fallback_policy.value,
     }
+
+
+def _if_quiet(step: Rung | PlannedAttempt) -> JsonObject:
+    """Ours and opt-in: the RFC's own shape where it isn't used."""
+    return {"quiet": True} if step.quiet else {}
 
 
 def ladder_json(ask: Ask) -> list[JsonValue]:
@@ -74,6 +79,7 @@ def attempt_json(ask: Ask, step: PlannedAttempt) -> JsonObject:
         "channel": step.channel,
         "notify_to": step.notify_to,
         "recipients": list(step.recipients),
+        **_if_quiet(step),
     }
 
 
@@ -92,6 +98,7 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Jso
         "channel_hint": ask.channel_hint,
         "notify_to": ask.notify_to,
         "responders": list(ask.responders),
+        "answers_required": ask.answers_required,
         "suspended_at": instant(ask.suspended_at),
         "timeout_seconds": seconds(ask.timeout),
         "expires_at": instant(suspension.expires_at),
@@ -114,6 +121,10 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Jso
         "next_attempt_at": instant(next_attempt_at),
         "claimed_by": claim.by if claim else None,
         "claim_until": instant(claim.until) if claim else None,
+        "answers_received": len(suspension.answers) or int(answered_by is not None),
+        "answers": [given_json(one) for one in suspension.answers],
+        "assigned_to": suspension.assigned_to,
+        "clarification": clarification_json(suspension),
         "response": ended.value if ended is not None and answered_by is not None else None,
         "responded_at": instant(ended.at) if ended is not None and answered_by is not None else None,
         "responded_by": answered_by,
@@ -124,6 +135,31 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Jso
         "metadata": dict(ended.metadata) if ended else {},
         "error": ended.error if ended else None,
         "continued_with": continued_with(suspension),
+    }
+
+
+def given_json(given: Given) -> JsonObject:
+    """One of several answers, while the question waits for the others and after."""
+    return {
+        "value": given.value,
+        "responded_by": given.by,
+        "responded_at": instant(given.at),
+        "channel": given.channel,
+        "reason": given.reason,
+    }
+
+
+def clarification_json(suspension: Suspension) -> JsonObject | None:
+    """What the agent was asked back last; ``held_until`` is set while the clock waits for it."""
+    if not suspension.clarifications:
+        return None
+    latest, waits = suspension.clarifications[-1], suspension.asks_back is not None
+    return {
+        "question": latest.question,
+        "asked_by": latest.by,
+        "asked_at": instant(latest.asked_at),
+        "text": latest.text,
+        "held_until": instant(latest.until) if waits else None,
     }
 
 

@@ -10,25 +10,26 @@ import sqlalchemy as sa
 
 from core.containers.intents import Intent, IntentStatus
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import intents, suspensions
 
 _BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))
-_CREATOR = sa.select(intents.c.created_by).where(intents.c.id == sa.bindparam("id"))
+_CREATOR = Prepared(sa.select(intents.c.created_by).where(intents.c.id == sa.bindparam("id")))
 _BY_ID_LOCKED = _BY_ID.with_for_update()
-_BY_SUSPENSION_LOCKED = (
+_BY_SUSPENSION = (
     sa.select(intents)
     .join(suspensions, suspensions.c.intent_id == intents.c.id)
     .where(suspensions.c.id == sa.bindparam("suspension_id"))
-    .with_for_update(of=intents)
 )
-_BY_SUSPENSION_UNLESS_TAKEN = _BY_SUSPENSION_LOCKED.with_for_update(of=intents, skip_locked=True)
+_BY_SUSPENSION_LOCKED = Prepared(_BY_SUSPENSION.with_for_update(of=intents))
+_BY_SUSPENSION_UNLESS_TAKEN = Prepared(_BY_SUSPENSION.with_for_update(of=intents, skip_locked=True))
 
 
 def insert(tx: Tx, intent: Intent) -> None:
-    tx.conn.execute(_INSERT, _columns(intent))
+    _INSERT.run(tx.conn, _columns(intent))
 
 
-_INSERT = intents.insert()
+_INSERT = Prepared(intents.insert())
 
 
 def update(tx: Tx, intent: Intent) -> None:
@@ -41,8 +42,8 @@ def update(tx: Tx, intent: Intent) -> None:
 
 def advance(tx: Tx, intent: Intent) -> None:
     """Replace what a suspension's move changes, and leave title, state and constraints unread and unwritten."""
-    tx.conn.execute(
-        _ADVANCE,
+    _ADVANCE.run(
+        tx.conn,
         {
             "_id": intent.id,
             "status": intent.status.value,
@@ -65,7 +66,7 @@ _ADVANCING = (
     "log_mac",
     "updated_at",
 )
-_ADVANCE = (
+_ADVANCE = Prepared(
     intents.update()
     .where(intents.c.id == sa.bindparam("_id"))
     .values({name: sa.bindparam(name) for name in _ADVANCING})
@@ -79,7 +80,7 @@ def get(conn: sa.Connection, intent_id: str) -> Intent | None:
 
 def creator(conn: sa.Connection, intent_id: str) -> str | None:
     """Who made the intent; ``None`` where there is none."""
-    found: str | None = conn.scalar(_CREATOR, {"id": intent_id})
+    found: str | None = _CREATOR.scalar(conn, {"id": intent_id})
     return found
 
 
@@ -91,13 +92,13 @@ def lock(tx: Tx, intent_id: str) -> Intent | None:
 
 def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
     """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
-    row = tx.conn.execute(_BY_SUSPENSION_LOCKED, {"suspension_id": suspension_id}).first()
+    row = _BY_SUSPENSION_LOCKED.first(tx.conn, {"suspension_id": suspension_id})
     return None if row is None else _record(row)
 
 
 def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
     """As :func:`lock_by_suspension`; ``None`` too where somebody else holds it, without waiting for them."""
-    row = tx.conn.execute(_BY_SUSPENSION_UNLESS_TAKEN, {"suspension_id": suspension_id}).first()
+    row = _BY_SUSPENSION_UNLESS_TAKEN.first(tx.conn, {"suspension_id": suspension_id})
     return None if row is None else _record(row)
 
 
@@ -139,7 +140,7 @@ def _columns(intent: Intent) -> dict[str, Any]:
 
 
 def _record(row: Any) -> Intent:
-    values = dict(row._mapping)
+    values = row._asdict()
     values["status"] = IntentStatus(values["status"])
     return Intent(**values)
 

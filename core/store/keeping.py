@@ -13,7 +13,8 @@ from pydantic import JsonValue
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.store.database import Tx
-from core.store.tables import agent_policies, api_keys, idempotency, installation, seen, sessions, suspensions
+from core.store.prepared import Prepared
+from core.store.tables import agent_policies, api_keys, archived, idempotency, installation, seen, sessions, suspensions
 
 KEPT_AFTER_END = timedelta(days=7)
 """How long an idempotent reply outlives its suspension, and an inbound id is remembered (API.md §1)."""
@@ -64,14 +65,20 @@ def forget_old(tx: Tx, now: datetime) -> None:
     before = now - KEPT_AFTER_END
     tx.conn.execute(seen.delete().where(seen.c.at < before))
     found = tx.conn.execute(_OLD_REPLIES, {"before": before})
-    gone = [{"_owner": row.owner, "_key": row.key} for row in found if _ended_by(row.ended, before)]
+    gone = [
+        {"_owner": row.owner, "_key": row.key}
+        for row in found
+        if _ended_by(row.ended, before) and (row.ended_at is None or row.ended_at < before)
+    ]
     if gone:
         tx.conn.execute(_FORGET_REPLY, gone)
 
 
 _OLD_REPLIES = (
-    sa.select(idempotency.c.owner, idempotency.c.key, suspensions.c.ended)
+    sa.select(idempotency.c.owner, idempotency.c.key, suspensions.c.ended, archived.c.ended_at)
+    .select_from(idempotency)
     .outerjoin(suspensions, suspensions.c.id == idempotency.c.suspension_id)
+    .outerjoin(archived, archived.c.id == idempotency.c.suspension_id)
     .where(idempotency.c.created_at < sa.bindparam("before"))
     .where(suspensions.c.status.is_(None) | (suspensions.c.status != sa.literal_column("'open'")))
 )
@@ -148,11 +155,11 @@ def put_agent_policy(tx: Tx, agent: str, policy: Mapping[str, JsonValue], now: d
 
 def agent_policy(conn: sa.Connection, agent: str) -> Mapping[str, JsonValue]:
     """What the agent set as its default, ``{}`` where it set nothing."""
-    found = conn.scalar(_AGENT_POLICY, {"agent": agent})
+    found = _AGENT_POLICY.scalar(conn, {"agent": agent})
     return {} if found is None else found
 
 
-_AGENT_POLICY = sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent"))
+_AGENT_POLICY = Prepared(sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent")))
 
 
 # --- API keys made on the command line ----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,7 @@ from core.containers.intents import Intent
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import events, intents
 
 
@@ -60,14 +61,14 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
         mac = seal(key, mac, line)
         rows.append({**line, "mac": mac})
     if rows:
-        tx.conn.execute(_INSERT_ON[tx.conn.dialect.name], rows)
+        _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
     return replace(intent, log_length=position, log_mac=mac)
 
 
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
 _INSERT_ON = {
-    "sqlite": events.insert(),
-    "postgresql": events.insert().values(transaction_id=_POSTGRES_TRANSACTION),
+    "sqlite": Prepared(events.insert()),
+    "postgresql": Prepared(events.insert().values(transaction_id=_POSTGRES_TRANSACTION)),
 }
 
 
@@ -78,21 +79,25 @@ def seal(key: bytes, previous: str, line: dict[str, Any]) -> str:
     return hmac.new(key, f"{previous}\n{text}".encode(), hashlib.sha256).hexdigest()
 
 
+def is_genuine(line: Logged, previous: str, key: bytes) -> bool:
+    """Whether ``line`` is what was written right behind the line whose MAC is ``previous``."""
+    content = {
+        "id": line.id,
+        "intent_id": line.intent_id,
+        "position": line.position,
+        "type": line.type,
+        "actor": line.actor,
+        "payload": line.payload,
+        "created_at": line.created_at,
+    }
+    return hmac.compare_digest(seal(key, previous, content).encode(), line.mac.encode())
+
+
 def first_broken(lines: Sequence[Logged], key: bytes) -> Logged | None:
-    """The first line of one intent's log that is not what was written, ``None`` where the chain holds."""
+    """The first line of one intent's whole log that is not what was written, ``None`` where the chain holds."""
     mac = ""
     for position, line in enumerate(lines, start=1):
-        content = {
-            "id": line.id,
-            "intent_id": line.intent_id,
-            "position": line.position,
-            "type": line.type,
-            "actor": line.actor,
-            "payload": line.payload,
-            "created_at": line.created_at,
-        }
-        expected = seal(key, mac, content)
-        if line.position != position or not hmac.compare_digest(expected, line.mac):
+        if line.position != position or not is_genuine(line, mac, key):
             return line
         mac = line.mac
     return None
@@ -125,6 +130,25 @@ class Following:
 
     lines: list[Logged]
     held_back: bool
+
+
+def walk(conn: sa.Connection, intent_id: str, *, behind: int = 0, at_once: int = 1000) -> Iterator[Logged]:
+    """The log of one intent from behind that position on, oldest first; only so many lines are in memory."""
+    while True:
+        here = (events.c.intent_id == intent_id) & (events.c.position > behind)
+        rows = conn.execute(sa.select(events).where(here).order_by(events.c.position).limit(at_once)).all()
+        yield from map(_line, rows)
+        if len(rows) < at_once:
+            return
+        behind = rows[-1].position
+
+
+def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:
+    """The MAC of one line, ``None`` where it is not there."""
+    found: str | None = conn.scalar(
+        sa.select(events.c.mac).where(events.c.intent_id == intent_id, events.c.position == position)
+    )
+    return found
 
 
 def after(

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import outbox, suspensions, workers
 
 
@@ -74,10 +75,10 @@ _COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
 def insert(tx: Tx, rows: Sequence[Row], owner: str) -> None:
     """Write ``rows``; those whose status is ``sending`` are leased to ``owner``."""
     if rows:
-        tx.conn.execute(_INSERT, [_values(row, owner) for row in rows])
+        _INSERT.run(tx.conn, *(_values(row, owner) for row in rows))
 
 
-_INSERT = outbox.insert()
+_INSERT = Prepared(outbox.insert())
 
 
 def _values(row: Row, owner: str) -> dict[str, Any]:
@@ -149,7 +150,7 @@ def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:
     return sending & (outbox.c.lease_owner == owner) & (outbox.c.lease_until < before)
 
 
-_SETTLE = (
+_SETTLE = Prepared(
     outbox.update()
     .where(outbox.c.id == sa.bindparam("_id"))
     .values(
@@ -175,8 +176,8 @@ def settle(
     reason: str | None = None,
 ) -> None:
     """This row is done. What a short message said is forgotten: it may hold a sign-in link."""
-    tx.conn.execute(
-        _SETTLE,
+    _SETTLE.run(
+        tx.conn,
         {
             "_id": row.id,
             "status": status.value,
@@ -204,20 +205,27 @@ def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
     tx.conn.execute(outbox.update().where(outbox.c.id == row.id).values(**later))
 
 
-def next_due(conn: sa.Connection) -> datetime | None:
-    """When the next waiting row is due."""
-    waiting = outbox.c.status == sa.literal_column("'pending'")
-    found: datetime | None = conn.scalar(sa.select(outbox.c.due_at).where(waiting).order_by(outbox.c.due_at).limit(1))
-    return found
+def hurry(tx: Tx, now: datetime) -> int:
+    """Rows that wait for another try are due now: the clock that their delay was counted by was set back. How many."""
+    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.tries > 0) & (outbox.c.due_at > now)
+    return tx.conn.execute(outbox.update().where(waiting).values(due_at=now)).rowcount
 
 
-def channels_due(conn: sa.Connection, now: datetime) -> list[str]:
-    """Channels with at least one row that is due."""
-    waiting = (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at <= now)
-    return list(conn.scalars(sa.select(outbox.c.channel).where(waiting).distinct()))
+def next_due(conn: sa.Connection, channels: Sequence[str]) -> dict[str, datetime]:
+    """When the next waiting row of each of ``channels`` is due; a channel with none is left out."""
+    found = {channel: _NEXT_DUE.scalar(conn, {"channel": channel}) for channel in channels}
+    return {channel: due_at for channel, due_at in found.items() if due_at is not None}
 
 
-_OF_SUSPENSION = (
+_NEXT_DUE = Prepared(
+    sa.select(outbox.c.due_at)
+    .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == sa.bindparam("channel"))
+    .order_by(outbox.c.due_at)
+    .limit(1)
+)
+
+
+_OF_SUSPENSION = Prepared(
     sa.select(*_COLUMNS)
     .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
     .order_by(outbox.c.created_at, outbox.c.id)
@@ -226,7 +234,7 @@ _OF_SUSPENSION = (
 
 def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
     """Everything that was or will be sent about one suspension, oldest first."""
-    return [_row(row) for row in conn.execute(_OF_SUSPENSION, {"suspension_id": suspension_id})]
+    return [_row(row) for row in _OF_SUSPENSION.all(conn, {"suspension_id": suspension_id})]
 
 
 def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
@@ -292,6 +300,6 @@ def redrive(tx: Tx, row_id: str, now: datetime) -> None:
 
 
 def _row(row: Any) -> Row:
-    values = dict(row._mapping)
+    values = row._asdict()
     values["kind"], values["status"] = RowKind(values["kind"]), RowStatus(values["status"])
     return Row(**values)

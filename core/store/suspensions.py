@@ -11,14 +11,18 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from core.domain.suspension import Ask, Claim, Ended, Status, Suspension
+from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
-from core.store.tables import outbox, suspensions
+from core.store.prepared import Prepared
+from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
+_ANSWERS: TypeAdapter[tuple[Given, ...]] = TypeAdapter(tuple[Given, ...])
+_ASSIGNED: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(tuple[Assignment, ...])
+_CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clarification, ...])
 
 _SHARES = 8
 
@@ -32,14 +36,17 @@ _COLUMNS = (
     suspensions.c.shift,
     suspensions.c.look_at,
     suspensions.c.version,
+    suspensions.c.answers,
+    suspensions.c.assigned,
+    suspensions.c.clarifications,
 )
 
 
 def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
     ask = suspension.ask
-    tx.conn.execute(
-        _INSERT,
+    _INSERT.run(
+        tx.conn,
         {
             "id": ask.id,
             "ref": ask.ref,
@@ -58,13 +65,26 @@ def insert(tx: Tx, suspension: Suspension) -> None:
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
     values = {**_moving(suspension), "_id": suspension.id, "_version": version}
-    if tx.conn.execute(_UPDATE, values).rowcount != 1:
+    if _UPDATE.run(tx.conn, values) != 1:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 
-_MOVING = ("status", "attempt", "channel", "held", "claim", "ended", "shift", "look_at", "version")
-_INSERT = suspensions.insert()
-_UPDATE = (
+_MOVING = (
+    "status",
+    "attempt",
+    "channel",
+    "held",
+    "claim",
+    "ended",
+    "shift",
+    "look_at",
+    "version",
+    "answers",
+    "assigned",
+    "clarifications",
+)
+_INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
+_UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
@@ -82,7 +102,15 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "shift": suspension.shift,
         "look_at": suspension.look_at,
         "version": suspension.version,
+        "answers": _several(_ANSWERS, suspension.answers),
+        "assigned": _several(_ASSIGNED, suspension.assigned),
+        "clarifications": _several(_CLARIFICATIONS, suspension.clarifications),
     }
+
+
+def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
+    """NULL where there are none, as in the rows of an older version."""
+    return adapter.dump_python(records, mode="json") if records else None
 
 
 def _record(row: Any) -> Suspension:
@@ -96,25 +124,35 @@ def _record(row: Any) -> Suspension:
         shift=row.shift or timedelta(0),
         look_at=row.look_at,
         version=row.version,
+        answers=_ANSWERS.validate_python(row.answers or ()),
+        assigned=_ASSIGNED.validate_python(row.assigned or ()),
+        clarifications=_CLARIFICATIONS.validate_python(row.clarifications or ()),
     )
 
 
-_BY_ID = sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id"))
-_ID_BY_REF = sa.select(suspensions.c.id).where(suspensions.c.ref == sa.bindparam("ref"))
-_STATUS_SHARED = (
+_BY_ID = Prepared(sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id")))
+_REF_IS_TAKEN = Prepared(
+    sa.select(
+        (
+            sa.exists().where(suspensions.c.ref == sa.bindparam("ref"))
+            | sa.exists().where(archived.c.ref == sa.bindparam("ref"))
+        ).label("taken")
+    )
+)
+_STATUS_SHARED = Prepared(
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
 _BY_REF = sa.select(*_COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
 
 
 def get(conn: sa.Connection, suspension_id: str) -> Suspension | None:
-    row = conn.execute(_BY_ID, {"id": suspension_id}).first()
+    row = _BY_ID.first(conn, {"id": suspension_id})
     return None if row is None else _record(row)
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> bool:
     """Whether it waits; and whoever would end it waits until this transaction is over."""
-    return tx.conn.scalar(_STATUS_SHARED, {"id": suspension_id}) == Status.AWAITING.value
+    return _STATUS_SHARED.scalar(tx.conn, {"id": suspension_id}) == Status.AWAITING.value
 
 
 def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
@@ -123,12 +161,13 @@ def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
-    return conn.scalar(_ID_BY_REF, {"ref": ref}) is not None
+    """Whether a question has or had this ref, moved out though it may be (API.md §6)."""
+    return bool(_REF_IS_TAKEN.scalar(conn, {"ref": ref}))
 
 
 def open_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
     """The id of the open suspension that registered ``signal_id``."""
-    waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == Status.AWAITING.value)
+    waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == sa.literal_column("'open'"))
     found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
     return found
 
@@ -141,7 +180,7 @@ def latest_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
 
 
 def open_of_intent(conn: sa.Connection, intent_id: str) -> str | None:
-    waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == Status.AWAITING.value)
+    waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == sa.literal_column("'open'"))
     found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
     return found
 
@@ -232,6 +271,19 @@ def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
         (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.status == "delivered")
     )
     return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
+
+
+def count_open_by(conn: sa.Connection, creator: str) -> int:
+    """How many questions of the key ``creator`` wait."""
+    waiting = (suspensions.c.created_by == creator) & (suspensions.c.status == sa.literal_column("'open'"))
+    return conn.scalar(sa.select(sa.func.count()).select_from(suspensions).where(waiting)) or 0
+
+
+def asked_since(conn: sa.Connection, creator: str, since: datetime) -> list[datetime]:
+    """When the key ``creator`` has asked after ``since``, the latest first; ended questions count too."""
+    asked = (suspensions.c.created_by == creator) & (suspensions.c.suspended_at > since)
+    statement = sa.select(suspensions.c.suspended_at).where(asked).order_by(suspensions.c.suspended_at.desc())
+    return list(conn.scalars(statement))
 
 
 def count_open(conn: sa.Connection) -> int:

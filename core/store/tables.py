@@ -113,12 +113,17 @@ suspensions = sa.Table(
     sa.Column("look_at", Instant),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("shift", Span),
+    sa.Column("caught_up", sa.Integer),
+    sa.Column("answers", Json),
+    sa.Column("assigned", Json),
+    sa.Column("clarifications", Json),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
     sa.Index("ix_suspensions_intent", "intent_id"),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_signal", "signal_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
 )
@@ -249,4 +254,37 @@ workers = sa.Table(
     sa.Column("beat_at", Instant, nullable=False),
     sa.Column("beats", sa.BigInteger, nullable=False),
     sa.Index("ix_workers_beat", "beat_at"),
+)
+
+outages = sa.Table(
+    "outages",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("silent_from", Instant, nullable=False, unique=True),
+    sa.Column("back_at", Instant, nullable=False),
+    sa.Column("length", Span, nullable=False),
+)
+
+_LEAVING = sa.text("archived_at IS NULL")
+
+archived = sa.Table(
+    "archived",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("ref", sa.Text, nullable=False, unique=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("ended_at", Instant, nullable=False),
+    sa.Column("archived_at", Instant),
+    sa.Index("ix_archived_leaving", "batch", sqlite_where=_LEAVING, postgresql_where=_LEAVING),
+)
+
+log_starts = sa.Table(
+    "log_starts",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("mac", sa.Text, nullable=False),
+    sa.Column("seal", sa.Text, nullable=False),
 )

@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from core.domain.people import Address
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import tokens
 from core.tokens import TokenPurpose, fingerprint
 
@@ -37,12 +38,12 @@ def keep(tx: Tx, made: Sequence[tuple[str, TokenPurpose, str, Address]]) -> None
         }
         for token, purpose, suspension_id, address in made
     ]
-    tx.conn.execute(_KEEP_ON[tx.conn.dialect.name], rows)
+    _KEEP_ON[tx.conn.dialect.name].run(tx.conn, *rows)
 
 
 _KEEP_ON = {
-    "sqlite": sqlite.insert(tokens).on_conflict_do_nothing(),
-    "postgresql": postgresql.insert(tokens).on_conflict_do_nothing(),
+    "sqlite": Prepared(sqlite.insert(tokens).on_conflict_do_nothing()),
+    "postgresql": Prepared(postgresql.insert(tokens).on_conflict_do_nothing()),
 }
 
 

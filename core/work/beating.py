@@ -18,6 +18,7 @@ from core.store.database import Database, Tx
 from core.store.workers import Seen
 from core.transitions import Alarm
 from core.work.every import Every
+from core.work.pulse import Pulse
 
 log = structlog.get_logger(__name__)
 
@@ -47,23 +48,21 @@ class Watch:
 
 
 class Beating:
-    """The pulse of ``worker``, under whose id this process leases rows."""
+    """Beats as long as this process works, and watches the others do so."""
 
     def __init__(
         self,
         database: Database,
         clock: Clock,
         alarm: Alarm,
-        worker: str,
-        roles: str,
+        pulse: Pulse,
         every: timedelta = EVERY,
         silent: timedelta = SILENT,
     ) -> None:
         self._database = database
         self._clock = clock
         self._alarm = alarm
-        self._worker = worker
-        self._roles = roles
+        self._pulse = pulse
         self._watch = Watch(silent)
         self._periodic = Every("beat", every, self.beat)
 
@@ -71,30 +70,29 @@ class Beating:
         """The first beat. A process alone on its file takes back at once what any earlier one had in hand."""
         if self._database.dialect == "sqlite":
             now = self._clock.now()
-            _tell(await self._database.write(lambda tx: outbox.void_leases(tx, owner=self._worker, now=now)))
+            _tell(await self._database.write(lambda tx: outbox.void_leases(tx, owner=self._pulse.worker, now=now)))
         await self.beat()
         self._periodic.start()
 
     async def stop(self) -> None:
         """The last beat: from here on nobody looks, unless others do."""
         await self._periodic.stop()
-        now = self._clock.now()
-        await self._database.write(lambda tx: workers.beat(tx, self._worker, self._roles, now))
+        await self._pulse.beat()
 
     async def beat(self) -> None:
         now = self._clock.now()
-        others = [one for one in await self._database.read(workers.seen) if one.id != self._worker]
+        others = [one for one in await self._database.read(workers.seen) if one.id != self._pulse.worker]
         gone = self._watch.gone(others, now, time.monotonic())
-        _tell(await self._database.write(lambda tx: self._beat(tx, gone, now)))
+        await self._pulse.beat()
+        if gone:
+            _tell(await self._database.write(lambda tx: self._take_over(tx, gone, now)))
 
-    def _beat(self, tx: Tx, gone: list[str], now: datetime) -> int:
-        workers.beat(tx, self._worker, self._roles, now)
+    def _take_over(self, tx: Tx, gone: list[str], now: datetime) -> int:
         if self._database.dialect == "sqlite":
             workers.forget(tx, gone)
             return 0
         taken = outbox.take_back(tx, gone, now)
-        if gone:
-            workers.forget(tx, gone)
+        workers.forget(tx, gone)
         if taken:
             self._alarm.within(tx, now)
         return taken

@@ -40,6 +40,7 @@ class EscalationRung(Wire):
     attempt: int
     channel_hint: str | None = None
     notify_to: str | None = None
+    quiet: bool | None = None  # waits while everybody whom it asks is outside their working hours
 
 
 class HumanRetryPolicy(Wire):

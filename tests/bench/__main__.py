@@ -1,78 +1,75 @@
 """Measure and print; exits 1 where a figure misses its limit.
 
-``--seconds N`` is how long the cycles run (default 10), ``--runs N`` how many latencies are taken (default 300).
+Everything that is usual takes about five minutes on two quiet cores. ``--only`` measures one part; it may be repeated.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
-import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-import aiohttp
+from tests.bench import crowded, cycle, ended, measures, reminders, replicas, waiting
+from tests.bench.sheet import Sheet
 
-from tests.bench import measures
-from tests.bench.service import Caller, around, serving, write_config
+Part = Callable[[Path, Sheet], Awaitable[None]]
 
 
-class Sheet:
-    """Prints each figure beside its limit, and remembers what missed."""
+async def sdk(_folder: Path, sheet: Sheet) -> None:
+    sheet.at_most("import of the SDK", measures.sdk_import(), 0.3, "s")
 
-    def __init__(self) -> None:
-        self.missed: list[str] = []
 
-    def at_most(self, name: str, value: float, limit: float, unit: str) -> None:
-        self._line(name, value, f"≤ {limit:g} {unit}", unit, value <= limit)
+PARTS: dict[str, tuple[str, Part]] = {
+    "cycle": ("the start, from an answer to the agent, full cycles; SQLite", cycle.sqlite),
+    "sdk": ("import of the SDK", sdk),
+    "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),
+    "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
+    "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
+    "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
+    "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
+    "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
+    "ended-postgresql": ("as ended; PostgreSQL", ended.postgresql),
+}
+NAMED_ONLY = {"ended-postgresql"}
+"""What takes too long to be usual."""
 
-    def at_least(self, name: str, value: float, limit: float, unit: str) -> None:
-        self._line(name, value, f"≥ {limit:g} {unit}", unit, value >= limit)
 
-    def note(self, name: str, value: float, unit: str) -> None:
-        print(f"{name:<48} {value:>9.2f} {unit}", flush=True)
-
-    def _line(self, name: str, value: float, limit: str, unit: str, held: bool) -> None:
-        print(f"{name:<48} {value:>9.2f} {unit:<9} {limit:<16} {'ok' if held else 'MISSED'}", flush=True)
-        if not held:
-            self.missed.append(name)
+def options() -> argparse.ArgumentParser:
+    parts = "\n".join(
+        f"  {name:<17} {text}{' (only when named)' * (name in NAMED_ONLY)}" for name, (text, _) in PARTS.items()
+    )
+    parser = argparse.ArgumentParser(
+        prog="make bench",
+        description=__doc__,
+        epilog=f'parts:\n{parts}\n\nfor example: make bench ARGS="--only reminders --only waiting"',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", action="append", choices=list(PARTS), metavar="PART", help="one of the parts below")
+    parser.add_argument("--seconds", type=float, default=10, help="how long the cycles of `cycle` run (default 10)")
+    parser.add_argument("--runs", type=int, default=300, help="how many latencies `cycle` takes (default 300)")
+    return parser
 
 
 async def main() -> int:
-    options = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    options.add_argument("--seconds", type=float, default=10)
-    options.add_argument("--runs", type=int, default=300)
-    given = options.parse_args()
+    given = options().parse_args()
+    wanted = given.only or [name for name in PARTS if name not in NAMED_ONLY]
     sheet = Sheet()
-    with tempfile.TemporaryDirectory(prefix="handraise-bench-") as name:
-        await measure(Path(name), sheet, given.seconds, given.runs)
-    sheet.at_most("import of the SDK", measures.sdk_import(), 0.3, "s")
+    for name in wanted:
+        text, part = PARTS[name]
+        if name == "cycle":
+            part = partial(cycle.sqlite, seconds=given.seconds, runs=given.runs)
+        load = os.getloadavg()[0]
+        sheet.part(f"{name}: {text} (load of the machine before: {load:.1f} on {os.cpu_count()} cores)")
+        with tempfile.TemporaryDirectory(prefix="handraise-bench-") as folder:
+            await part(Path(folder), sheet)
     if sheet.missed:
-        print("missed: " + ", ".join(sheet.missed))
+        print("\nmissed: " + ", ".join(sheet.missed))
     return 1 if sheet.missed else 0
-
-
-async def measure(folder: Path, sheet: Sheet, seconds: float, runs: int) -> None:
-    bare = measures.bare_commits(folder)
-    sheet.note("SQLite: bare commits, one row each", bare, "/s")
-    async with around() as here:
-        config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/bench.db", here.smtp_port)
-        connector = aiohttp.TCPConnector(limit=0)
-        started = time.monotonic()
-        with serving(config):
-            async with aiohttp.ClientSession(connector=connector) as http:
-                caller = Caller(http, url)
-                sheet.at_most("handraise serve: ready after", await measures.until_ready(caller, started), 2, "s")
-                await measures.latency(caller, here, 20)  # warm
-                waits, callbacks = await measures.latency(caller, here, runs)
-                for what, spread in (("wait returns", waits), ("callback received", callbacks)):
-                    sheet.at_most(f"answer sent → {what}, median", spread.median, 10, "ms")
-                    sheet.at_most(f"answer sent → {what}, p99", spread.p99, 50, "ms")
-                    sheet.note(f"answer sent → {what}, most", spread.most, "ms")
-                rate = await measures.cycles(caller, here, seconds)
-                sheet.at_least("cycles, 16 clients (aim: 300/s)", rate, 100, "/s")
-                sheet.note("cycles as a share of bare commits", rate / bare, "")
 
 
 if __name__ == "__main__":

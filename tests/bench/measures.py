@@ -11,6 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+import sqlalchemy as sa
+
 from tests.bench.service import Around, Caller
 
 CLIENTS = 16
@@ -46,10 +49,24 @@ def bare_commits(folder: Path, seconds: float = 2.0) -> float:
         return count / seconds
 
 
+def bare_commits_on_postgres(url: str, seconds: float = 2.0) -> float:
+    """As :func:`bare_commits`, of one connection."""
+    plain = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as conn:
+        conn.execute("CREATE TABLE bare (id BIGSERIAL PRIMARY KEY, text TEXT)")
+        count, end = 0, time.monotonic() + seconds
+        while time.monotonic() < end:
+            conn.execute("INSERT INTO bare (text) VALUES ('a row')")
+            count += 1
+        conn.execute("DROP TABLE bare")
+    return count / seconds
+
+
 async def until_ready(caller: Caller, started: float) -> float:
-    """Seconds from the start of the process to the first 200 of ``/readyz``."""
-    while not await caller.ready():
-        await asyncio.sleep(0.01)
+    """Seconds from the start of the process to the first 200 of ``/readyz``; raises ``TimeoutError`` after a minute."""
+    async with asyncio.timeout(60):
+        while not await caller.ready():
+            await asyncio.sleep(0.01)
     return time.monotonic() - started
 
 

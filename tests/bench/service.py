@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,12 +31,16 @@ def free_port() -> int:
         return port
 
 
-def write_config(folder: Path, database_url: str, smtp_port: int) -> tuple[Path, str]:
-    """A configuration that notifies by mail alone; returns the file and the service's URL."""
+def write_config(folder: Path, database_url: str, smtp_port: int, name: str = "handraise") -> tuple[Path, str]:
+    """A configuration that notifies by mail alone; returns the file and the service's URL.
+
+    Replicas have a file of their own ``name`` each, with a port of its own and one secret key.
+    """
     port = free_port()
     settings = {
         "database_url": database_url,
         "http": {"port": port},
+        "secret_key": "the-secret-key-of-the-bench",
         "api_keys": [
             {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"], "webhook_secrets": [SECRET]},
             {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},
@@ -46,21 +50,29 @@ def write_config(folder: Path, database_url: str, smtp_port: int) -> tuple[Path,
         "resume": {"allow_networks": ["127.0.0.0/8"]},
         "log": {"level": "warning"},
     }
-    file = folder / "handraise.yaml"
+    file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(settings))
     return file, f"http://127.0.0.1:{port}"
 
 
 @contextmanager
-def serving(config: Path) -> Iterator[subprocess.Popen[bytes]]:
+def serving(config: Path, role: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """``handraise serve`` as a process of its own."""
-    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
+    process = start(config, role)
     try:
         yield process
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        finally:
+            process.kill()  # does nothing to one that has ended
+
+
+def start(config: Path, role: str | None = None) -> subprocess.Popen[bytes]:
+    """As :func:`serving`, for one that is ended otherwise."""
+    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config), *(["--role", role] if role else [])]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
 
 
 @dataclass
@@ -68,14 +80,18 @@ class Around:
     """What the service talks to. Arrivals are looked for by mailbox (one a client) and by suspension."""
 
     smtp_port: int = 0
+    last_mail: float = 0  # by the host's clock
     callback_url: str = ""
     mails: dict[str, asyncio.Queue[float]] = field(default_factory=dict)
     callbacks: dict[str, asyncio.Future[float]] = field(default_factory=dict)
+    webhook_ids: dict[str, list[str]] = field(default_factory=dict)
+    message_ids: dict[str, list[str]] = field(default_factory=dict)
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
-        now = time.monotonic()
+        now, self.last_mail = time.monotonic(), time.time()
         for recipient in envelope.rcpt_tos:
             self.mails.setdefault(recipient, asyncio.Queue()).put_nowait(now)
+            self.message_ids.setdefault(recipient, []).append(_message_id(envelope))
         return "250 OK"
 
     async def receive(self, request: web.Request) -> web.Response:
@@ -83,7 +99,11 @@ class Around:
         body = await request.read()
         found = re.search(rb'"suspension_id":\s?"([^"]+)"', body)
         assert found is not None
-        self.callback(found[1].decode()).set_result(now)
+        suspension_id = found[1].decode()
+        self.webhook_ids.setdefault(suspension_id, []).append(request.headers["webhook-id"])
+        arrived = self.callback(suspension_id)
+        if not arrived.done():  # after a crash it may come again, under the same id
+            arrived.set_result(now)
         return web.Response()
 
     def callback(self, suspension_id: str) -> asyncio.Future[float]:
@@ -94,6 +114,26 @@ class Around:
 
     async def mail_to(self, mailbox: str) -> float:
         return await self.mails.setdefault(mailbox, asyncio.Queue()).get()
+
+    async def mails_arrived(self, mailboxes: int, patience: float, still: float = 1.0) -> dict[str, int]:
+        """How many unread mails each mailbox has, once so many mailboxes have one or ``patience`` (seconds) ends.
+
+        It goes on looking for ``still`` seconds, for what should not come.
+        """
+        end = time.monotonic() + patience
+        while len(found := self._unread()) < mailboxes and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(still)
+        return self._unread() or found
+
+    def _unread(self) -> dict[str, int]:
+        return {mailbox: queue.qsize() for mailbox, queue in self.mails.items() if queue.qsize()}
+
+
+def _message_id(envelope: Envelope) -> str:
+    content = envelope.content or b""
+    found = re.search(rb"(?im)^message-id:\s*(\S+)", content if isinstance(content, bytes) else content.encode())
+    return found[1].decode() if found else ""
 
 
 @asynccontextmanager
@@ -124,7 +164,10 @@ class Caller:
         self._http = http
         self._url = url
 
-    async def ask(self, callback_url: str, mailbox: str) -> Any:
+    async def ask(
+        self, callback_url: str, mailbox: str, headers: Mapping[str, str] | None = None, **fields: Any
+    ) -> Any:
+        """Suspend; ``fields`` are added to the body."""
         body = {
             "question": "Refund order 12345?",
             "choices": [{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny refund"}],
@@ -132,17 +175,22 @@ class Caller:
             "notify_to": mailbox,
             "timeout_seconds": 3600,
             "resume": {"callback_url": callback_url},
+            **fields,
         }
-        return await self._call("POST", "/v1/suspensions", AGENT_KEY, body)
+        return await self._call("POST", "/v1/suspensions", AGENT_KEY, body, headers)
 
-    async def answer(self, asked: Any) -> Any:
+    async def answer(self, asked: Any, headers: Mapping[str, str] | None = None) -> Any:
         path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
         body = {"suspension_id": asked["suspension_id"], "value": "approve"}
-        return await self._call("POST", path, OPERATOR_KEY, body)
+        return await self._call("POST", path, OPERATOR_KEY, body, headers)
 
-    async def wait(self, asked: Any) -> Any:
-        path = f"/v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds=30"
+    async def wait(self, asked: Any, seconds: int = 30) -> Any:
+        """The ended suspension, ``None`` where it is still open after ``seconds``."""
+        path = f"/v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds={seconds}"
         return await self._call("GET", path, AGENT_KEY, None)
+
+    async def listed(self, status: str) -> Any:
+        return await self._call("GET", f"/v1/suspensions?status={status}&limit=50", OPERATOR_KEY, None)
 
     async def ready(self) -> bool:
         try:
@@ -151,8 +199,11 @@ class Caller:
         except aiohttp.ClientError:
             return False
 
-    async def _call(self, method: str, path: str, key: str, body: Any) -> Any:
-        async with self._http.request(method, self._url + path, json=body, headers={"X-API-Key": key}) as response:
+    async def _call(self, method: str, path: str, key: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
+        given = {"X-API-Key": key, **(headers or {})}
+        async with self._http.request(method, self._url + path, json=body, headers=given) as response:
+            if response.status >= 500:
+                raise aiohttp.ClientConnectionError(f"{method} {path}: {response.status}")
             if response.status >= 300:
                 raise RuntimeError(f"{method} {path}: {response.status} {await response.text()}")
-            return await response.json()
+            return None if response.status == 204 else await response.json()

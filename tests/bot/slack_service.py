@@ -29,6 +29,7 @@ from core.engine import Engine
 from core.hub import Hub
 from core.lanes import Lanes
 from core.opening import Drafter
+from core.pausing import Pausing
 from core.planning import Planner
 from core.ports import Backoff, Channel
 from core.relay import Relay
@@ -116,7 +117,8 @@ async def slack_service(folder: Path, **options: Any) -> AsyncIterator[SlackServ
         engine = Engine(database, transitions, drafter, clock)
         once = Backoff(timedelta(seconds=1), timedelta(seconds=1), timedelta(seconds=1))
         public_url = "https://handraise.example.com"
-        relay = Relay(database, lanes, transitions, channels, agents, tokens, clock, work, public_url, once)
+        pausing = Pausing(database, transitions, clock)
+        relay = Relay(database, lanes, transitions, channels, agents, tokens, clock, work, public_url, once, pausing)
 
         async def look() -> datetime | None:
             moments = (await engine.look(), await relay.look())

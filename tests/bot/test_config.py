@@ -205,8 +205,8 @@ def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
         ),
         ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
         (
-            "retention: {ended_days: 3}",
-            "openintent.yaml: retention is not supported by this version: ended suspensions are kept",
+            "email: {listen: 'lmtp://127.0.0.1:2424'}",
+            "openintent.yaml: email.listen is not supported by this version: replies come in at POST /email/inbound",
         ),
     ],
 )

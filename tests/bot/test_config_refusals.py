@@ -72,11 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "redaction: {policy: redact}": "redaction",
-    "retention: {ended_days: 30}": "retention",
-    "quotas: {open: 3}": "quotas",
-    "people: [{name: A, email: a@example.com, hours: {}}]": "people[0].hours",
-    "people: [{name: A, email: a@example.com, time_zone: UTC}]": "people[0].time_zone",
     "slack: {app_token: xapp-1}": "slack.app_token",
     "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
@@ -85,17 +80,20 @@ NOT_BUILT = {
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
-    "suspension: {catch_up: burst}": "suspension.catch_up",
-    "suspension: {catch_up_grace_seconds: 60}": "suspension.catch_up_grace_seconds",
-    "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: true}]}}": (
-        "suspension.default_retry_policy.escalation_ladder[0].quiet"
-    ),
 }
 
 POLICY = "suspension.default_retry_policy"
 NUMBER = "must be a whole number from"
+A_DATE = "must be a date, such as 2026-12-25"
+A_NIGHT = "must have times within one day, in order and apart (a night is two: 22:00-24:00 and 00:00-06:00)"
+ZONE = "must be an IANA time zone, such as Europe/Berlin"
+A_PERSON = "{name: A, email: a@example.com"
+TIMES = 'must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in quotes'
 
 WRONG = [
+    ("retention: {ended_days: 0}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {ended_days: '90'}", f"retention.ended_days {NUMBER} 1 to 36500"),
+    ("retention: {archive_dir: ''}", "retention.archive_dir must not be empty"),
     ("http: 3", "http must hold keys and values"),
     ("http: {port: '80'}", f"http.port {NUMBER} 1 to 65535"),
     ("http: {port: true}", f"http.port {NUMBER} 1 to 65535"),
@@ -208,6 +206,50 @@ WRONG = [
     ("groups: {finance: [a]}", "groups.finance[0] must be an e-mail address"),
     ("groups: {a b: []}", "groups.a b must be a group's name without blanks, commas and colons"),
     ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email or pagerduty"),
+    ("suspension: {catch_up: later}", "suspension.catch_up must be shift or burst"),
+    ("suspension: {catch_up_grace_seconds: 0}", f"suspension.catch_up_grace_seconds {NUMBER} 1 to 31536000"),
+    (
+        f"people: [{A_PERSON}, time_zone: Mars/Base}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: Europe}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: ../passwd}}]",
+        "people[0].time_zone must be an IANA time zone, such as Europe/Berlin",
+    ),
+    (
+        f"people: [{A_PERSON}, hours: {{mon: '09:00-17:00'}}}}]",
+        "people[0].time_zone is missing: hours and holidays are those of a place",
+    ),
+    (
+        f"people: [{A_PERSON}, holidays: [2026-12-25]}}]",
+        "people[0].time_zone is missing: hours and holidays are those of a place",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: 9to5}}]",
+        'people[0].hours must hold days and times, such as {mon-fri: "09:00-17:30"}',
+    ),
+    (f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: 9:00}}}}]", f"people[0].hours {TIMES}"),
+    (f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: '9-17'}}}}]", f"people[0].hours {TIMES}"),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: {{weekdays: '09:00-17:00'}}}}]",
+        "people[0].hours must name days as mon, tue, wed, thu, fri, sat, sun, as mon-fri or as mon,wed",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, hours: {{mon: '22:00-06:00'}}}}]",
+        f"people[0].hours {A_NIGHT}",
+    ),
+    (
+        f"people: [{A_PERSON}, time_zone: UTC, holidays: [xmas]}}]",
+        "people[0].holidays[0] must be a date, such as 2026-12-25",
+    ),
+    (
+        "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 1, quiet: 1}]}}",
+        f"{POLICY}.escalation_ladder[0].quiet must be true or false",
+    ),
     (
         "suspension: {default_channel: slack}",
         "suspension.default_channel is slack, which is not set up (slack.bot_token is missing)",
@@ -267,11 +309,7 @@ VARIABLES = [
         "HANDRAISE_SLACK__APP_TOKEN is not supported by this version: Slack is served over HTTP "
         "(slack.signing_secret), not in Socket Mode",
     ),
-    (
-        "HANDRAISE_RETENTION__ENDED_DAYS",
-        "3",
-        "HANDRAISE_RETENTION__ENDED_DAYS is not supported by this version: ended suspensions are kept",
-    ),
+    ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
     ("HANDRAISE_LOG__FORMAT", "xml", "HANDRAISE_LOG__FORMAT must be text or json"),
     (

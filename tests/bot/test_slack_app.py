@@ -230,6 +230,18 @@ async def test_a_modal_that_comes_too_late_shows_who_answered(service: SlackServ
     assert await service.answered(asked) == "Mine"
 
 
+async def test_a_modal_says_how_far_an_answer_counts_and_keeps_one_that_differs(service: SlackService) -> None:
+    asked = await service.ask(**TEXT, responders=("alice@example.com", "bob@example.com"), answers_required=2)
+    alices, bobs = await opened(service, "U1"), await opened(service, "U2")
+    await service.sandbox.submit(alices.id, "U1", {"answer": "v1.2.3"})
+    assert "Recorded (1 of 2): “v1.2.3”." in json.dumps(alices.content, ensure_ascii=False)
+    await service.sandbox.submit(bobs.id, "U2", {"answer": "v1.2.4"})
+    assert "alice@example.com answered “v1.2.3”" in bobs.errors["answer"]
+    assert bobs.is_open
+    await service.sandbox.submit(bobs.id, "U2", {"answer": "v1.2.3"})
+    assert await service.answered(asked) == "v1.2.3"
+
+
 async def test_the_modal_opens_only_for_who_may_answer_and_while_it_is_open(service: SlackService) -> None:
     await service.ask(**TEXT)
     message = deepcopy(await service.sandbox.expect_message("Refund"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import io
 import json
 import logging
@@ -115,18 +117,62 @@ def test_secrets_and_addresses_in_a_librarys_text_are_masked(set_up: SetUp, said
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_traceback_shows_where_and_not_whom(set_up: SetUp, form: str) -> None:
+def test_a_traceback_shows_where_and_of_what_kind_and_not_what_it_said(set_up: SetUp, form: LogFormat) -> None:
     stream = set_up(form=form)
-    mailbox = "@".join(("bob", "example.com"))
+    said = "".join(("hunt", "er2"))  # a traceback shows source lines
     try:
-        raise ValueError(f"can't reach {mailbox}")
+        try:
+            raise KeyError(said)
+        except KeyError as cause:
+            raise ValueError(f"can't reach {said}") from cause
     except ValueError:
         structlog.get_logger("core").exception("relay.channel_failed")
         logging.getLogger("aiosmtplib").exception("send failed")
     shown = stream.getvalue()
-    assert "test_telemetry.py" in shown
-    assert "ValueError" in shown
-    assert mailbox not in shown
+    assert shown.count("test_telemetry.py") == 4
+    assert shown.count("KeyError") >= 2
+    assert shown.count("ValueError") >= 2
+    assert said not in shown
+
+
+def test_a_group_of_exceptions_names_each_and_says_what_none_said(set_up: SetUp) -> None:
+    stream = set_up()
+    said = "".join(("hunt", "er2"))
+    try:
+        raise ExceptionGroup(said, [ValueError(said), OSError(said)])
+    except ExceptionGroup:
+        structlog.get_logger("core").exception("work.look_failed")
+    (line,) = lines(stream)
+    assert line["exception"].splitlines()[-1] == "OSError"
+    assert "ValueError" in line["exception"]
+    assert said not in stream.getvalue()
+
+
+def test_exceptions_that_are_each_others_cause_are_told_once(set_up: SetUp) -> None:
+    stream = set_up()
+    try:
+        first, second = ValueError(), OSError()
+        first.__cause__, second.__cause__ = second, first
+        raise first
+    except ValueError:
+        structlog.get_logger("core").exception("work.look_failed")
+    assert lines(stream)[0]["exception"].count("Traceback") == 2
+
+
+async def test_what_asyncio_tells_of_a_task_that_failed_holds_nothing_of_it(set_up: SetUp) -> None:
+    stream = set_up()
+
+    async def fail() -> None:
+        raise ValueError("".join(("hunt", "er2")))
+
+    task = asyncio.create_task(fail())
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+    (line,) = lines(stream)
+    assert (line["event"], line["logger"]) == ("Task exception was never retrieved", "asyncio")
+    assert "ValueError" in line["exception"]
+    assert "hunter2" not in stream.getvalue()
 
 
 def test_slack_bolt_does_not_log_the_body_of_a_badly_signed_request(set_up: SetUp) -> None:
@@ -166,6 +212,8 @@ def test_every_metric_is_there_from_the_start() -> None:
         "relay_tries",
         "relay_lag_seconds",
         "work_lag_seconds",
+        "callbacks_dead",
+        "notices_paused",
     }
     found = samples(Metrics())
     assert found["suspension_attempts_total", "pagerduty"] == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import signal
 import sys
 from asyncio.subprocess import PIPE
@@ -16,29 +15,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, ViewportSize, async_playwright, expect
+from playwright.async_api import Browser, Page, ViewportSize, expect
 
 pytestmark = pytest.mark.browser
 
 PHONE = ViewportSize(width=390, height=844)
 DESK = ViewportSize(width=1400, height=1000)
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-def chromium() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.fail("There is no Chromium on this machine: apt-get install chromium.", pytrace=False)
-    return found
 
 
 @pytest.fixture
@@ -65,18 +47,14 @@ async def signed_in_url(tmp_path: Path) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def page(signed_in_url: str) -> AsyncIterator[Page]:
+async def page(browser: Browser, signed_in_url: str) -> AsyncIterator[Page]:
     """The page on a desk, signed in; a script that fails, or anything that the policy blocks, fails the test."""
     complaints: list[str] = []
-    executable = chromium()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
-        page = await browser.new_page(viewport=DESK)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        await page.goto(signed_in_url)
-        yield page
-        await browser.close()
+    page = await browser.new_page(viewport=DESK)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    await page.goto(signed_in_url)
+    yield page
     assert complaints == []
 
 

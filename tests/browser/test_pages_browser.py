@@ -5,7 +5,6 @@ Needs Chromium (``apt-get install chromium``); without one every test here fails
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +20,6 @@ from playwright.async_api import (
     Page,
     Response,
     ViewportSize,
-    async_playwright,
     expect,
 )
 
@@ -47,33 +45,6 @@ SCHEMA: dict[str, Any] = {
 }
 _SAYS_STATUS = "Failed to load resource: the server responded with a status of"
 """Chromium says this of our own 4xx pages too."""
-
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-def chromium() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.fail("There is no Chromium on this machine: apt-get install chromium.", pytrace=False)
-    return found
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    executable = chromium()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ emptied before each: a new one costs fifty times as much, to make and again to d
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,29 +13,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.store import schema
 from core.store.database import Database, open_database
 from core.store.tables import metadata
 
 JOBS = ("procrastinate_jobs", "procrastinate_workers")
 EVERYBODY_ELSE = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite database with the schema and nothing else."""
-    path = tmp_path_factory.mktemp("template") / "handraise.db"
-    database = open_database(f"sqlite+aiosqlite:///{path}")
-    schema.migrate(database)
-    database.engine.dispose()
-    return path
-
-
-@pytest.fixture
-def sqlite_url(tmp_path: Path, migrated_file: Path) -> str:
-    path = tmp_path / "handraise.db"
-    shutil.copy(migrated_file, path)
-    return f"sqlite+aiosqlite:///{path}"
 
 
 @pytest.fixture(scope="session")

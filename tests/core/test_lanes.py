@@ -46,6 +46,26 @@ async def test_a_lane_that_is_more_than_full_has_no_room_rather_than_less(lanes:
     assert lanes.room("slack") == 0
 
 
+async def test_a_full_lane_asks_for_more_once_when_it_is_half_empty(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY)])
+    asked = []
+    for taken in range(1, CAPACITY + 1):
+        await lanes.next("slack")
+        if lanes.begins_to_want("slack"):
+            asked.append(taken)
+    assert asked == [CAPACITY // 2]
+
+
+async def test_only_lanes_with_room_for_many_are_filled_from_the_database(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY)])
+    await lanes.next("slack")
+    assert lanes.wants_more() == ["email"]
+    for _ in range(CAPACITY // 2 - 1):
+        await lanes.next("slack")
+    assert sorted(lanes.wants_more()) == ["email", "slack"]
+    assert Lanes(["slack"]).wants_more() == []
+
+
 async def test_nothing_is_taken_for_a_channel_without_a_lane_nor_before_the_start(lanes: Lanes) -> None:
     assert not lanes.has_room("pagerduty")
     assert not Lanes(["slack"]).has_room("slack")

@@ -44,6 +44,9 @@ PRIVATE = [
     "http://[64:ff9b::7f00:1]/resume",
     "http://[64:ff9b::a9fe:a9fe]/resume",
     "https://user:password@10.0.0.1/resume",
+    "http://a b/resume",
+    "http://a%20b/resume",
+    "http://a;b/resume",
 ]
 
 

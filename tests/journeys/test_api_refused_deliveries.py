@@ -78,13 +78,16 @@ async def test_after_the_last_attempt_the_operators_are_told(tmp_path: Path, sql
         rungs = [{"attempt": 2, "channel_hint": "email", "notify_to": "carol@example.com"}]
         policy = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": rungs}
         asked = await world.ask(notify_to="slack:C0GONE", timeout_seconds=3600, retry_policy=policy)
-        alert = await world.mailbox.expect(to="ops@example.com")
+        await world.settle()
+        wrong_place, alert = world.mailbox.of("ops@example.com")
+        assert wrong_place.subject == "Notices by slack are refused (channel_not_found)"
+        assert alert.subject == f"[{asked['ref']}] nobody could be reached"
         assert asked["ref"] in alert.subject + alert.text
         assert asked["suspension_id"] not in alert.raw.decode()
         assert "Refund order 12345?" not in alert.text
         assert (await world.show(asked))["status"] == "open"
         await world.advance(minutes=119)
-        assert [mail.recipient for mail in world.mailbox.mails] == ["ops@example.com"]
+        assert [mail.recipient for mail in world.mailbox.mails] == ["ops@example.com"] * 2
         await world.advance(minutes=1)
         assert (await world.show(asked))["status"] == "expired"
 

@@ -51,7 +51,7 @@ async def test_the_page_tells_what_is_asked_and_what_silence_means(world: World)
         f"Answering as {ALICE}",
     ):
         assert words in page.text
-    assert page.buttons == ["Send answer", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", "I’m on it"]
 
 
 async def test_a_choice_sent_from_the_page_is_the_answer(world: World) -> None:
@@ -287,7 +287,7 @@ async def test_others_see_who_is_on_it_and_may_still_answer(world: World) -> Non
     browser = world.browser()
     page = await browser.get(await world.link_of(BOB))
     assert f"{ALICE} is on it until 2026-03-24 03:30 UTC" in page.text
-    assert page.buttons == ["Send answer"]
+    assert page.buttons == ["Send answer", "Ask the agent"]
     page = await browser.submit(do="claim")
     assert page.status == 409
     assert f"{ALICE} is on it." in page.text
@@ -300,9 +300,9 @@ async def test_a_claim_is_given_back(world: World) -> None:
     browser = world.browser()
     await browser.get(await world.link_of(ALICE))
     page = await browser.submit(do="claim")
-    assert page.buttons == ["Send answer", "Give it back"]
+    assert page.buttons == ["Send answer", "Ask the agent", "Give it back"]
     page = await browser.submit(do="release")
-    assert page.buttons == ["Send answer", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", "I’m on it"]
     assert (await world.fresh(asked)).claim is None
     page = await browser.submit(do="release")
     assert page.status == 409
@@ -348,3 +348,42 @@ async def test_whoever_may_no_longer_answer_is_not_told_the_question(world: Worl
     assert page.status == 403
     assert asked.ask.question not in page.text
     assert "You can't answer this question" in page.text
+
+
+async def test_whoever_misses_something_asks_the_agent_back_and_sees_what_it_says(world: World) -> None:
+    asked, browser = await world.ask(), world.browser()
+    link = await world.link_of(ALICE)
+    await browser.get(link)
+    page = await browser.submit(do="clarify", clarify="  Which card?  ")
+    assert (page.status, page.path) == (200, link)
+    assert "alice@example.com has asked the agent: Which card?" in page.text
+    assert "The clock holds while the agent is asked back, until 2026-03-24 04:00 UTC at the latest." in page.text
+    assert page.buttons == ["Send answer", "I’m on it"], "one question at a time"
+    assert await recorded(world, asked) is None
+
+    agent = Actor("refund-agent", key="refund-agent")
+    await world.service.services.together.clarification(asked.id, agent, "The one that was paid with.")
+    page = await browser.get(link)
+    assert "The agent: The one that was paid with." in page.text
+    await browser.submit(choice="0")
+    assert await recorded(world, asked) == ("approve", ALICE, "web", None)
+
+
+@pytest.mark.parametrize("words", ["", "   ", "x" * 3001])
+async def test_a_question_back_needs_words_and_loses_none(world: World, words: str) -> None:
+    asked, browser = await world.ask(), world.browser()
+    await browser.get(await world.link_of(ALICE))
+    page = await browser.submit(do="clarify", clarify=words, reason="Because.")
+    assert (page.status, page.value("reason"), page.value("clarify")) == (422, "Because.", words)
+    assert "Write what you need to know" in page.text
+    assert (await world.fresh(asked)).clarifications == ()
+
+
+async def test_two_who_ask_back_at_once_are_told_of_each_other(world: World) -> None:
+    asked, browser = await world.ask(), world.browser()
+    await browser.get(await world.link_of(ALICE))
+    await world.service.services.together.clarify(asked.id, Actor(BOB), "Why?")
+    page = await browser.submit(do="clarify", clarify="Which card?")
+    assert page.status == 409
+    assert "bob@example.com has asked the agent back already." in page.text
+    assert "bob@example.com has asked the agent: Why?" in page.text

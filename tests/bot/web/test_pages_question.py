@@ -168,8 +168,25 @@ async def test_the_inbox_tells_who_is_on_it(world: World) -> None:
     assert "is on it" not in (await (await world.signed_in(BOB)).get("/inbox")).text
 
 
+async def test_the_inbox_says_that_new_notices_are_paused(world: World) -> None:
+    await world.ask()
+    browser = await world.signed_in(ALICE)
+    assert "paused" not in (await browser.get("/inbox")).text
+    await world.service.services.pausing.pause(Actor("root"), None)
+    page = await browser.get("/inbox")
+    assert "New notices are paused since 2026-03-24 03:01 UTC" in page.text
+    assert len(questions(page)) == 1
+
+
 async def test_a_question_without_an_end_has_no_deadline(world: World) -> None:
     asked = await world.ask("Take your time.", response_type=ResponseType.TEXT, timeout=None)
     browser = await world.signed_in(ALICE)
     assert "no deadline" in (await browser.get("/inbox")).text
     assert "The agent waits until somebody answers." in (await browser.get(f"/q/{asked.ask.ref}")).text
+
+
+async def test_whoever_has_answered_finds_it_in_the_inbox_no_more_while_it_waits_for_others(world: World) -> None:
+    asked = await world.ask(answers_required=2)
+    await world.engine.respond(GivenAnswer(asked.id, Actor(ALICE), "slack", "approve"))
+    assert "Nothing waits for you." in (await (await world.signed_in(ALICE)).get("/inbox")).text
+    assert "Refund order 12345?" in (await (await world.signed_in(BOB)).get("/inbox")).text

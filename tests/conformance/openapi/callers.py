@@ -19,7 +19,9 @@ from tests.world import INBOUND_SECRET, KEYS, World
 EVERYBODY = (None, "agent", "operator", "admin", "other_agent", "agent", "operator", "admin")
 """Without a key, too; those who may do most come twice."""
 
-ANSWERING = re.compile(r"/(suspend/respond|claim|signals/\{signal_id\})$")
+ANSWERING = re.compile(r"/(suspend/respond|claim|assign|clarify|signals/\{signal_id\})$")
+
+AUDITING = re.compile(r"/audit/(export|verify)$")
 
 
 class InTurn:
@@ -36,7 +38,7 @@ class InTurn:
 
     def _role(self, case: schemathesis.Case) -> str | None:
         if case.meta is None:  # it was not made up
-            return "operator" if ANSWERING.search(case.path) else "agent"
+            return "operator" if ANSWERING.search(case.path) else "admin" if AUDITING.search(case.path) else "agent"
         match case.meta.phase.name.value:
             case "coverage":
                 return "admin"

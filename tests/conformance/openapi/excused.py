@@ -14,6 +14,7 @@ from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import RejectedPositiveData
 
 CODES = {
+    "answers_unreachable",  # how many people may answer?
     "callback_not_allowed",  # is the address public, and has this key a secret to sign with?
     "invalid_answer",  # what does this question take?
     "invalid_choice",

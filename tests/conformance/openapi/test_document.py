@@ -52,7 +52,7 @@ async def test_both_prefixes_are_described_alike(room: World) -> None:
 async def test_vendors_hooks_and_health_are_in_it_and_pages_and_slack_are_not(room: World) -> None:
     paths = (await document(room))["paths"]
     rest = {path for path in paths if not path.startswith(("/v1/", "/api/v1/"))}
-    assert rest == {"/pagerduty/webhooks", "/email/inbound", "/healthz", "/readyz"}
+    assert rest == {"/pagerduty/webhooks", "/email/inbound", "/healthz", "/readyz", "/metrics"}
 
 
 async def test_every_operation_names_what_can_go_wrong(room: World) -> None:
@@ -97,7 +97,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "a form with a schema": {"response_type": "form", "form_schema": FORM},
     "a veto": {"kind": "veto", "timeout_seconds": 60},
     "a veto with its own choices": {"kind": "veto", "timeout_seconds": 60, "choices": [APPROVE, VETO]},
-    "one answer": {"response_type": "confirm", "answers_required": 1},
+    "two answers": {"response_type": "confirm", "answers_required": 2},
     "a policy that overrides the fallback": {
         "response_type": "confirm",
         "fallback_policy": "use_default_and_continue",
@@ -141,7 +141,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "timeout_seconds": 60,
         "retry_policy": {"final_fallback_policy": "fail"},
     },
-    "two answers": {"response_type": "confirm", "answers_required": 2},
+    "two answers to a veto": {"kind": "veto", "timeout_seconds": 60, "answers_required": 2},
     "NUL": {"response_type": "confirm", "context": {"a": ["\0"]}},
     "NUL in a key": {"response_type": "confirm", "context": {"a": {"\0": 1}}},
     "blanks for a question": {"response_type": "confirm", "question": " \u0085\u001f"},

@@ -13,11 +13,12 @@ CHOICES = [{"value": "approve", "label": "Yes"}, {"value": "deny", "label": "No"
 
 @dataclass(frozen=True)
 class Ids:
-    """Real ones. ``questions`` are open: the intent of each suspension; ``claims`` are open and claimed; ``callbacks``
-    were refused; ``actives`` and ``drafts`` are intents."""
+    """Real ones. ``questions`` are open: the intent of each suspension; ``claims`` are open and claimed,
+    ``asking_back`` wait for the agent's word; ``callbacks`` were refused; ``actives`` and ``drafts`` are intents."""
 
     questions: Mapping[str, str]
     claims: Sequence[str]
+    asking_back: Sequence[str]
     ended: Sequence[str]
     actives: Sequence[str]
     drafts: Sequence[str]
@@ -26,7 +27,7 @@ class Ids:
 
     @property
     def suspensions(self) -> list[str]:
-        return [*self.questions, *self.claims, *self.ended]
+        return [*self.questions, *self.claims, *self.asking_back, *self.ended]
 
     @property
     def intents(self) -> list[str]:
@@ -45,6 +46,9 @@ class Ids:
             "POST /suspensions/{suspension_id}/cancel": _to({}, suspension_id=self.claims[0]),
             "POST /suspensions/{suspension_id}/claim": _to({}, suspension_id=other),
             "DELETE /suspensions/{suspension_id}/claim": _to(suspension_id=self.claims[1]),
+            "POST /suspensions/{suspension_id}/assign": _to({"to": "alice@example.com"}, suspension_id=other),
+            "POST /suspensions/{suspension_id}/clarify": _to({"question": "Why?"}, suspension_id=other),
+            "POST /suspensions/{suspension_id}/clarification": _to({"text": "So."}, suspension_id=self.asking_back[0]),
             "POST /intents/{intent_id}/suspend": _to(
                 {"question": "Go?", "choices": CHOICES}, intent_id=self.actives[0]
             ),
@@ -56,6 +60,9 @@ class Ids:
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "GET /sessions/{session_id}": _to(session_id="sess-1"),
             "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
+            "GET /audit/export": _to(),
+            "GET /audit/verify": _to(),
+            "POST /audit/verify": _to({"lines": []}),
             "POST /signals/{signal_id}": _to({"value": "approve"}, signal_id=self.signals[0]),
         }
 
@@ -76,12 +83,16 @@ async def furnish(world: World) -> Ids:
     claims = [await world.ask() for _ in range(4)]
     for claimed in claims:
         await _made(world, "operator", f"/v1/suspensions/{claimed['suspension_id']}/claim", {})
+    asking_back = [await world.ask() for _ in range(4)]
+    for one in asking_back:
+        await _made(world, "operator", f"/v1/suspensions/{one['suspension_id']}/clarify", {"question": "Why?"})
     await world.call("PUT", "/v1/sessions/sess-1", json={})
     ended = await _ended(world)
     callbacks = (await world.call("GET", "/v1/callbacks", "admin")).json()["items"]
     return Ids(
         questions={one["suspension_id"]: one["intent_id"] for one in questions},
         claims=[one["suspension_id"] for one in claims],
+        asking_back=[one["suspension_id"] for one in asking_back],
         ended=[one["suspension_id"] for one in ended],
         actives=await _intents(world, "active"),
         drafts=await _intents(world, "draft"),

@@ -9,7 +9,7 @@ import pytest
 from core.domain.asking import AskRequest, action_digest, check_request, settle_choices
 from core.domain.policy import PolicyFields, resolve_policy
 from core.domain.suspension import AUTHORIZE_VETO, YES_NO, Choice, FallbackPolicy, Kind, ResponseType, Resume
-from core.errors import InvalidRequest, NotBuilt
+from core.errors import InvalidRequest
 from tests.core.examples import APPROVE_DENY, HOUR
 
 GO, STOP = Choice("go", "Go"), Choice("stop", "Stop", metadata={"veto": True})
@@ -149,10 +149,8 @@ def test_a_schema_that_can_not_be_used_is_refused(fields: dict[str, Any], path: 
     assert refusal_of(**fields) == path
 
 
-def test_more_than_one_answer_is_refused_rather_than_ignored() -> None:
-    with pytest.raises(NotBuilt) as refused:
-        checked(choices=APPROVE_DENY, answers_required=2)
-    assert refused.value.code == "not_supported"
+def test_a_veto_window_takes_one_answer() -> None:
+    assert refusal_of(kind=Kind.VETO, timeout=HOUR, answers_required=2) == "answers_required"
 
 
 def test_the_digest_of_an_action_is_that_of_its_canonical_json() -> None:

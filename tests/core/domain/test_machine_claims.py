@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.domain.machine import decide, held_until
-from core.domain.suspension import Status
-from core.domain.vocabulary import Claimed, Event, Notify, Outcome, Released
+from core.domain.suspension import Status, Suspension
+from core.domain.vocabulary import AlertOperators, AttemptRefused, Claimed, Event, Notify, Outcome, Released
 from tests.core.examples import (
     a_question,
     after,
@@ -167,3 +167,44 @@ def test_an_answer_ends_a_claimed_question_and_its_claim() -> None:
     suspension = claimed(hourly(), after(minutes=5), until=after(minutes=35))
     ended = answered(suspension, after(minutes=6)).suspension
     assert (ended.status, ended.claim) == (Status.RESPONDED, None)
+
+
+def refused_meanwhile(attempts: int = 3) -> Suspension:
+    """Claimed for half an hour, in which the first attempt turns out to have reached nobody."""
+    suspension = claimed(hourly(attempts), after(seconds=1), until=after(minutes=30))
+    return decide(suspension, AttemptRefused(1), after(seconds=2)).suspension
+
+
+def test_when_a_claim_ends_after_a_refusal_the_next_attempt_goes_out_at_once() -> None:
+    outcome = look(refused_meanwhile(), after(minutes=30))
+    assert outcome.effects == (Notify(2),)
+    assert outcome.suspension.claim is None
+    assert outcome.suspension.look_at == after(hours=2)
+
+
+def test_a_claim_given_back_after_a_refusal_sends_the_next_attempt_at_once() -> None:
+    outcome = decide(refused_meanwhile(), Released("alice@example.com"), after(minutes=5))
+    assert outcome.effects == (Notify(2),)
+    assert types_of(outcome.events) == ["intent.suspension_released", "intent.suspension_renotified"]
+
+
+def test_a_renewed_claim_remembers_the_refusal() -> None:
+    renewed = claimed(refused_meanwhile(), after(minutes=20), until=after(minutes=50), by="bob@example.com")
+    assert look(renewed, after(minutes=30)) == Outcome(renewed)
+    assert look(renewed, after(minutes=50)).effects == (Notify(2),)
+
+
+def test_after_the_last_attempt_the_operators_are_told_once_when_the_claim_ends() -> None:
+    outcome = look(refused_meanwhile(attempts=1), after(minutes=30))
+    assert outcome.effects == (AlertOperators("nobody_reachable"),)
+    assert look(outcome.suspension, after(minutes=40)) == Outcome(outcome.suspension)
+    given_back = decide(refused_meanwhile(attempts=1), Released("alice@example.com"), after(minutes=5))
+    assert given_back.effects == (AlertOperators("nobody_reachable"),)
+
+
+def test_a_refusal_before_an_attempt_that_was_held_skips_nothing_more() -> None:
+    suspension = claimed(hourly(4), after(seconds=1), until=after(hours=1, minutes=30))
+    suspension = decide(suspension, AttemptRefused(1), after(seconds=2)).suspension
+    suspension, _, _ = look_until_done(suspension, after(hours=1))
+    _, _, effects = look_until_done(suspension, after(hours=1, minutes=30))
+    assert attempts_in(effects) == [2]

@@ -146,9 +146,11 @@ def test_a_refusal_of_an_earlier_attempt_changes_nothing() -> None:
     assert decide(second, AttemptRefused(1), after(hours=1, seconds=5)) == Outcome(second)
 
 
-def test_a_refusal_changes_nothing_while_somebody_is_on_it() -> None:
+def test_a_refusal_asks_nobody_else_while_somebody_is_on_it() -> None:
     suspension = claimed(hourly(), after(seconds=1), until=after(minutes=30))
-    assert decide(suspension, AttemptRefused(1), after(seconds=2)) == Outcome(suspension)
+    refused = decide(suspension, AttemptRefused(1), after(seconds=2))
+    assert (refused.events, refused.effects) == ((), ())
+    assert look(refused.suspension, after(minutes=29)) == Outcome(refused.suspension)
 
 
 def test_a_claim_that_is_over_does_not_shield_a_refused_attempt() -> None:

@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from core.domain.clarification import MOST, patience
 from core.domain.machine import decide, next_attempt_at, open_suspension
+from core.domain.quiet import quiet_times
 from core.domain.suspension import Ask, FallbackPolicy, Kind, Rung, Suspension
 from core.domain.vocabulary import (
+    AlertOperators,
+    AnswerGiven,
+    AskAgentBack,
+    AskedBack,
+    Assigned,
     AttemptDue,
     AttemptRefused,
     Cancelled,
     Claimed,
+    Clarified,
     DeadlineReached,
     Notify,
+    NotifyPerson,
     Outcome,
     Released,
+    Rescheduled,
     ResumeAgent,
     Signal,
     Withdraw,
 )
 from tests.core.examples import START, a_question, an_answer
 
-PEOPLE = st.sampled_from(["alice@example.com", "bob@example.com"])
+PEOPLE = st.sampled_from(["alice@example.com", "bob@example.com", "carol@example.com", "dave@example.com"])
 SECOND = timedelta(seconds=1)
 
 
 def a_random_question(
-    attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy
+    attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy, needed: int
 ) -> Ask:
     if interval is None:
-        return a_question()  # one attempt, and it waits for ever
+        return a_question(answers_required=needed)  # one attempt, and it waits for ever
     ladder = [Rung(number, "email") for number in sorted(rungs) if number <= attempts]
     if kind is Kind.VETO:
         return a_question(attempts=attempts, interval=interval, ladder=ladder, kind=kind)
-    return a_question(attempts=attempts, interval=interval, ladder=ladder, final=final, fallback_value="deny")
+    fallback = {"final": final, "fallback_value": "deny"}
+    return a_question(attempts=attempts, interval=interval, ladder=ladder, answers_required=needed, **fallback)
+
+
+def waiting_for(ask: Ask, opens: Mapping[int, float]) -> Ask:
+    """The question with quiet attempts, whose people are there so many intervals after the attempt's own time."""
+    interval = ask.policy.interval
+    if interval is None or ask.expires_at is None:
+        return ask
+    due = [ask.due_at(step.number) for step in ask.attempts]
+    openings = [at + interval * opens[n] if n in opens else None for n, at in enumerate(due, start=1)]
+    times = quiet_times(due, openings, ask.expires_at - interval / 2)
+    steps = [replace(step, waits_until=at) for step, at in zip(ask.attempts, times, strict=True)]
+    return replace(ask, attempts=tuple(steps))
 
 
 class Questions(RuleBasedStateMachine):
@@ -49,17 +74,39 @@ class Questions(RuleBasedStateMachine):
         rungs=st.sets(st.integers(1, 6), max_size=3),
         kind=st.sampled_from(Kind),
         final=st.sampled_from(FallbackPolicy),
+        needed=st.sampled_from([1, 1, 2, 3]),
+        opens=st.dictionaries(st.integers(1, 5), st.sampled_from([0.2, 0.9, 1.0, 1.7, 9.0]), max_size=4),
     )
     def it_is_asked(
-        self, attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy
+        self,
+        attempts: int,
+        interval: timedelta | None,
+        rungs: set[int],
+        kind: Kind,
+        final: FallbackPolicy,
+        needed: int,
+        opens: Mapping[int, float],
     ) -> None:
         self.now = START
-        ask = a_random_question(attempts, interval, rungs, kind, final)
+        self.shift = timedelta(0)
+        self.outages = timedelta(0)
+        self.unreached: int | None = None
+        self.alerts = 0
+        ask = waiting_for(a_random_question(attempts, interval, rungs, kind, final, needed), opens)
         opening = open_suspension(ask)
         self.opened = ask
+        self.longest = patience(ask)
         self.suspension = opening.suspension
-        self.sent = [effect.attempt for effect in opening.effects if isinstance(effect, Notify)]
+        self.sent = [effect.attempt for effect in opening.effects if isinstance(effect, Notify)] or [0]
+        assert self.sent == ([0] if gives_way(ask, 1) else [1])
         self.endings = 0
+
+    def due_at(self, attempt: int) -> datetime:
+        return self.opened.due_at(attempt) + self.shift
+
+    @property
+    def end(self) -> datetime | None:
+        return None if self.opened.expires_at is None else self.opened.expires_at + self.shift
 
     # --- What happens ---------------------------------------------------------------------------------------------
 
@@ -70,9 +117,26 @@ class Questions(RuleBasedStateMachine):
     @precondition(lambda self: self.opened.expires_at is not None)
     @rule(intervals=st.sampled_from([-1.2, -0.6, -0.4, -0.1, 0, 0.2]), looks=st.booleans())
     def the_end_comes_near(self, intervals: float, looks: bool) -> None:
-        assert self.opened.expires_at is not None
+        assert self.end is not None
         assert self.opened.policy.interval is not None
-        self.move_to(self.opened.expires_at + self.opened.policy.interval * intervals, looks)
+        self.move_to(self.end + self.opened.policy.interval * intervals, looks)
+
+    @rule(by=st.sampled_from([SECOND, timedelta(minutes=7), timedelta(hours=3), timedelta(days=9)]), away=st.booleans())
+    def we_were_away(self, by: timedelta, away: bool) -> None:
+        """An outage of ours, met by a question that was there all the while or was asked in the middle."""
+        if away:
+            self.now += by
+        before = self.suspension
+        coming, claim = next_attempt_at(before), before.claim
+        if before.look_at is not None:
+            self.shift += by
+            self.outages += by if before.asks_back is None else timedelta(0)
+            self.longest += by
+        self.signal(Rescheduled(by))
+        after = self.suspension
+        assert next_attempt_at(after) == (coming and coming + by), "what is still to come moves, forward and by as much"
+        assert (after.claim and after.claim.until) == (claim and claim.until + by)
+        assert (after.attempt, after.held, after.status) == (before.attempt, before.held, before.status)
 
     def move_to(self, at: datetime, looks: bool) -> None:
         """The clock goes on, with the worker there or away."""
@@ -90,7 +154,7 @@ class Questions(RuleBasedStateMachine):
     @rule(delivered=st.booleans())
     def the_clock_looks(self, delivered: bool) -> None:
         """Repeated looks at one instant come to rest, and then the next look lies ahead."""
-        for _ in range(self.opened.max_attempts + 1):
+        for _ in range(self.opened.max_attempts + 2):
             before = self.suspension
             self.signal(AttemptDue(delivered))
             if self.suspension == before:
@@ -99,6 +163,9 @@ class Questions(RuleBasedStateMachine):
         look_at = self.suspension.look_at
         assert look_at is None or look_at > self.now
         self.check_what_a_look_leaves()
+        if self.suspension.is_open and self.suspension.claim is None and self.unreached == self.suspension.attempt:
+            assert self.unreached == self.opened.max_attempts, "what nobody was reached by has been followed up"
+            assert self.alerts, "or the operators know"
 
     @rule(attempt=st.integers(1, 6))
     def some_attempt_is_refused(self, attempt: int) -> None:
@@ -117,10 +184,33 @@ class Questions(RuleBasedStateMachine):
     def the_claim_is_given_back(self, by: str) -> None:
         self.signal(Released(by))
 
-    @precondition(lambda self: len(self.sent) > 1 or self.endings)
+    @precondition(lambda self: len(self.sent) > 1 or self.opened.answers_required > 1 or self.endings)
+    @rule(by=PEOPLE, choice=st.sampled_from([0, 0, 0, 1]))
+    def somebody_answers(self, by: str, choice: int) -> None:
+        self.signal(an_answer(self.opened.choices[choice].value, by))
+
+    @rule(to=PEOPLE, by=PEOPLE)
+    def it_is_handed_over(self, to: str, by: str) -> None:
+        before = self.suspension
+        self.signal(Assigned(to, by, "slack"))
+        after = self.suspension
+        assert (after.attempt, after.held, after.look_at, after.shift) == (
+            before.attempt,
+            before.held,
+            before.look_at,
+            before.shift,
+        ), "a hand-over leaves the ladder as it is"
+        assert after.assigned_to == (to if before.is_open else before.assigned_to)
+
     @rule(by=PEOPLE)
-    def somebody_answers(self, by: str) -> None:
-        self.signal(an_answer(self.opened.choices[0].value, by))
+    def somebody_asks_back(self, by: str) -> None:
+        self.signal(AskedBack("Which account?", by))
+
+    @rule(late=st.sampled_from([0.01, 0.1, 0.6, 1, 1.5]))
+    def the_agent_clarifies(self, late: float) -> None:
+        if (asked := self.suspension.asks_back) is not None:
+            self.now = asked.asked_at + patience(self.opened) * late
+        self.signal(Clarified("The shared one.", "refund-agent"))
 
     @precondition(lambda self: len(self.sent) > 1 or self.endings)
     @rule(signal=st.sampled_from([Cancelled("refund-agent"), DeadlineReached()]))
@@ -131,13 +221,20 @@ class Questions(RuleBasedStateMachine):
 
     def signal(self, signal: Signal) -> None:
         before, now = self.suspension, self.now
+        if isinstance(signal, AttemptRefused) and signal.attempt == before.attempt and before.asks_back is None:
+            self.unreached = before.attempt if self.end is None or now < self.end else self.unreached
         outcome = decide(before, signal, now)
         after = outcome.suspension
         if not before.is_open:
             assert outcome == Outcome(before), "an ended question stays silent"
+        if not isinstance(signal, Rescheduled):
+            self.shift += after.shift - before.shift  # how much asking back moves is asserted by itself
         self.check_attempts(before, signal, outcome)
         self.check_ending(before, signal, outcome)
+        self.check_answers(before, signal, outcome)
+        self.check_asking_back(before, signal, outcome)
         assert after.ask == self.opened, "nothing that was agreed at the start ever moves, the end included"
+        self.alerts += sum(isinstance(effect, AlertOperators) for effect in outcome.effects)
         assert {event.payload["suspension_id"] for event in outcome.events} <= {self.opened.id}
         if after != before:
             self.check_next_look(after)
@@ -146,19 +243,35 @@ class Questions(RuleBasedStateMachine):
     def check_attempts(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
         numbers = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
         assert len(numbers) <= 1
+        assert before.asks_back is None or not numbers, "nobody is asked again while the agent is asked back"
+        asked = [effect for effect in outcome.effects if isinstance(effect, NotifyPerson)]
+        assert len(asked) == (isinstance(signal, Assigned) and before.is_open)
         hold = held_until(before)
-        assert hold is None or self.now >= hold or not numbers, "a claim holds attempts back"
+        given_back = isinstance(signal, Released)
+        assert hold is None or self.now >= hold or given_back or not numbers, "a claim holds attempts back"
         told = [event.payload for event in outcome.events if event.type == "intent.suspension_renotified"]
         assert [payload["attempt"] for payload in told] == numbers
         for number in numbers:
             assert self.sent[-1] < number <= self.opened.max_attempts
             skipped = list(range(self.sent[-1] + 1, number))
             assert told[0].get("skipped", []) == skipped
-            assert all(was_held(before, one) for one in skipped)
-            assert isinstance(signal, AttemptRefused) or self.now >= self.opened.due_at(number)
-            assert self.opened.expires_at is None or self.now < self.opened.expires_at
+            assert all(was_held(before, one) or self.due_at(one) == self.due_at(number) for one in skipped) or (
+                skipped == [1] and gives_way(self.opened, 1)
+            )
+            early = isinstance(signal, AttemptRefused) or self.unreached == before.attempt
+            assert early or self.now >= self.due_at(number)
+            assert self.end is None or self.now < self.end
+            self.check_who_asked_for(number, before, signal)
             self.sent.append(number)
-        assert outcome.suspension.attempt == self.sent[-1]
+        assert outcome.suspension.attempt == max(self.sent[-1], 1)
+
+    def check_who_asked_for(self, number: int, before: Suspension, signal: Signal) -> None:
+        if isinstance(signal, AttemptRefused):
+            assert signal.attempt == before.attempt, "only the latest attempt's refusal brings the next"
+            return
+        later = range(number + 1, self.opened.max_attempts + 1)
+        left = [one for one in later if before.due_at(one) <= self.now and was_held(before, one)]
+        assert not left, "what a claim held back goes out as one attempt"
 
     def check_ending(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
         ends = before.is_open and not outcome.suspension.is_open
@@ -169,16 +282,45 @@ class Questions(RuleBasedStateMachine):
         assert len(callbacks) == ends
         assert (Withdraw() in outcome.effects) == ends
         if isinstance(signal, AttemptDue) and before.is_open:
-            end = self.opened.expires_at
+            end, asked = self.end, before.asks_back
+            assert not ends or asked is None or self.now >= asked.until, "silence is not counted while the agent thinks"
             assert ends == (end is not None and self.now >= end), "silence ends it at the end, no sooner and no later"
+
+    def check_answers(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
+        """Nobody counts twice, only equal values count, and it ends with the last one that is needed, no sooner."""
+        after, needed = outcome.suspension, self.opened.answers_required
+        people = [one.by for one in after.answers]
+        assert len(set(people)) == len(people) <= needed
+        assert len({one.value for one in after.answers}) <= 1
+        if not (isinstance(signal, AnswerGiven) and before.is_open):
+            assert after.answers == before.answers
+            return
+        is_new = signal.by not in [one.by for one in before.answers]
+        agrees = all(one.value == signal.value for one in before.answers)
+        assert after.is_open == (not (is_new and agrees) or len(before.answers) + 1 < needed)
+        if not (is_new and agrees):
+            assert outcome == Outcome(before)
+        elif needed > 1:
+            assert people == [*(one.by for one in before.answers), signal.by]
+
+    def check_asking_back(self, before: Suspension, signal: Signal, outcome: Outcome) -> None:
+        after = outcome.suspension
+        put = [effect for effect in outcome.effects if isinstance(effect, AskAgentBack)]
+        assert len(put) == len(after.clarifications) - len(before.clarifications) <= isinstance(signal, AskedBack)
+        assert len(after.clarifications) <= MOST
+        if isinstance(signal, AskedBack) and before.asks_back is not None:
+            assert outcome == Outcome(before), "one question at a time"
+        if put:
+            self.unreached = None  # somebody has been reached
 
     def check_next_look(self, suspension: Suspension) -> None:
         """Nothing that is coming is looked at too late."""
         if not suspension.is_open:
             assert suspension.look_at is None
             return
-        following, claim = next_attempt_at(suspension), suspension.claim
-        times = [self.opened.expires_at, claim.until if claim else following]
+        following, claim, asked = next_attempt_at(suspension), suspension.claim, suspension.asks_back
+        next_one = following if asked is None else asked.until
+        times = [self.end, claim.until if claim else next_one]
         assert all(
             at is None or (suspension.look_at is not None and suspension.look_at <= max(at, self.now)) for at in times
         )
@@ -187,13 +329,16 @@ class Questions(RuleBasedStateMachine):
         suspension, ask = self.suspension, self.opened
         if not suspension.is_open:
             return
-        overdue = [n for n in range(suspension.attempt + 1, ask.max_attempts + 1) if ask.due_at(n) <= self.now]
+        assert suspension.asks_back is None or self.now < suspension.asks_back.until, "no agent is waited for for ever"
+        if suspension.asks_back is not None:
+            return
+        overdue = [n for n in range(suspension.attempt + 1, ask.max_attempts + 1) if self.due_at(n) <= self.now]
         hold = held_until(suspension)
         assert not overdue or (hold is not None and self.now < hold), (
             "what is due has gone out, unless a claim holds it"
         )
         assert set(overdue) <= set(suspension.held)
-        end, interval = ask.expires_at, ask.policy.interval
+        end, interval = self.end, ask.policy.interval
         if end is not None and interval is not None and self.now >= end - interval / 2:
             assert suspension.attempt == ask.max_attempts, "nothing is held into the last half interval"
         assert suspension.claim is None or self.now < suspension.claim.until
@@ -204,11 +349,18 @@ class Questions(RuleBasedStateMachine):
         if policy.interval is None:
             assert self.opened.expires_at is None
         else:
-            assert self.opened.expires_at == START + policy.interval * policy.max_attempts
+            assert self.suspension.expires_at == START + policy.interval * policy.max_attempts + self.shift
+
+    @invariant()
+    def times_have_moved_by_just_what_the_agent_was_waited_for_and_our_outages(self) -> None:
+        suspension = self.suspension
+        waited = [(one.closed_at or one.until) - one.asked_at for one in suspension.clarifications]
+        assert suspension.shift == sum(waited, self.outages), "an outage while it was waited for counts once"
+        assert all(timedelta(0) <= one <= self.longest for one in waited)
 
     @invariant()
     def no_claim_reaches_beyond_the_end(self) -> None:
-        claim, end = self.suspension.claim, self.opened.expires_at
+        claim, end = self.suspension.claim, self.end
         assert claim is None or end is None or claim.until <= end
 
     @invariant()
@@ -219,15 +371,20 @@ class Questions(RuleBasedStateMachine):
 def held_until(suspension: Suspension) -> datetime | None:
     """Until when a claim may hold attempts back, worked out anew from API.md §3."""
     ask, claim = suspension.ask, suspension.claim
-    if claim is None or ask.expires_at is None or ask.policy.interval is None:
+    if claim is None or suspension.expires_at is None or ask.policy.interval is None:
         return claim and claim.until
-    return min(claim.until, ask.expires_at - ask.policy.interval / 2)
+    return min(claim.until, ask.expires_at + suspension.shift - ask.policy.interval / 2)
+
+
+def gives_way(ask: Ask, attempt: int) -> bool:
+    """Whether the attempt after it comes at the same time, worked out anew."""
+    return attempt < ask.max_attempts and ask.due_at(attempt) == ask.due_at(attempt + 1)
 
 
 def was_held(suspension: Suspension, attempt: int) -> bool:
     """Whether a claim held ``attempt`` back, be it that the clock looked meanwhile or not."""
     until = held_until(suspension)
-    return attempt in suspension.held or (until is not None and suspension.ask.due_at(attempt) < until)
+    return attempt in suspension.held or (until is not None and suspension.due_at(attempt) < until)
 
 
 TestQuestions = Questions.TestCase

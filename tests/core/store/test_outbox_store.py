@@ -27,6 +27,10 @@ async def claim(database: Database, *, channel: str = "slack", now: datetime, li
     return [row.id for row in rows]
 
 
+async def next_due(database: Database) -> dict[str, datetime]:
+    return await database.read(lambda conn: outbox.next_due(conn, ["agents", "email", "slack"]))
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -55,7 +59,7 @@ async def test_a_row_comes_back_as_it_went_in(database: Database, row: Row) -> N
 
 async def test_no_rows_are_no_work(database: Database) -> None:
     await write_rows(database, [])
-    assert await database.read(outbox.next_due) is None
+    assert await next_due(database) == {}
 
 
 # --- Claiming -----------------------------------------------------------------------------------------------------
@@ -79,15 +83,14 @@ async def test_a_claimed_row_is_in_hand_until_its_lease_ends(database: Database)
 async def test_each_channel_is_claimed_by_itself(database: Database) -> None:
     await write_rows(database, [a_row("a"), a_row("b", channel="email"), a_row("c", channel="agents")])
     assert await claim(database, channel="email", now=after()) == ["b"]
-    assert sorted(await database.read(lambda conn: outbox.channels_due(conn, after()))) == ["agents", "slack"]
+    assert await next_due(database) == {"agents": after(), "slack": after()}
 
 
 @pytest.mark.parametrize("status", sorted(set(RowStatus) - {RowStatus.PENDING}))
 async def test_what_is_not_waiting_is_never_claimed(database: Database, status: RowStatus) -> None:
     await write_rows(database, [a_row(status=status)])
     assert await claim(database, now=after(hours=1)) == []
-    assert await database.read(lambda conn: outbox.channels_due(conn, after(hours=1))) == []
-    assert await database.read(outbox.next_due) is None
+    assert await next_due(database) == {}
 
 
 async def test_a_row_born_in_hand_is_claimed_by_nobody_else(database: Database) -> None:
@@ -116,10 +119,15 @@ async def test_two_who_claim_at_once_get_different_rows(database: Database, othe
     assert {row.id for row in await first} | set(second) == {f"row-{number}" for number in range(10)}
 
 
-async def test_the_next_due_row_is_the_earliest_that_waits(database: Database) -> None:
+async def test_the_next_due_row_of_a_channel_is_the_earliest_that_waits(database: Database) -> None:
     rows = [a_row("a", due_at=after(minutes=2)), a_row("b", due_at=after(minutes=1)), in_hand("c")]
-    await write_rows(database, rows)
-    assert await database.read(outbox.next_due) == after(minutes=1)
+    await write_rows(database, [*rows, a_row("mail", channel="email", due_at=after(minutes=3))])
+    assert await next_due(database) == {"slack": after(minutes=1), "email": after(minutes=3)}
+
+
+async def test_a_channel_that_is_not_asked_about_is_not_told_of(database: Database) -> None:
+    await write_rows(database, [a_row(), a_row("mail", channel="email")])
+    assert await database.read(lambda conn: outbox.next_due(conn, ["email"])) == {"email": after()}
 
 
 # --- After a crash, and giving back -------------------------------------------------------------------------------

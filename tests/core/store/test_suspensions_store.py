@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from core.domain.machine import decide
 from core.domain.suspension import Choice, Kind, ResponseType, Resume, Style, Suspension
-from core.domain.vocabulary import Cancelled
+from core.domain.vocabulary import AskedBack, Assigned, Cancelled, Clarified
 from core.errors import Conflict
 from core.store import outbox, suspensions
 from core.store.database import Database
@@ -87,6 +87,13 @@ FORM = a_question(
         ).suspension,
         decide(hourly(), Cancelled("refund-agent", "weg"), after(minutes=1)).suspension,
         look(hourly(1), after(hours=1)).suspension,
+        decide(hourly(answers_required=2), an_answer({"huge": HUGE}, reason="…"), after(minutes=1)).suspension,
+        decide(hourly(), Assigned("carol@example.com", "alice@example.com", "email"), after(minutes=1)).suspension,
+        decide(
+            decide(hourly(), AskedBack("Wozu? 🙂", "alice@example.com"), after(minutes=1)).suspension,
+            Clarified("Deshalb.", "refund-agent"),
+            after(minutes=2),
+        ).suspension,
     ],
     ids=[
         "everything",
@@ -100,6 +107,9 @@ FORM = a_question(
         "form answer",
         "cancelled",
         "late",
+        "one of two answers",
+        "handed over",
+        "clarified",
     ],
 )
 async def test_a_suspension_comes_back_as_it_went_in(database: Database, suspension: Suspension) -> None:

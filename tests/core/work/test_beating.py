@@ -15,6 +15,7 @@ from core.store.workers import Seen
 from core.work.beating import Beating, Watch
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
+from core.work.pulse import Pulse
 from tests.clock import START, ManualClock
 from tests.core.store_examples import in_hand, write_rows
 
@@ -64,7 +65,8 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def beating(database: Database, clock: ManualClock) -> AsyncIterator[Beating]:
     work = EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, Hub())
-    beating = Beating(database, clock, work, "me", "worker", timedelta(hours=1), SILENT)
+    pulse = Pulse(database, clock, "me", "worker", None)
+    beating = Beating(database, clock, work, pulse, timedelta(hours=1), SILENT)
     yield beating
     await beating.stop()
 

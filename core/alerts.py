@@ -1,0 +1,51 @@
+"""What the people who run the service are told by itself: ``alerts.notify``, once an hour for each reason.
+
+An alert goes around the channel that it is about, where it can. What becomes of an alert is never a reason for
+another one.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from core.domain.notice import Message, Purpose
+from core.ports import Fault, Refused
+from core.store import alerts
+from core.store.database import Tx
+from core.store.outbox import Row, RowKind
+from core.transitions import Transitions
+
+QUIET = timedelta(hours=1)
+"""How long the same reason is not told again."""
+
+
+def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused, ref: str, now: datetime) -> None:
+    """A channel takes none of our notices until somebody mends how it is set up."""
+    if row.kind is not RowKind.NOTIFY or refusal.fault is not Fault.SETUP:
+        return
+    channel, reason = row.channel, refusal.reason
+    text = (
+        f"Notices by {channel} are refused: {reason}. Nobody is asked there until that is mended. "
+        f"Question {ref} met it first; its next attempts go their own ways.\n\n"
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"Notices by {channel} are refused ({reason})", text)
+    _tell(transitions, tx, f"refused:{channel}:{reason}", message, now, around=channel)
+
+
+def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
+    """An agent that could not be called back for as long as we try does not know how its question ended."""
+    text = (
+        f"A callback to {agent} was given up ({reason}): question {ref} has ended, and the agent was not told.\n\n"
+        "GET /v1/callbacks?status=dead lists every such callback, POST /v1/callbacks/ID/redrive sends one again. "
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"Callbacks to {agent} are given up", text)
+    _tell(transitions, tx, f"dead:{agent}", message, now)
+
+
+def _tell(
+    transitions: Transitions, tx: Tx, key: str, message: Message, now: datetime, around: str | None = None
+) -> None:
+    if transitions.alerts and alerts.first_within(tx, key, now, QUIET):
+        transitions.dispatch(tx, transitions.alert_rows(message, now, around=around))

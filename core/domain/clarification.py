@@ -1,0 +1,133 @@
+"""Asking the agent back: the clock holds until it has clarified, and for a bounded time.
+
+The whole bound is added to the remaining times when the question is put, and what was not needed of it is taken off
+again when the agent clarifies. So ``expires_at`` is never earlier than it will turn out to be, and needs no exception
+anywhere; in the end the shift is exactly the time that was waited.
+
+Source: API.md §2, ``clarify``; docs/decisions/0010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+
+from core.domain.suspension import Ask, Clarification, Suspension
+from core.domain.vocabulary import (
+    CLARIFICATION_LAPSED,
+    CLARIFICATION_REQUESTED,
+    CLARIFIED,
+    AskAgentBack,
+    AskedBack,
+    Clarified,
+    Event,
+    Outcome,
+    TellClarification,
+)
+from core.domain.wire import instant, seconds
+
+LONGEST = timedelta(hours=24)
+"""No agent is waited for longer than this, nor longer than one attempt waits for its answer."""
+
+MOST = 10
+"""How often one question may be asked back: nobody can hold the clock for ever."""
+
+
+def patience(ask: Ask) -> timedelta:
+    """How long the clock holds at most."""
+    return min(ask.policy.interval or LONGEST, LONGEST)
+
+
+def ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcome:
+    """Every remaining time moves by the whole bound; the agent is called."""
+    end = suspension.expires_at
+    is_over = end is not None and now >= end  # the clock is about to end it
+    if is_over or suspension.asks_back is not None or len(suspension.clarifications) >= MOST:
+        return Outcome(suspension)
+    bound = patience(suspension.ask)
+    asked = Clarification(signal.question, signal.by, now, now + bound)
+    held = replace(
+        suspension,
+        clarifications=(*suspension.clarifications, asked),
+        shift=suspension.shift + bound,
+        claim=None if suspension.claim is None else replace(suspension.claim, refused=None),  # somebody was reached
+    )
+    payload: dict[str, JsonValue] = {
+        "suspension_id": suspension.id,
+        "question": signal.question,
+        "asked_by": signal.by,
+        "until": instant(asked.until),
+    }
+    return Outcome(held, (Event(CLARIFICATION_REQUESTED, payload, signal.by),), (AskAgentBack(),))
+
+
+def clarify(suspension: Suspension, signal: Clarified, now: datetime) -> Outcome:
+    """The agent has answered the latest question: the clock goes on. A late text is kept, and moves nothing more."""
+    latest = awaited(suspension)
+    if latest is None:
+        return Outcome(suspension)
+    closed = _closed_at(latest, now)
+    done = replace(latest, text=signal.text, closed_at=closed)
+    clarified = _with_latest(suspension, done)
+    if latest.closed_at is None:
+        clarified = _going_on(clarified, done)
+    payload: dict[str, JsonValue] = {
+        "suspension_id": suspension.id,
+        "text": signal.text,
+        "asked_by": latest.by,
+        **_times(clarified, done),
+    }
+    return Outcome(clarified, (Event(CLARIFIED, payload, signal.by),), (TellClarification(),))
+
+
+def lapse(suspension: Suspension, latest: Clarification) -> Outcome:
+    """The agent has not answered in time: the clock goes on from where it stood."""
+    done = replace(latest, closed_at=latest.until)
+    lapsed = _with_latest(suspension, done)
+    payload: dict[str, JsonValue] = {"suspension_id": suspension.id, "asked_by": latest.by, **_times(lapsed, done)}
+    return Outcome(lapsed, (Event(CLARIFICATION_LAPSED, payload),), (TellClarification(),))
+
+
+def awaited(suspension: Suspension) -> Clarification | None:
+    """The latest question, where the agent has said nothing to it yet, in time or not."""
+    latest = suspension.clarifications[-1] if suspension.clarifications else None
+    return latest if latest is not None and latest.text is None else None
+
+
+def move_bound(suspension: Suspension, by: timedelta) -> Suspension:
+    """The agent gets the time back that an outage of ours took. What is taken off in the end counts it once."""
+    latest = suspension.asks_back
+    return suspension if latest is None else _with_latest(suspension, replace(latest, until=latest.until + by))
+
+
+def next_look(suspension: Suspension, latest: Clarification) -> datetime:
+    """When the clock has to look while it holds: at the bound, or where a claim ends before."""
+    claim = suspension.claim
+    return latest.until if claim is None else min(claim.until, latest.until)
+
+
+def _closed_at(latest: Clarification, now: datetime) -> datetime:
+    """Within what was agreed, wherever the host's clock has gone meanwhile."""
+    return latest.closed_at or min(max(now, latest.asked_at), latest.until)
+
+
+def _going_on(suspension: Suspension, done: Clarification) -> Suspension:
+    """Take off what was not needed of the bound; no claim may reach beyond the end."""
+    freed = replace(suspension, shift=suspension.shift - (done.until - (done.closed_at or done.until)))
+    claim, end = freed.claim, freed.expires_at
+    if claim is None or end is None or claim.until <= end:
+        return freed
+    return replace(freed, claim=replace(claim, until=end))
+
+
+def _with_latest(suspension: Suspension, latest: Clarification) -> Suspension:
+    return replace(suspension, clarifications=(*suspension.clarifications[:-1], latest))
+
+
+def _times(suspension: Suspension, done: Clarification) -> dict[str, JsonValue]:
+    return {
+        "held_seconds": seconds((done.closed_at or done.until) - done.asked_at),
+        "expires_at": instant(suspension.expires_at),
+    }

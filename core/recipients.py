@@ -1,0 +1,54 @@
+"""Whom an attempt asks, as of now: its references are frozen, the people behind them and the allow-list are not.
+
+Source: API.md §2, "Whom to ask"; RFC-0026 §11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from core.domain.people import Address
+from core.domain.quorum import answer_of
+from core.domain.suspension import Suspension
+from core.ports import Responders
+
+NOT_ALLOWED = "recipient_not_allowed"
+GONE = "recipient_gone"
+
+
+def references_of(suspension: Suspension, attempt: int) -> tuple[str, ...]:
+    """Whom the attempt was planned for, and whoever the question has been handed over to."""
+    assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
+    return (*suspension.ask.planned(attempt).recipients, *assignee)
+
+
+def addresses_of(
+    suspension: Suspension, references: Iterable[str], channel: str, responders: Responders
+) -> tuple[Address, ...]:
+    """Every address that may be asked there, once; but for people who have answered already."""
+    return tuple(
+        address
+        for address in _allowed(references, channel, responders)
+        if address.person is None or answer_of(suspension, address.person) is None
+    )
+
+
+def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:
+    """Why a message that has waited is not to be sent to ``to`` any more, as a stable code; ``None`` where it is.
+
+    Asked before each send, since the configuration may have changed while the row waited.
+    """
+    references = (*suspension.ask.planned(attempt).recipients, *(one.to for one in suspension.assigned))
+    if to in _allowed(references, to.channel, responders):
+        return None
+    anyway = (address for name in references for address in responders.addresses(name, to.channel))
+    return NOT_ALLOWED if to in anyway else GONE
+
+
+def _allowed(references: Iterable[str], channel: str, responders: Responders) -> dict[Address, None]:
+    return dict.fromkeys(
+        address
+        for reference in references
+        if responders.allowed(reference)
+        for address in responders.addresses(reference, channel)
+    )

@@ -1,0 +1,82 @@
+"""Outages of ours, one row each, and which open questions have not yet been moved by which.
+
+A question's ``caught_up`` is the number of the last outage that it has heard of. A new question is born knowing
+all; one that an older process wrote knows none, but moves by none that was over before it was asked either.
+
+Source: API.md §3, "After an outage of ours".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from core.store.database import Tx
+from core.store.tables import outages, suspensions
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Nobody looked for ``length``, from the last beat until ``back_at``."""
+
+    id: int
+    silent_from: datetime
+    back_at: datetime
+    length: timedelta
+
+    def since(self, asked_at: datetime) -> timedelta:
+        """How much of it a question met that was asked at ``asked_at``, in whole seconds."""
+        met = self.length if asked_at <= self.silent_from else min(self.length, self.back_at - asked_at)
+        return timedelta(seconds=math.ceil(met.total_seconds()))
+
+
+def record(tx: Tx, silent_from: datetime, back_at: datetime, length: timedelta) -> None:
+    """Write an outage down, once: raises ``IntegrityError`` where another process has already done so."""
+    tx.conn.execute(outages.insert().values(silent_from=silent_from, back_at=back_at, length=length))
+
+
+def newest(conn: sa.Connection) -> int:
+    """The number of the last outage, 0 where there never was one."""
+    return conn.scalar(sa.select(sa.func.max(outages.c.id))) or 0
+
+
+_MINE = (
+    (suspensions.c.status == sa.literal_column("'open'"))
+    & (outages.c.id > sa.func.coalesce(suspensions.c.caught_up, 0))
+    & (outages.c.back_at > suspensions.c.suspended_at)
+)
+_UNHEARD = (
+    sa.select(outages.c.id, outages.c.silent_from, outages.c.back_at, outages.c.length)
+    .join_from(outages, suspensions, _MINE)
+    .where(suspensions.c.id == sa.bindparam("id"))
+    .order_by(outages.c.id)
+)
+
+
+def unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
+    """The outages that an open question has lived through and not yet heard of, oldest first."""
+    return [Outage(*row) for row in conn.execute(_UNHEARD, {"id": suspension_id})]
+
+
+def heard(tx: Tx, suspension_id: str, outage: Outage) -> None:
+    """The question knows of ``outage`` and all before it."""
+    tx.conn.execute(suspensions.update().where(suspensions.c.id == suspension_id).values(caught_up=outage.id))
+
+
+Place = tuple[datetime, str]
+
+
+def behind(conn: sa.Connection, after: Place | None, limit: int) -> Sequence[Place]:
+    """Open questions that have an outage to hear of, oldest first, after that place: when asked, and the id."""
+    table = suspensions.c
+    unmoved = sa.exists().where(_MINE).correlate(suspensions)
+    statement = sa.select(table.suspended_at, table.id).where(table.status == sa.literal_column("'open'"), unmoved)
+    if after is not None:
+        at, last = sa.literal(after[0], table.suspended_at.type), sa.literal(after[1])
+        statement = statement.where(sa.tuple_(table.suspended_at, table.id) > sa.tuple_(at, last))
+    statement = statement.order_by(table.suspended_at, table.id).limit(limit)
+    return [(row.suspended_at, row.id) for row in conn.execute(statement)]

@@ -1,0 +1,39 @@
+"""The main figures: the start, from an answer to the agent, and full cycles of sixteen clients."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import aiohttp
+
+from tests.bench import measures
+from tests.bench.process import processor_seconds
+from tests.bench.service import Caller, around, serving, write_config
+from tests.bench.sheet import Sheet
+
+
+async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10, runs: int = 300) -> None:
+    """``seconds`` of cycles, ``runs`` latencies."""
+    bare = measures.bare_commits(folder)
+    sheet.note("SQLite: bare commits, one row each", bare, "/s")
+    async with around() as here:
+        config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/bench.db", here.smtp_port)
+        connector = aiohttp.TCPConnector(limit=0)
+        started = time.monotonic()
+        with serving(config) as process:
+            async with aiohttp.ClientSession(connector=connector) as http:
+                caller = Caller(http, url)
+                sheet.at_most("handraise serve: ready after", await measures.until_ready(caller, started), 2, "s")
+                await measures.latency(caller, here, 20)  # warm
+                waits, callbacks = await measures.latency(caller, here, runs)
+                for what, spread in (("wait returns", waits), ("callback received", callbacks)):
+                    sheet.at_most(f"answer sent → {what}, median", spread.median, 10, "ms")
+                    sheet.at_most(f"answer sent → {what}, p99", spread.p99, 50, "ms")
+                    sheet.note(f"answer sent → {what}, most", spread.most, "ms")
+                before, began = processor_seconds(process.pid), time.monotonic()
+                rate = await measures.cycles(caller, here, seconds)
+                used, done = processor_seconds(process.pid) - before, rate * (time.monotonic() - began)
+                sheet.at_least("cycles, 16 clients (aim: 300/s)", rate, 100, "/s")
+                sheet.note("cycles as a share of bare commits", rate / bare, "")
+                sheet.note("processor time of the service, a cycle", 1000 * used / done, "ms")

@@ -1,0 +1,57 @@
+"""What a process costs, read from ``/proc``: memory and processor time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def resident(pid: int) -> float:
+    """Megabytes of memory that the process holds."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * _PAGE / 1e6
+
+
+def processor_seconds(pid: int) -> float:
+    """User and system seconds since the process began, its threads included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+async def share_of_a_core(pid: int, seconds: float) -> float:
+    """Per cent of one core that the process uses during ``seconds``."""
+    before, started = processor_seconds(pid), time.monotonic()
+    await asyncio.sleep(seconds)
+    return 100 * (processor_seconds(pid) - before) / (time.monotonic() - started)
+
+
+@dataclass
+class Watched:
+    """Samples of :func:`resident`, in megabytes."""
+
+    samples: list[float] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def memory_of(pid: int, every: float = 0.2) -> AsyncIterator[Watched]:
+    """Look at the memory of a process while the block runs."""
+    watched = Watched()
+
+    async def look() -> None:
+        while True:
+            watched.samples.append(resident(pid))
+            await asyncio.sleep(every)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield watched
+    finally:
+        looking.cancel()

@@ -1,0 +1,122 @@
+"""What is found in a text, what stands in its place, and what is left alone (RFC-0026 §11)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.sensitive.kinds import WITHHELD, Kind
+from core.domain.sensitive.numbers import luhn
+from core.domain.sensitive.own_patterns import compile_pattern
+from core.domain.sensitive.text import TextFinder
+from tests.core.domain.sensitive_examples import ORDINARY, PLANTED, SAID
+
+FINDER = TextFinder()
+SECRETS = [(kind, secret) for kind, secrets in PLANTED.items() for secret in secrets]
+
+planted = st.sampled_from([secret for _, secret in SECRETS])
+around = st.sampled_from(
+    ["", " ", "\n", "Is it ", "\t(", ") or ", ", ", '"', "'", ": ", " – ", "order 12345 ", ";", "\u2028"]
+)
+fragment = st.one_of(
+    planted,
+    st.sampled_from([*SAID, *ORDINARY, WITHHELD, Kind.CARD.mark, "[redacted: ", "]", "password", ":", "=", " ", "\n"]),
+    st.text(max_size=8),
+)
+
+
+def redacted(text: str) -> str:
+    return FINDER.redact(text)[0]
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS)
+def test_each_kind_gives_way_to_a_mark_that_names_it(kind: Kind, secret: str) -> None:
+    assert redacted(f"Is {secret} right?") == f"Is [redacted: {kind}] right?"
+    assert FINDER.redact(secret) == (kind.mark, (kind,))
+
+
+@pytest.mark.parametrize(("text", "secret"), SAID.items())
+def test_what_the_words_before_it_call_a_secret_is_one(text: str, secret: str) -> None:
+    assert secret not in redacted(text)
+    assert redacted(text).startswith(text.partition(secret)[0].rpartition("Bearer ")[0][:4])
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_what_questions_are_about_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_the_rest_of_the_text_stays_as_it_is() -> None:
+    text = 'Charge 4111 1111 1111 1111 12/27 for "order 9", {"password": "x y", "n": 5}?'
+    assert redacted(text) == (
+        'Charge [redacted: card number] 12/27 for "order 9", {"password": "[redacted: password]", "n": 5}?'
+    )
+
+
+def test_a_number_that_fails_its_checksum_is_no_card_and_no_account() -> None:
+    assert not luhn("4111111111111112")
+    for wrong in ("4111 1111 1111 1112", "DE88370400440532013000"):
+        assert redacted(wrong) == wrong
+
+
+@given(st.lists(around, max_size=3), planted, st.lists(around, max_size=3))
+def test_no_secret_is_left_whatever_stands_around_it(before: list[str], secret: str, behind: list[str]) -> None:
+    assert secret not in redacted(f"{''.join(before)} {secret} {''.join(behind)}")
+
+
+@given(st.lists(fragment, max_size=12).map("".join))
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = redacted(text)
+    assert FINDER.redact(once) == (once, ())
+
+
+@given(st.text(st.characters(categories=["L", "Zs", "Po"], exclude_characters="@:"), max_size=200))
+def test_words_are_left_as_they_are(text: str) -> None:
+    assert redacted(text) == text
+
+
+@given(
+    st.one_of(
+        st.uuids().map(str),
+        st.dates().map(str),
+        st.datetimes().map(lambda moment: f"{moment.isoformat()}Z"),
+        st.integers(0, 10**12).map(str),
+        st.decimals(0, 10**9, places=2).map(lambda amount: f"{amount:,} EUR"),
+        st.from_regex(r"\AORD-[0-9]{4,12}\Z"),
+        st.from_regex(r"\A[0-9]{3}-[0-9]{4}-[0-9]{4}\Z"),
+    )
+)
+def test_ids_dates_and_amounts_are_left_as_they_are(text: str) -> None:
+    assert redacted(f"Release {text} now?") == f"Release {text} now?"
+
+
+def test_what_an_installation_wants_to_show_is_kept() -> None:
+    finder = TextFinder(keep=frozenset({Kind.EMAIL}))
+    text = "Refund alice@customer.example, card 4111111111111111?"
+    assert finder.redact(text)[0] == "Refund alice@customer.example, card [redacted: card number]?"
+
+
+def test_own_patterns_are_found_beside_the_known_kinds() -> None:
+    finder = TextFinder((compile_pattern(r"\bEMP-\d+\b"),))
+    assert finder.redact("EMP-4711 and bob@example.com")[0] == "[redacted] and [redacted: e-mail address]"
+
+
+def test_an_own_pattern_that_describes_a_mark_does_not_eat_marks() -> None:
+    finder = TextFinder((compile_pattern("redacted|card"),))
+    once = finder.redact("card 4111111111111111")[0]
+    assert once == "[redacted] [redacted: card number]"
+    assert finder.redact(once)[0] == once
+
+
+def test_an_own_pattern_is_found_anywhere_in_a_long_text() -> None:
+    finder = TextFinder((compile_pattern(r"EMP-\d{60}"),))
+    for offset in range(0, 700, 13):
+        text = f"{'x' * offset} EMP-{'7' * 60} {'y' * (700 - offset)}"
+        assert finder.redact(text)[0] == text.replace(f"EMP-{'7' * 60}", WITHHELD)
+
+
+def test_text_made_to_go_on_for_ever_is_withheld() -> None:
+    """Each mark sets free what stood behind it: a boundary where there was none."""
+    finder = TextFinder((compile_pattern(r"\bq\d"),))
+    assert finder.redact("q1" * 50) == (WITHHELD, (Kind.PRIVATE,))

@@ -1,0 +1,130 @@
+"""``alerts.notify``: what the people who run the service are told by itself, and how seldom."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.sandbox.mail_smtp import Stage
+from bot.sandbox.slack_faults import SaysNo
+from tests.world import World, running
+
+OPS = "ops@example.com"
+
+
+@asynccontextmanager
+async def watched(folder: Path, url: str, notify: str = f"email:{OPS}", **changes: Any) -> AsyncIterator[World]:
+    retry = {"base_delay_ms": 1000, "give_up_after_seconds": 10}
+    async with running(folder, url, alerts={"notify": [notify]}, resume__retry=retry, **changes) as world:
+        yield world
+
+
+def told(world: World, whom: str = OPS) -> list[str]:
+    return [mail.subject for mail in world.mailbox.of(whom)]
+
+
+async def ask_a_broken_slack(world: World, code: str = "channel_not_found") -> Mapping[str, Any]:
+    world.slack.fail_next(SaysNo(code), "chat.postMessage")
+    return await world.ask(retry_policy={"max_attempts": 2, "interval_seconds": 86400})
+
+
+@pytest.mark.parametrize("code", ["channel_not_found", "invalid_auth", "missing_scope"])
+async def test_a_channel_that_is_set_up_wrongly_is_told_of(tmp_path: Path, sqlite_url: str, code: str) -> None:
+    async with watched(tmp_path, sqlite_url) as world:
+        asked = await ask_a_broken_slack(world, code)
+        await world.settle()
+        [mail] = world.mailbox.of(OPS)
+        assert mail.subject == f"Notices by slack are refused ({code})"
+        assert asked["ref"] in mail.text
+        assert "Refund order" not in mail.text
+
+
+async def test_it_is_told_once_an_hour_for_each_reason_and_not_for_each_message(
+    tmp_path: Path, database_url: str
+) -> None:
+    async with watched(tmp_path, database_url) as world:
+        for _ in range(3):
+            await ask_a_broken_slack(world)
+        await ask_a_broken_slack(world, "invalid_auth")
+        await world.settle()
+        both = ["Notices by slack are refused (channel_not_found)", "Notices by slack are refused (invalid_auth)"]
+        assert told(world) == both
+        await world.advance(minutes=59)
+        await ask_a_broken_slack(world)
+        await world.settle()
+        assert told(world) == both
+        await world.advance(minutes=1)
+        await ask_a_broken_slack(world)
+        await world.settle()
+        assert told(world) == [*both, both[0]]
+
+
+async def test_a_message_that_is_refused_for_itself_is_no_alarm(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url) as world:
+        world.mailbox.refuse("alice@example.com")
+        await world.ask(channel_hint="email", retry_policy={"max_attempts": 2, "interval_seconds": 60})
+        await world.settle()
+        assert [subject for subject in told(world) if "refused" in subject] == []
+
+
+async def test_a_mail_server_that_wants_another_password_is_an_alarm(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url, "pagerduty:default") as world:
+        world.mailbox.say_next(Stage.MAIL, "530 5.7.0 Authentication required")
+        await world.ask(channel_hint="email")
+        await world.settle()
+        assert [incident.title for incident in world.pager.incidents][:1] == ["Notices by email are refused (smtp_530)"]
+
+
+async def test_an_alert_goes_around_the_channel_that_it_is_about(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url, "carol@example.com") as world:
+        await ask_a_broken_slack(world)
+        await world.settle()
+        assert told(world, "carol@example.com") == ["Notices by slack are refused (channel_not_found)"]
+
+
+async def test_an_alert_that_is_refused_itself_is_not_told_of(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url, "slack:C0OPS") as world:
+        for _ in range(2):
+            world.slack.fail_next(SaysNo("channel_not_found"), "chat.postMessage")
+        await world.ask(retry_policy={"max_attempts": 2, "interval_seconds": 86400, "escalation_ladder": BY_MAIL})
+        await world.advance(hours=2)
+        posts = world.slack.workspace.posted()
+        assert posts == []
+
+
+BY_MAIL = [{"attempt": 2, "channel_hint": "email", "notify_to": "alice@example.com"}]
+
+
+async def test_a_callback_that_is_given_up_is_told_of_once_an_hour(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url) as world:
+        world.agent.answers += [500] * 100
+        for _ in range(2):
+            asked = await world.ask()
+            await world.answer(asked, "approve")
+            await world.advance(minutes=1)
+        [mail] = world.mailbox.of(OPS)
+        assert mail.subject == "Callbacks to refund-agent are given up"
+        assert "http_500" in mail.text
+        assert world.agent.url not in mail.text
+        await world.advance(hours=1)
+        await world.answer(await world.ask(), "approve")
+        await world.advance(minutes=1)
+        assert len(told(world)) == 2
+
+
+async def test_an_agent_that_says_it_is_gone_is_no_alarm(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url) as world:
+        world.agent.answers += [410]
+        await world.answer(await world.ask(), "approve")
+        await world.advance(minutes=1)
+        assert told(world) == []
+
+
+async def test_with_nobody_to_tell_everything_else_is_the_same(world: World) -> None:
+    await ask_a_broken_slack(world)
+    await world.settle()
+    assert world.mailbox.mails == []

@@ -1,0 +1,136 @@
+"""A question's whole life reads no table from end to end: a million ended rows must cost it nothing (issue 3, "Speed").
+
+The statements are those that the service really executes; each database is asked how it would find the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.domain.people import Actor, Role
+from core.store import outbox
+from core.store.database import Database
+from tests.world import World
+
+GROWING = ("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen")
+"""Tables that grow with every question."""
+
+OF_WAITING = (
+    "ix_suspensions_due",
+    "ix_suspensions_open",
+    "uq_suspensions_open",
+    "ix_outbox_pending",
+    "ix_outbox_sending",
+)
+"""Indexes of what waits alone."""
+
+READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+REMINDED = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "channel_hint": "email"}]}
+
+
+async def live_through(world: World) -> None:
+    """Ask, deliver, remind on the next rung, answer, call back; and another that ends by itself."""
+    asked = await world.ask(
+        responders=["alice@example.com"], retry_policy=REMINDED, timeout_seconds=7200, resume={"signal_id": "refund-1"}
+    )
+    await world.ask(timeout_seconds=7200, fallback_policy="fail")
+    await world.advance(hours=1)
+    path, body = f"/v1/intents/{asked['intent_id']}/suspend/respond", {"suspension_id": asked["suspension_id"]}
+    body["value"] = "approve"
+    answered = await world.call("POST", path, "operator", json=body, headers={"Idempotency-Key": "once"})
+    assert answered.status_code == 200
+    await world.advance(hours=2)
+    assert (await world.told(asked))["data"]["resolution"] == "responded"
+
+
+@contextmanager
+def executed(database: Database) -> Iterator[dict[str, Any]]:
+    """Every statement that reads or writes rows, with values of one execution."""
+    found: dict[str, Any] = {}
+    engine = database.engine
+
+    def traced(statement: str) -> None:
+        if statement.startswith(READING):
+            found[statement] = None
+
+    def checked_out(connection: Any, *_: Any) -> None:
+        connection.set_trace_callback(traced)
+
+    def about_to(_conn: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
+        if statement.startswith(READING):
+            found[statement] = values[0] if many else values
+
+    sa.event.listen(engine, "before_cursor_execute", about_to)
+    if database.dialect == "sqlite":  # where a prepared statement does not pass SQLAlchemy
+        sa.event.listen(engine, "checkout", checked_out)
+    try:
+        yield found
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", about_to)
+        if database.dialect == "sqlite":
+            sa.event.remove(engine, "checkout", checked_out)
+
+
+def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
+    """How the database would execute each; PostgreSQL scans a table only where it has no index to take."""
+    found = {}
+    with database.engine.connect() as conn:
+        if database.dialect == "sqlite":
+            for statement, values in statements.items():
+                steps = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+                found[statement] = "\n".join(step.detail for step in steps)
+        else:
+            conn.exec_driver_sql("SET enable_seqscan = off")
+            for statement, values in statements.items():
+                found[statement] = "\n".join(conn.exec_driver_sql(f"EXPLAIN {statement}", values).scalars())
+            conn.rollback()
+    return found
+
+
+def scanned(plan: str) -> list[str]:
+    """Growing tables that are read from end to end, without an index or through the whole of one."""
+    steps = [step.strip(" ->") for step in plan.splitlines()]
+    whole = {"SCAN " + table: table for table in GROWING} | {"Seq Scan on " + table: table for table in GROWING}
+    return [
+        table
+        for step in steps
+        for start, table in whole.items()
+        if (step == start or step.startswith(start + " ")) and not any(index in step for index in OF_WAITING)
+    ]
+
+
+async def test_no_statement_of_a_questions_life_reads_a_whole_table(any_world: World) -> None:
+    database = any_world.service.database
+    with executed(database) as statements:
+        await live_through(any_world)
+    assert len(statements) > 20
+    found = plans(database, statements)
+    assert {statement: plan for statement, plan in found.items() if scanned(plan)} == {}
+
+
+WAITING = {
+    "what the clock has to look at": ("FROM suspensions", "look_at <="),
+    "when the clock looks next": ("FROM suspensions", "look_at IS NOT NULL"),
+    "what the relay takes": ("FROM outbox", "due_at <="),
+    "when the relay looks next": ("SELECT outbox.due_at", "'pending'"),
+    "which questions are open": ("FROM suspensions", "ORDER BY suspensions.suspended_at"),
+    "which open question a signal answers": ("SELECT suspensions.id", "suspensions.signal_id ="),
+}
+"""Where its statement starts, and a condition that tells it from others."""
+
+
+async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: World) -> None:
+    database, engine, now = any_world.service.database, any_world.service.engine, any_world.clock.now()
+    with executed(database) as statements:
+        await live_through(any_world)
+        await database.write(lambda tx: outbox.claim(tx, "slack", now=now, limit=9, owner="me", until=now))
+        await engine.waiting_for(Actor("alice@example.com", frozenset({Role.OPERATOR})))
+    for what, (select, condition) in WAITING.items():
+        chosen = {text: values for text, values in statements.items() if select in text and condition in text}
+        assert chosen, what
+        found = plans(database, chosen)
+        assert {text: plan for text, plan in found.items() if not any(index in plan for index in OF_WAITING)} == {}

@@ -1,0 +1,189 @@
+"""After an outage of ours the remaining times move by it (API.md §3): nobody loses time in which we were away."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clock import ManualClock
+from tests.world import World, after, running
+
+MOVED = "intent.suspension_rescheduled"
+HOURLY: dict[str, Any] = {"max_attempts": 3, "interval_seconds": 3600}
+
+
+class Town:
+    """One database, on which the service runs, is away, and runs again."""
+
+    def __init__(self, folder: Path, database_url: str, **settings: Any) -> None:
+        self.clock = ManualClock()
+        self.folder, self.url, self._settings = folder, database_url, settings
+
+    @asynccontextmanager
+    async def open(self, *, away: timedelta = timedelta(0)) -> AsyncIterator[World]:
+        self.clock.move_by(away)
+        async with running(self.folder, self.url, self.clock, **self._settings) as world:
+            await world.settle()
+            yield world
+
+
+@pytest.fixture
+def town(tmp_path: Path, database_url: str) -> Town:
+    return Town(tmp_path, database_url)
+
+
+async def times(world: World, asked: dict[str, Any]) -> tuple[Any, Any]:
+    shown = await world.show(asked)
+    return shown["next_attempt_at"], shown["expires_at"]
+
+
+async def test_all_remaining_times_move_by_the_outage_and_one_event_says_so(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=HOURLY)
+        await world.advance(minutes=10)
+    async with town.open(away=timedelta(hours=5)) as world:
+        assert await times(world, asked) == (after(asked, hours=6), after(asked, hours=8))
+        [moved] = [event for event in await world.events(asked) if event["event_type"] == MOVED]
+        assert moved["payload"] == {
+            "suspension_id": asked["suspension_id"],
+            "reason": "outage",
+            "shift_seconds": 5 * 3600,
+            "previous_expires_at": after(asked, hours=3),
+            "expires_at": after(asked, hours=8),
+            "next_attempt_at": after(asked, hours=6),
+        }
+        await world.advance(minutes=49)
+        assert world.slack.workspace.posted() == []
+        await world.advance(minutes=1)
+        assert len(world.slack.workspace.posted()) == 1
+        await world.advance(hours=1, minutes=59)
+        assert (await world.show(asked))["status"] == "open"
+        await world.advance(minutes=1)
+        assert (await world.show(asked))["status"] == "expired"
+
+
+async def test_a_question_whose_end_passed_while_we_were_away_can_still_be_answered(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(timeout_seconds=3600)
+        await world.advance(minutes=30)
+    town.clock.move_by(timedelta(hours=2))
+    async with running(town.folder, town.url, town.clock) as world:  # nothing has been looked at
+        assert (await world.answer(asked, "approve")).status_code == 200
+        assert MOVED in await world.event_types(asked)
+
+
+async def test_the_moved_deadline_is_what_people_are_shown(town: Town) -> None:
+    policy = {**HOURLY, "escalation_ladder": [{"attempt": 2, "channel_hint": "email", "notify_to": "bob@example.com"}]}
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=policy)
+    async with town.open(away=timedelta(hours=5)) as world:
+        await world.advance(hours=1)
+        mail = await world.mailbox.expect(to="bob@example.com")
+        assert "2026-03-24 18:00 UTC" in mail.text
+        assert "2026-03-24 13:00 UTC" not in mail.text
+        assert (await times(world, asked))[1] == after(asked, hours=8)
+
+
+async def test_an_absence_within_the_grace_moves_nothing(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=HOURLY)
+    async with town.open(away=timedelta(seconds=60)) as world:
+        assert await times(world, asked) == (after(asked, hours=1), after(asked, hours=3))
+        assert MOVED not in await world.event_types(asked)
+
+
+async def test_the_grace_can_be_set(tmp_path: Path, sqlite_url: str) -> None:
+    town = Town(tmp_path, sqlite_url, suspension={"default_channel": "slack", "catch_up_grace_seconds": 7200})
+    async with town.open() as world:
+        asked = await world.ask(retry_policy={**HOURLY, "max_attempts": 5})
+    async with town.open(away=timedelta(seconds=7200)) as world:
+        assert MOVED not in await world.event_types(asked)
+    async with town.open(away=timedelta(seconds=7201)) as world:
+        assert MOVED in await world.event_types(asked)
+
+
+async def test_each_outage_counts_and_no_restart_counts_one_again(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=HOURLY)
+    for _ in range(3):
+        async with town.open(away=timedelta(minutes=20)):
+            pass
+        async with town.open():
+            pass
+    async with town.open() as world:
+        assert (await world.event_types(asked)).count(MOVED) == 3
+        assert await times(world, asked) == (after(asked, hours=2), after(asked, hours=4))
+
+
+async def test_with_burst_the_times_stay_and_what_is_overdue_goes_out_in_order(tmp_path: Path, sqlite_url: str) -> None:
+    town = Town(tmp_path, sqlite_url, suspension={"default_channel": "slack", "catch_up": "burst"})
+    async with town.open() as world:
+        asked = await world.ask(retry_policy={**HOURLY, "max_attempts": 4})
+        ended = await world.ask("Too late?", timeout_seconds=3600)
+    async with town.open(away=timedelta(hours=2, minutes=30)) as world:
+        told = [event["payload"] for event in await world.events(asked) if event["event_type"].endswith("renotified")]
+        assert [payload["attempt"] for payload in told] == [2, 3]
+        assert await times(world, asked) == (after(asked, hours=3), after(asked, hours=4))
+        assert (await world.show(ended))["status"] == "expired"
+        assert MOVED not in await world.event_types(asked)
+
+
+async def test_a_question_without_times_is_left_as_it_is(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask()
+        before = await world.show(asked)
+    async with town.open(away=timedelta(days=3)) as world:
+        assert await world.show(asked) == before
+        assert MOVED not in await world.event_types(asked)
+
+
+async def test_a_claim_lasts_as_long_as_was_said_our_absence_not_counted(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=HOURLY)
+        await world.advance(minutes=50)
+        path = f"/v1/suspensions/{asked['suspension_id']}/claim"
+        assert (await world.call("POST", path, "operator", json={"seconds": 1800})).status_code == 200
+    async with town.open(away=timedelta(hours=4)) as world:
+        shown = await world.show(asked)
+        assert (shown["claimed_by"], shown["claim_until"]) == ("alice@example.com", after(asked, hours=5, minutes=20))
+        await world.advance(minutes=29)
+        assert world.slack.workspace.posted() == []
+        await world.advance(minutes=1)
+        assert len(world.slack.workspace.posted()) == 1
+        [told] = [event["payload"] for event in await world.events(asked) if event["event_type"].endswith("renotified")]
+        assert told["attempt"] == 2
+
+
+async def test_an_ended_question_hears_of_no_outage(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(retry_policy=HOURLY)
+        await world.answer(asked, "approve")
+        before = await world.show(asked)
+    async with town.open(away=timedelta(days=3)) as world:
+        assert await world.show(asked) == before
+
+
+async def test_a_question_asked_after_an_outage_has_nothing_to_do_with_it(town: Town) -> None:
+    async with town.open():
+        pass
+    async with town.open(away=timedelta(hours=5)) as world:
+        asked = await world.ask(retry_policy=HOURLY)
+        await world.advance(minutes=5)
+    async with town.open() as world:
+        assert await times(world, asked) == (after(asked, hours=1), after(asked, hours=3))
+
+
+async def test_more_questions_than_fit_one_batch_all_move_once(tmp_path: Path, sqlite_url: str) -> None:
+    town = Town(tmp_path, sqlite_url)
+    many = 450
+    async with town.open() as world:
+        asked = [await world.ask(f"Question {n}?", retry_policy=HOURLY, channel_hint="email") for n in range(many)]
+    async with town.open(away=timedelta(hours=5)) as world:
+        for one in asked:
+            assert (await world.event_types(one)).count(MOVED) == 1
+            assert (await times(world, one))[1] == after(one, hours=8)

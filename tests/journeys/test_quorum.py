@@ -1,0 +1,384 @@
+"""More than one answer (API.md §4, ``answers_required``): who counts, who is told what, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from bot.cli import app
+from bot.sandbox.pagerduty_world import User
+from tests.bot.mail_world import words_back
+from tests.world import KEYS, World, config, running
+
+ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
+BOTH = {"responders": [ALICE, BOB], "answers_required": 2}
+
+
+async def page_link(world: World, to: str) -> str:
+    mail = await world.mailbox.expect(to=to)
+    link = re.search(r"/a/[a-z2-7]+", mail.text)
+    assert link is not None
+    return world.url + link[0]
+
+
+# --- Over the API -------------------------------------------------------------------------------------------------
+
+
+async def test_two_equal_answers_end_it_and_the_agent_is_told_who(any_world: World) -> None:
+    asked = await any_world.ask(**BOTH)
+
+    first = await any_world.answer(asked, "approve")
+    assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
+    assert any_world.agent.told_of(asked) == []
+    assert (await any_world.intent(asked))["status"] == "suspended_awaiting_input"
+
+    last = await any_world.answer(asked, "approve", "second_operator", metadata={"reason": "He is right."})
+    assert last.status_code == 200
+    assert last.json()["responded_by"] == BOB
+    told = (await any_world.told(asked))["data"]
+    assert (told["value"], told["responded_by"], told["reason"]) == ("approve", BOB, "He is right.")
+    assert told["metadata"] == {"reason": "He is right.", "responders": [ALICE, BOB]}
+
+
+async def test_the_record_and_the_timeline_show_how_far_it_is(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    assert (asked["suspension"]["answers_required"], asked["suspension"]["answers_received"]) == (2, 0)
+
+    await world.answer(asked, "approve", metadata={"reason": "A good customer."})
+
+    shown = await world.show(asked)
+    assert (shown["status"], shown["answers_required"], shown["answers_received"]) == ("open", 2, 1)
+    (one,) = shown["answers"]
+    assert (one["responded_by"], one["value"], one["channel"]) == (ALICE, "approve", "api")
+    assert one["reason"] == "A good customer."
+    assert (shown["response"], shown["responded_by"]) == (None, None)
+    (recorded,) = [item for item in await world.timeline(asked) if item.get("type", "").endswith("answer_recorded")]
+    assert (recorded["type"], recorded["actor"]) == ("intent.suspension_answer_recorded", ALICE)
+    assert (recorded["payload"]["received"], recorded["payload"]["required"]) == (1, 2)
+
+    await world.answer(asked, "approve", "second_operator")
+    ended = await world.show(asked)
+    assert ended["answers_received"] == 2
+    assert [one["responded_by"] for one in ended["answers"]] == [ALICE, BOB]
+
+
+async def test_one_answer_is_enough_where_nothing_is_said(world: World) -> None:
+    asked = await world.ask()
+    assert asked["suspension"]["answers_required"] == 1
+    assert (await world.answer(asked, "approve")).status_code == 200
+    shown = await world.show(asked)
+    assert (shown["answers_received"], shown["answers"], shown["metadata"]) == (1, [], {})
+
+
+async def test_nobody_counts_twice(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    await world.answer(asked, "approve")
+
+    again, other = await world.answer(asked, "approve"), await world.answer(asked, "deny")
+
+    for refused, same in ((again, True), (other, False)):
+        assert refused.status_code == 409
+        detail = refused.json()["detail"]
+        assert (detail["error"], detail["same_answer"]) == ("already_answered", same)
+        assert (detail["received"], detail["required"]) == (1, 2)
+    assert (await world.show(asked))["answers_received"] == 1
+
+
+async def test_another_answer_is_refused_with_what_the_others_think_and_changes_nothing(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    await world.answer(asked, "approve")
+    before = await world.show(asked)
+
+    refused = await world.answer(asked, "deny", "second_operator")
+
+    assert refused.status_code == 409
+    detail = refused.json()["detail"]
+    assert detail["error"] == "answers_disagree"
+    assert (detail["given"], detail["responders"]) == ("approve", [ALICE])
+    assert (detail["received"], detail["required"]) == (1, 2)
+    assert await world.show(asked) == before
+    assert (await world.answer(asked, "approve", "second_operator")).status_code == 200
+
+
+async def test_a_repeated_request_gets_the_same_partial_reply(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    path, body = f"/v1/intents/{asked['intent_id']}/suspend/respond", {"value": "approve"}
+    body |= {"suspension_id": asked["suspension_id"]}
+    replies = [
+        await world.call("POST", path, "operator", json=body, headers={"Idempotency-Key": "one"}) for _ in range(2)
+    ]
+    assert [(one.status_code, one.json()) for one in replies] == [(202, {"received": 1, "required": 2})] * 2
+    assert replies[1].headers["Idempotency-Replayed"] == "true"
+
+
+async def test_texts_and_forms_count_together_where_they_are_equal(world: World) -> None:
+    text = await world.ask(response_type="text", **BOTH)
+    assert (await world.answer(text, "v1.2.3")).status_code == 202
+    assert (await world.answer(text, "v1.2.4", "second_operator")).status_code == 409
+    assert (await world.answer(text, " v1.2.3\n", "second_operator")).status_code == 200
+
+    form = await world.ask(response_type="form", context={"city": ""}, **BOTH)
+    assert (await world.answer(form, {"city": "Oslo", "n": 1})).status_code == 202
+    assert (await world.answer(form, {"n": True, "city": "Oslo"}, "second_operator")).status_code == 409
+    assert (await world.answer(form, {"n": 1, "city": "Oslo"}, "second_operator")).status_code == 200
+
+
+async def test_a_late_answer_is_told_the_truth_and_whose_it_was(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    await world.answer(asked, "approve")
+    await world.answer(asked, "approve", "second_operator")
+
+    for role, value, same in (("operator", "approve", True), ("operator", "deny", False), ("admin", "approve", False)):
+        detail = (await world.answer(asked, value, role)).json()["detail"]
+        assert (detail["error"], detail["same_answer"]) == ("already_answered", same)
+
+
+async def test_signals_count_as_answers(world: World) -> None:
+    asked = await world.ask(resume={"signal_id": "both-please"}, **BOTH)
+    first = await world.call("POST", "/v1/signals/both-please", "operator", json={"value": "approve"})
+    assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
+    last = await world.call("POST", "/v1/signals/both-please", "second_operator", json={"value": "approve"})
+    assert last.status_code == 200
+    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
+
+
+# --- Can there be enough? -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "enough", "too_many"),
+    [
+        ({"responders": [ALICE, BOB, f"email:{ALICE}"]}, 2, 3),
+        ({"responders": ["group:finance"]}, 2, 3),
+        ({"responders": ["group:finance", CAROL, ALICE]}, 3, 4),
+        ({"responders": [ALICE], "notify_to": CAROL}, 2, 3),
+        ({"responders": [ALICE, BOB, CAROL], "on_behalf_of": BOB}, 2, 3),
+        ({}, 3, 4),  # alice, bob and root hold operator keys
+        ({"notify_to": CAROL}, 4, 5),
+    ],
+)
+async def test_no_more_answers_are_asked_for_than_people_may_give(
+    world: World, fields: dict[str, Any], enough: int, too_many: int
+) -> None:
+    await world.ask(answers_required=enough, **fields)
+    body = {"question": "Deploy?", "response_type": "confirm", "answers_required": too_many, **fields}
+    refused = await world.call("POST", "/v1/suspensions", json=body)
+    assert refused.status_code == 422
+    detail = refused.json()["detail"]
+    assert detail["error"] == "answers_unreachable"
+    assert detail["fields"][0]["path"] == "answers_required"
+    assert str(enough) in detail["message"]
+    preview = await world.call("POST", "/v1/suspensions/preview", json=body)
+    assert [one["code"] for one in preview.json()["problems"]].count("answers_unreachable") == 1
+
+
+async def test_whoever_asks_is_not_counted(world: World) -> None:
+    body = {"question": "Deploy?", "response_type": "confirm", "answers_required": 3}
+    refused = await world.call("POST", "/v1/suspensions", "admin", json=body)
+    assert refused.status_code == 422
+    assert (await world.call("POST", "/v1/suspensions", json=body)).status_code == 201
+
+
+async def test_people_of_a_later_rung_count(world: World) -> None:
+    ladder = [{"attempt": 2, "channel_hint": "email", "notify_to": CAROL}]
+    policy = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": ladder}
+    asked = await world.ask(responders=[ALICE], answers_required=2, retry_policy=policy)
+    await world.answer(asked, "approve")
+    await world.advance(hours=1)
+    await world.mailbox.reply(await world.mailbox.expect(to=CAROL), "approve")
+    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, CAROL]
+
+
+# --- The ladder goes on -------------------------------------------------------------------------------------------
+
+HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
+
+
+async def test_reminders_go_to_those_who_have_not_answered(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(channel_hint="email", retry_policy=HOURLY, **BOTH)
+    await world.mailbox.reply(await world.mailbox.expect(to=ALICE), "approve")
+    await world.advance(hours=1)
+
+    assert len([mail for mail in world.mailbox.of(ALICE) if mail.sender]) == 1
+    reminder = world.mailbox.of(BOB)[-1]
+    assert "Reminder (2 of 3)" in reminder.text
+    assert "2 people have to give the same answer. So far: alice@example.com." in reminder.text
+    assert (await world.show(asked))["attempt"] == 2
+
+
+async def test_an_attempt_that_finds_everybody_answered_passes_without_calling_the_next(world: World) -> None:
+    ladder = [{"attempt": 2, "channel_hint": "email", "notify_to": ALICE}, {"attempt": 3, "channel_hint": "pagerduty"}]
+    asked = await world.ask(retry_policy={**HOURLY, "escalation_ladder": ladder}, **BOTH)
+    await world.answer(asked, "approve")
+    await world.advance(hours=1)
+    assert (await world.show(asked))["attempt"] == 2
+    assert world.mailbox.of(ALICE) == []
+    await world.advance(minutes=59)
+    assert (await world.show(asked))["attempt"] == 2
+    await world.advance(minutes=1)
+    assert (await world.show(asked))["attempt"] == 3
+
+
+async def test_too_few_answers_are_silence_at_the_end(world: World) -> None:
+    asked = await world.ask(
+        timeout_seconds=3600, fallback_policy="complete_with_fallback", fallback_value="deny", **BOTH
+    )
+    await world.answer(asked, "approve")
+    await world.advance(hours=1)
+    told = await world.told(asked)
+    assert (told["data"]["resolution"], told["data"]["value"], told["data"]["metadata"]) == ("expired", "deny", {})
+
+
+async def test_whoever_has_answered_holds_nobody_back_any_more(world: World) -> None:
+    asked = await world.ask(channel_hint="email", retry_policy=HOURLY, **BOTH)
+    await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/claim", "operator", json={"seconds": 7200})
+    await world.advance(minutes=90)
+    assert (await world.show(asked))["attempt"] == 1
+    await world.answer(asked, "approve")
+    await world.settle()
+    shown = await world.show(asked)
+    assert (shown["claimed_by"], shown["attempt"]) == (None, 2)
+
+
+# --- Every way in -------------------------------------------------------------------------------------------------
+
+
+async def test_a_click_in_slack_is_told_how_far_it_counts(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(notify_to="slack:C0OPS", **BOTH)
+    message = await world.slack.expect_message("Refund order 12345?")
+    await world.press("U0ALICE", message, "Approve refund")
+    assert await world.slack.expect_private("U0ALICE", "Recorded (1 of 2): “Approve refund”. The question stays open")
+    await world.press("U0ALICE", message, "Approve refund")
+    assert await world.slack.expect_private("U0ALICE", "Your answer is recorded already (1 of 2).")
+    await world.press("U0ALICE", message, "Deny refund")
+    assert await world.slack.expect_private("U0ALICE", "That was not recorded: You have already answered")
+    await world.press("U0BOB", message, "Deny refund")
+    assert await world.slack.expect_private("U0BOB", "alice@example.com answered “Approve refund”")
+    assert (await world.show(asked))["answers_received"] == 1
+
+    await world.press("U0BOB", message, "Approve refund")
+    assert await world.slack.expect_message("Answered “Approve refund” by alice@example.com and bob@example.com")
+    assert (await world.told(asked))["data"]["channel"] == "slack"
+
+
+async def test_a_reply_by_mail_is_told_how_far_it_counts(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(channel_hint="email", **BOTH)
+    to_alice, to_bob = await world.mailbox.expect(to=ALICE), await world.mailbox.expect(to=BOB)
+    partly = "Recorded (1 of 2): “Approve refund”. The question stays open until 1 more person gives the same answer."
+    await world.mailbox.reply(to_alice, "approve")
+    await world.mailbox.reply(to_alice, "Approve refund")
+    assert await words_back(world, asked) == [partly, partly]
+    await world.mailbox.reply(to_bob, "deny")
+    differs = (await words_back(world, asked))[-1]
+    assert differs.startswith("Your reply was not recorded: alice@example.com answered “Approve refund”")
+    await world.mailbox.reply(to_bob, "approve")
+    assert (await words_back(world, asked))[
+        -1
+    ] == "Recorded: “Approve refund”.\n\nThe agent goes on with it. Thank you."
+    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
+
+
+async def test_a_note_in_pagerduty_is_told_how_far_it_counts_where_the_person_is_reached(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(channel_hint="pagerduty", notify_to="pagerduty:default", **BOTH)
+    incident = await world.pager.expect_incident(asked["ref"])
+    alice, bob = User("PALICE", "Alice", ALICE), User("PBOB", "Bob", BOB)
+    await world.pager.add_note(incident, alice, "approve")
+    await world.settle()
+    assert await world.slack.expect_message("Recorded (1 of 2): “Approve refund”")
+    assert (await world.show(asked))["answers_received"] == 1
+    await world.pager.add_note(incident, bob, "deny")
+    await world.settle()
+    assert await world.slack.expect_message("not recorded: alice@example.com answered “Approve refund”")
+    await world.pager.add_note(incident, bob, "1")
+    assert (await world.told(asked))["data"]["responded_by"] == BOB
+
+
+async def test_the_answer_page_says_how_far_it_counts_and_asks_no_more(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(channel_hint="email", **BOTH)
+    await world.settle()
+    alice, bob = await page_link(world, ALICE), await page_link(world, BOB)
+    async with httpx.AsyncClient(follow_redirects=True) as browser:
+        sent = await send(browser, alice, "0")
+        assert sent.status_code == 200
+        assert "Recorded (1 of 2): “Approve refund”." in sent.text
+        assert "Send answer" not in sent.text
+    async with httpx.AsyncClient(follow_redirects=True) as browser:
+        assert "So far: alice@example.com." in (await browser.get(bob)).text
+        refused = await send(browser, bob, "1")
+        assert refused.status_code == 409
+        assert "alice@example.com answered “Approve refund”" in refused.text
+        assert "Send answer" in refused.text
+        assert f"<bdi>{ALICE} and {BOB}</bdi> via web" in (await send(browser, bob, "0")).text
+    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
+
+
+async def send(browser: httpx.AsyncClient, link: str, choice: str) -> httpx.Response:
+    page = (await browser.get(link)).text
+    token = re.search(r'name="form_token" value="([^"]+)"', page)
+    assert token is not None
+    return await browser.post(link, data={"form_token": token[1], "do": "answer", "choice": choice})
+
+
+async def test_the_command_line_says_how_far_it_counts(world: World) -> None:
+    asked = await world.ask(**BOTH)
+    assert "recorded 'approve', 1 of 2 answers" in await cli(world, "operator", "answer", asked["ref"], "approve")
+    assert "answers: 1 of 2, by alice@example.com" in await cli(world, "operator", "show", asked["ref"])
+    last = await cli(world, "second_operator", "answer", asked["suspension_id"], "approve")
+    assert "recorded 'approve' by bob@example.com" in last
+
+
+async def cli(world: World, role: str, *arguments: str) -> str:
+    """What ``handraise`` prints, run beside the service."""
+    env = {**os.environ, "HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS[role]}
+    done = await asyncio.to_thread(CliRunner().invoke, app, list(arguments), env=env)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+# --- At once ------------------------------------------------------------------------------------------------------
+
+CROWD = [f"p{number}@example.com" for number in range(16)]
+
+
+async def test_of_sixteen_people_at_once_exactly_three_count(tmp_path: Path, database_url: str) -> None:
+    base = config(database_url, {})
+    people = [{"name": one, "email": one, "groups": ["crowd"]} for one in CROWD]
+    keys = [{"name": one, "key": f"key-of-{one}", "roles": ["operator"]} for one in CROWD]
+    changes = {"people": [*base["people"], *people], "api_keys": [*base["api_keys"], *keys]}
+    async with running(tmp_path, database_url, **changes) as world:
+        asked = await world.ask(responders=["group:crowd"], notify_to="slack:C0OPS", answers_required=3)
+        path = f"{world.url}/v1/intents/{asked['intent_id']}/suspend/respond"
+        body = {"suspension_id": asked["suspension_id"], "value": "approve"}
+
+        replies = await asyncio.gather(
+            *(world.http.post(path, json=body, headers={"X-API-Key": f"key-of-{one}"}) for one in CROWD)
+        )
+
+        assert sorted(one.status_code for one in replies) == [200, 202, 202, *[409] * 13]
+        assert sorted(one.json()["received"] for one in replies if one.status_code == 202) == [1, 2]
+        refused = [one.json()["detail"] for one in replies if one.status_code == 409]
+        assert {(one["error"], one["same_answer"]) for one in refused} == {("already_answered", False)}
+        shown = await world.show(asked)
+        counted = [one["responded_by"] for one in shown["answers"]]
+        assert len(set(counted)) == 3 == shown["answers_received"]
+        told = (await world.told(asked))["data"]
+        assert (told["metadata"]["responders"], told["responded_by"]) == (counted, counted[-1])
+
+
+async def test_the_same_person_eight_times_at_once_counts_once(any_world: World) -> None:
+    asked = await any_world.ask(**BOTH)
+    replies = await asyncio.gather(*(any_world.answer(asked, "approve") for _ in range(8)))
+    assert sorted(one.status_code for one in replies) == [202, *[409] * 7]
+    assert (await any_world.show(asked))["answers_received"] == 1
