@@ -21,6 +21,7 @@ class Lanes:
     def __init__(self, channels: Iterable[str]) -> None:
         self.owner = uuid.uuid4().hex
         self._queues: dict[str, asyncio.Queue[Row]] = {channel: asyncio.Queue() for channel in channels}
+        self._held: set[str] = set()
         self._open = False
 
     def open(self) -> None:
@@ -35,6 +36,7 @@ class Lanes:
             while not queue.empty():
                 left.append(queue.get_nowait())
                 queue.task_done()
+        self._held -= {row.id for row in left}
         return left
 
     @property
@@ -60,14 +62,21 @@ class Lanes:
     def hand_over(self, rows: Sequence[Row]) -> None:
         """Take ``rows``, which are leased to :attr:`owner`."""
         for row in rows:
+            self._held.add(row.id)
             self._queues[row.channel].put_nowait(row)
 
     async def next(self, channel: str) -> Row:
         """The next row to send. Say :meth:`done` when it is settled."""
         return await self._queues[channel].get()
 
-    def done(self, channel: str) -> None:
-        self._queues[channel].task_done()
+    def done(self, row: Row) -> None:
+        self._held.discard(row.id)
+        self._queues[row.channel].task_done()
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The ids of all rows in hand, waiting or being sent."""
+        return frozenset(self._held)
 
     async def empty(self) -> None:
         """Wait until everything taken so far is settled."""

@@ -30,6 +30,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.mislaid import Mislaid
 from core.pausing import Pausing
 from core.ports import (
     Agents,
@@ -88,6 +89,10 @@ class Relay:
     pausing: Pausing
     redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
+    _mislaid: Mislaid = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._mislaid = Mislaid(self.database, self.lanes)
 
     async def start(self) -> None:
         """Begin to send."""
@@ -117,6 +122,7 @@ class Relay:
     async def look(self) -> datetime | None:
         """Take what is due and fits; returns when the next row is due. A lane that is full says so itself, later."""
         now = self.clock.now()
+        await self._mislaid.search(now)
         for channel, due_at in (await self._next_due()).items():
             if due_at <= now:
                 await self._refill(channel, now)
@@ -146,7 +152,7 @@ class Relay:
                 log.warning("relay.settling_failed", delivery=row.id, channel=channel)
                 await self._settle_later(row)
             finally:
-                self.lanes.done(channel)
+                self.lanes.done(row)
 
     async def _send_and_settle(self, row: Row) -> None:
         late = self.clock.now() - row.due_at

@@ -46,6 +46,13 @@ def binaries() -> Path:
 @contextlib.contextmanager
 def postgres(**settings: str) -> Iterator[str]:
     """The libpq query part of a fresh cluster's URL (``?host=…``); stopped and deleted afterwards."""
+    with cluster(**settings) as running:
+        yield running.query
+
+
+@contextlib.contextmanager
+def cluster(**settings: str) -> Iterator[Cluster]:
+    """A fresh cluster that may be stopped and started; deleted afterwards."""
     root = Path(tempfile.mkdtemp(prefix="pgt-"))  # short: a socket's path has at most 107 bytes
     try:
         folder, who = _as_somebody_else(root) if os.geteuid() == 0 else (binaries(), {})
@@ -56,25 +63,44 @@ def postgres(**settings: str) -> Iterator[str]:
                 os.chown(made, who["user"], who["group"])
         initdb = [folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"]
         subprocess.run([*initdb, "--no-sync", "--no-instructions"], check=True, capture_output=True, cwd=root, **who)
-        with _running(folder, root, data, sockets, _SETTINGS | settings, who):
-            yield f"?host={sockets}"
+        running = Cluster(folder, root, _SETTINGS | settings, who)
+        running.start()
+        try:
+            yield running
+        finally:
+            running.stop()
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def _running(
-    folder: Path, root: Path, data: Path, sockets: Path, settings: dict[str, str], who: dict[str, Any]
-) -> Iterator[None]:
-    options = [f"-c{name}={value}" for name, value in {**settings, "unix_socket_directories": str(sockets)}.items()]
-    with (root / "log").open("wb") as log:
-        server = subprocess.Popen([folder / "postgres", "-D", data, *options], stdout=log, stderr=log, cwd=root, **who)
-    try:
-        _await_ready(server, folder, root, sockets)
-        yield
-    finally:
-        server.send_signal(signal.SIGINT)  # a fast shutdown
-        server.wait(20)
+class Cluster:
+    """One server on a unix socket. ``query`` is the part of its URL behind the database's name."""
+
+    def __init__(self, folder: Path, root: Path, settings: dict[str, str], who: dict[str, Any]) -> None:
+        self._folder, self._root, self._who = folder, root, who
+        self.sockets = root / "s"
+        options = {**settings, "unix_socket_directories": str(self.sockets)}
+        self._command = [
+            folder / "postgres",
+            "-D",
+            root / "d",
+            *(f"-c{name}={value}" for name, value in options.items()),
+        ]
+        self._server: subprocess.Popen[bytes] | None = None
+        self.query = f"?host={self.sockets}"
+
+    def start(self) -> None:
+        """Return when it takes connections."""
+        with (self._root / "log").open("ab") as log:
+            self._server = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._root, **self._who)
+        _await_ready(self._server, self._folder, self._root, self.sockets)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT cuts every connection off; SIGQUIT also leaves what was under way to crash recovery."""
+        if self._server is not None:
+            self._server.send_signal(how)
+            self._server.wait(20)
+            self._server = None
 
 
 def _await_ready(server: subprocess.Popen[bytes], folder: Path, root: Path, sockets: Path) -> None:

@@ -21,6 +21,10 @@ NEEDS_LOGIN = "530 5.7.0 Authentication required"
 NO_SUCH_USER = "550 5.1.1 No such user here"
 
 
+Store = Callable[[str, str, bytes, bool], None]
+"""Envelope sender, recipient, content, and whether the sender is told at once that it was taken."""
+
+
 class Stage(StrEnum):
     """Where in the conversation something happens. ``DOT`` is behind the content: the mail is stored by then."""
 
@@ -54,6 +58,9 @@ class Faults:
     def add(self, fault: Fault) -> None:
         self._coming.append(fault)
 
+    def __len__(self) -> int:
+        return len(self._coming)
+
     def clear(self) -> None:
         self._coming.clear()
 
@@ -71,7 +78,7 @@ class Faults:
 class SandboxSmtp(SMTP):
     """One connection. ``store`` keeps a mail; it is called before the reply to the final dot."""
 
-    def __init__(self, faults: Faults, store: Callable[[str, str, bytes], None], login: tuple[str, str] | None) -> None:
+    def __init__(self, faults: Faults, store: Store, login: tuple[str, str] | None) -> None:
         self.faults = faults
         super().__init__(
             _Handler(faults, store, NEEDS_LOGIN if login else None),
@@ -94,7 +101,7 @@ class SandboxSmtp(SMTP):
 class _Handler:
     """What aiosmtpd asks along the way; the method names are its own."""
 
-    def __init__(self, faults: Faults, store: Callable[[str, str, bytes], None], to_strangers: str | None) -> None:
+    def __init__(self, faults: Faults, store: Store, to_strangers: str | None) -> None:
         self._faults = faults
         self._store = store
         self._to_strangers = to_strangers
@@ -123,7 +130,7 @@ class _Handler:
         content = envelope.original_content or b""
         if fault is None or fault.reply is None:
             for recipient in envelope.rcpt_tos:
-                self._store((envelope.mail_from or "").removeprefix("<>"), recipient, content)
+                self._store((envelope.mail_from or "").removeprefix("<>"), recipient, content, fault is None)
         return await _happen(server, fault) or "250 2.0.0 Ok: queued"
 
 

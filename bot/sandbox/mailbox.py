@@ -33,13 +33,17 @@ def wall_clock() -> datetime:
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them."""
+    """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them.
+
+    ``acknowledged`` tells whether the sender heard at once that it was taken.
+    """
 
     id: int
     at: datetime
     sender: str
     recipient: str
     raw: bytes
+    acknowledged: bool = True
 
     @cached_property
     def message(self) -> EmailMessage:
@@ -119,8 +123,8 @@ class Mailbox:
         self.connections += 1
         return SandboxSmtp(self._faults, self._store, self._login)
 
-    def _store(self, sender: str, recipient: str, raw: bytes) -> None:
-        self.mails.append(Mail(len(self.mails) + 1, self._now(), sender, recipient.lower(), raw))
+    def _store(self, sender: str, recipient: str, raw: bytes, acknowledged: bool) -> None:
+        self.mails.append(Mail(len(self.mails) + 1, self._now(), sender, recipient.lower(), raw, acknowledged))
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
@@ -175,6 +179,18 @@ class Mailbox:
 
     def delay_next(self, stage: Stage, delay: timedelta, times: int = 1) -> None:
         self._faults.add(Fault(stage, delay=delay, left=times))
+
+    def refuse_connections(self) -> int:
+        """Nobody listens any more; kept connections stay. Returns the port, to :meth:`start` there again."""
+        assert self._server is not None, "the mailbox is not started"  # noqa: S101
+        port, server = self.port, self._server
+        self._server = None
+        server.close()
+        return port
+
+    @property
+    def faults_to_come(self) -> int:
+        return len(self._faults)
 
     def behave(self) -> None:
         """No more faults."""

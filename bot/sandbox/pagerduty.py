@@ -60,6 +60,8 @@ class PagerDutySandbox:
         """Every event that was accepted, oldest first."""
         self.tries = 0
         """Every request to the Events API, accepted or not."""
+        self.retry_after_seconds = RETRY_AFTER_SECONDS
+        """What a throttled request is told."""
         self._faults: deque[Fault] = deque()
         routes = [Route("/v2/enqueue", self._enqueue, methods=["POST"]), *self.rest.routes()]
         self.app = Starlette(routes=routes)
@@ -73,6 +75,10 @@ class PagerDutySandbox:
     def fail_next(self, *faults: Fault) -> None:
         """One fault for each of the next events, in this order."""
         self._faults.extend(faults)
+
+    def behave(self) -> None:
+        """No more faults."""
+        self._faults.clear()
 
     async def expect_incident(
         self, containing: str = "", status: IncidentStatus | None = None, within: float = 5.0
@@ -131,7 +137,7 @@ class PagerDutySandbox:
         match fault:
             case Fault.RATE_LIMITED:
                 said = {"status": "throttle exceeded", "message": "Requests are arriving too quickly. Retry later."}
-                return JSONResponse(said, 429, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+                return JSONResponse(said, 429, {"Retry-After": str(self.retry_after_seconds)})
             case Fault.SERVER_ERROR:
                 return JSONResponse({"status": "error", "message": "Internal Server Error"}, 500)
             case Fault.DROP_BEFORE_STORING:

@@ -62,6 +62,11 @@ class SlackSandbox:
         """The next request (of ``method``, where given) meets this fault."""
         self.faults.next(fault, method)
 
+    @property
+    def unsaid(self) -> list[JsonObject]:
+        """What has happened although the caller could not know: the answers that faults have spoiled."""
+        return self._api.unsaid
+
     # --- what people see ---
 
     async def expect_message(self, text: str, within: float = 5.0) -> Message:

@@ -66,6 +66,12 @@ class Faults:
     def next(self, fault: Fault, method: str = "*") -> None:
         self._waiting.append((method, fault))
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
     def take(self, method: str) -> Fault | None:
         for position, (wanted, fault) in enumerate(self._waiting):
             if wanted in {"*", method}:

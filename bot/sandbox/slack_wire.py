@@ -42,6 +42,8 @@ class WebApi:
         self.faults = faults
         self.url = ""
         """Where this sandbox is reached, learned from the first request."""
+        self.unsaid: list[JsonObject] = []
+        """What was done without the caller having been told so, or not in time: its answers as they would have been."""
 
     async def endpoint(self, request: Request) -> Response:
         method = request.path_params["method"]
@@ -55,7 +57,10 @@ class WebApi:
             return _answer(_no(fault.code))
         said = await self._perform(method, request)
         self.workspace.touch()
-        return await _spoil(request, said, fault) if fault is not None else self._answered(said)
+        if fault is None:
+            return self._answered(said)
+        self.unsaid.append(said)
+        return await _spoil(request, said, fault)
 
     def _answered(self, said: JsonObject) -> Response:
         return _answer(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})

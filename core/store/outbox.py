@@ -12,7 +12,7 @@ says so (``ambiguous``).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -131,6 +131,23 @@ def give_back(tx: Tx, ids: Sequence[str]) -> None:
     if ids:
         again = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**again))
+
+
+def leased_before(conn: sa.Connection, owner: str, before: datetime) -> set[str]:
+    """Ids of the rows that ``owner`` has in hand under leases that end before ``before``."""
+    return set(conn.scalars(sa.select(outbox.c.id).where(_is_leased(owner, before))))
+
+
+def give_back_mislaid(tx: Tx, ids: Collection[str], owner: str, before: datetime) -> int:
+    """Those of ``ids`` that are still leased so are pending again: they were never handed to a sender. How many."""
+    again = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
+    mislaid = outbox.c.id.in_(ids) & _is_leased(owner, before)
+    return tx.conn.execute(outbox.update().where(mislaid).values(**again)).rowcount
+
+
+def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:
+    sending = outbox.c.status == sa.literal_column("'sending'")
+    return sending & (outbox.c.lease_owner == owner) & (outbox.c.lease_until < before)
 
 
 _SETTLE = Prepared(

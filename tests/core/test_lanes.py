@@ -81,24 +81,33 @@ async def test_closing_gives_back_what_nobody_has_begun_to_send(lanes: Lanes) ->
 
 async def test_empty_waits_for_what_is_in_hand(lanes: Lanes) -> None:
     lanes.hand_over([in_hand("a"), in_hand("b", channel="email")])
-    await lanes.next("slack")
-    await lanes.next("email")
+    row, mail = await lanes.next("slack"), await lanes.next("email")
     emptied = asyncio.create_task(lanes.empty())
-    lanes.done("slack")
+    lanes.done(row)
     done, _ = await asyncio.wait([emptied], timeout=0.02)
     assert not done
-    lanes.done("email")
+    lanes.done(mail)
     async with asyncio.timeout(PATIENCE):
         await emptied
 
 
 async def test_after_closing_only_what_was_begun_is_waited_for(lanes: Lanes) -> None:
     lanes.hand_over([in_hand("begun"), in_hand("left")])
-    await lanes.next("slack")
+    begun = await lanes.next("slack")
     lanes.close()
-    lanes.done("slack")
+    lanes.done(begun)
     async with asyncio.timeout(PATIENCE):
         await lanes.empty()
+
+
+async def test_a_row_is_held_from_when_it_comes_until_it_is_settled_or_given_back(lanes: Lanes) -> None:
+    lanes.hand_over([in_hand("begun"), in_hand("left")])
+    begun = await lanes.next("slack")
+    assert lanes.held == {"begun", "left"}
+    lanes.close()
+    assert lanes.held == {"begun"}
+    lanes.done(begun)
+    assert lanes.held == frozenset()
 
 
 async def test_every_start_leases_under_a_name_of_its_own() -> None:

@@ -1,0 +1,196 @@
+"""The service's processes: started, killed without a goodbye, and started again, each by its own pid."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from bot.sandbox.serving import loopback_client
+from tests.chaos.records import Records, now
+from tests.chaos.store import Store, being_sent, known_workers
+from tests.process import ROOT, free_port
+
+_READY_SECONDS = 90
+_USUAL_START_SECONDS = 4
+_RESTART_SECONDS = 0.2
+_A_MOMENT = timedelta(seconds=5)
+_AT_WORK = timedelta(seconds=2)
+"""How long a process gets to do something before the next kill at random: a slow machine would see none of it."""
+
+
+class Member:
+    """One process on its own port. ``owner`` is the name under which it leases rows, where that is known."""
+
+    def __init__(self, folder: Path, name: str, settings: dict[str, Any], roles: Sequence[str]) -> None:
+        self.name = name
+        self.roles = tuple(roles)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = folder / f"{name}.log"
+        self._file = folder / f"{name}.yaml"
+        self._settings = settings
+        self.process: asyncio.subprocess.Process | None = None
+        self.owner: str | None = None
+        self.ready_since: datetime | None = None
+        self.killed = False
+
+    @property
+    def is_ready(self) -> bool:
+        return self.ready_since is not None
+
+    @property
+    def serves_people(self) -> bool:
+        return not self.roles or "api" in self.roles
+
+    async def spawn(self, public_url: str) -> asyncio.subprocess.Process:
+        settings = {**self._settings, "http": {"port": self.port}, "public_url": public_url}
+        self._file.write_text(yaml.safe_dump(settings))
+        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self._file)]
+        command += [argument for role in self.roles for argument in ("--role", role)]
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
+        self.killed = False
+        with self.log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+        return self.process
+
+
+class Fleet:
+    """Keeps every member running until :meth:`down`, as a supervisor would."""
+
+    def __init__(self, members: Sequence[Member], store: Store, records: Records, chance: random.Random) -> None:
+        self.members = members
+        self._store = store
+        self._records = records
+        self._chance = chance
+        self._keepers: list[asyncio.Task[None]] = []
+        self._starting = asyncio.Lock()
+        self._http = loopback_client(timeout=2)
+        self._stopping = False
+        self.pace = 1.0
+        """How much slower than usual this machine is, by how long the members took to start: 1 to 4."""
+
+    async def up(self) -> None:
+        """Return when every member is ready."""
+        began = time.monotonic()
+        for member in self.members:
+            self._keepers.append(asyncio.create_task(self._keep(member), name=f"keep-{member.name}"))
+        await self.all_ready()
+        took = (time.monotonic() - began) / len(self.members)
+        self.pace = min(max(took / _USUAL_START_SECONDS, 1.0), 4.0)
+
+    async def all_ready(self) -> None:
+        async with asyncio.timeout(_READY_SECONDS):
+            while not all(member.is_ready for member in self.members):
+                for keeper in self._keepers:
+                    if keeper.done():
+                        await keeper
+                await asyncio.sleep(0.05)
+
+    async def settled_in(self) -> None:
+        """Return when of each kind some member has been at work for a while."""
+        while self._at_work() != {member.roles for member in self.members}:
+            await asyncio.sleep(0.1)
+
+    def _at_work(self) -> set[tuple[str, ...]]:
+        since = now() - _AT_WORK
+        return {one.roles for one in self.members if one.ready_since is not None and one.ready_since < since}
+
+    def door(self) -> Member | None:
+        """Some process that people and vendors reach, ``None`` while there is none."""
+        doors = [member for member in self.members if member.serves_people and member.is_ready]
+        return self._chance.choice(doors) if doors else None
+
+    def kill(self, member: Member) -> bool:
+        """``kill -9``; false where it is not up."""
+        process = member.process
+        if process is None or process.returncode is not None or member.killed:
+            return False
+        member.killed = True
+        process.send_signal(signal.SIGKILL)
+        self._records.kills.append((member.name, now()))
+        return True
+
+    def kill_one(self, *, worker: bool = False) -> bool:
+        fit = [one for one in self.members if one.is_ready and (not worker or not one.roles or "worker" in one.roles)]
+        return bool(fit) and self.kill(self._chance.choice(fit))
+
+    async def down(self) -> None:
+        """SIGTERM to each; whoever does not end cleanly within its ten seconds and some is noted, and killed."""
+        self._stopping = True
+        for member in self.members:
+            if member.process is not None and member.process.returncode is None:
+                member.process.terminate()
+        for member in self.members:
+            await self._await_end(member)
+
+    async def _await_end(self, member: Member) -> None:
+        process = member.process
+        if process is None:
+            return
+        try:
+            async with asyncio.timeout(20):
+                status = await process.wait()
+        except TimeoutError:
+            status = None
+        if status != 0 and not member.killed:
+            self._records.unclean_ends.append(f"{member.name}: {status}")
+
+    async def close(self) -> None:
+        """Nothing that was started here outlives this."""
+        self._stopping = True
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        for member in self.members:
+            process = member.process
+            if process is not None and process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        await self._http.aclose()
+
+    async def _keep(self, member: Member) -> None:
+        while not self._stopping:
+            async with self._starting:  # one at a time, so that a new worker's name is this one's
+                before = await self._store.look(known_workers) or set()
+                process = await member.spawn(self.members[0].url)
+                await self._until_ready(member, process)
+                added = (await self._store.look(known_workers) or set()) - before
+                member.owner = added.pop() if len(added) == 1 else None
+            status = await process.wait()
+            member.ready_since = None
+            if self._stopping:
+                return
+            await self._bury(member, status)
+            await asyncio.sleep(_RESTART_SECONDS)
+
+    async def _until_ready(self, member: Member, process: asyncio.subprocess.Process) -> None:
+        async with asyncio.timeout(_READY_SECONDS):
+            while process.returncode is None:
+                with contextlib.suppress(httpx.HTTPError):
+                    if (await self._http.get(f"{member.url}/readyz")).status_code == 200:
+                        member.ready_since = now()
+                        return
+                await asyncio.sleep(0.05)
+
+    async def _bury(self, member: Member, status: int) -> None:
+        """What it had in hand when it died, before anybody else takes it up."""
+        if not member.killed:
+            if not self._records.was_away(now(), _A_MOMENT, _A_MOMENT):
+                self._records.ended_by_themselves.append(f"{member.name}: {status}")
+            return
+        alone = len(self.members) == 1
+        held = await self._store.look(being_sent(None if alone else member.owner))
+        self._records.in_flight |= held or set()

@@ -1,0 +1,187 @@
+"""What goes wrong while the storm lasts: vendors that fail, processes that die, a database that goes away.
+
+Everything is drawn from the seed; when it strikes depends on the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from bot.sandbox.mail_smtp import Stage
+from bot.sandbox.pagerduty import Fault as PagerFault
+from bot.sandbox.slack_faults import (
+    DropAfterStoring,
+    DropBeforeStoring,
+    Fault,
+    RateLimited,
+    SaysNo,
+    SaysNoAfterStoring,
+    ServerErrorAfterStoring,
+    Slow,
+)
+from tests.chaos.fleet import Fleet
+from tests.chaos.records import Outage, Records, now
+from tests.chaos.store import Store
+from tests.chaos.world import World
+
+SLACK_FAULTS: tuple[Fault, ...] = (
+    DropBeforeStoring(),
+    DropAfterStoring(),
+    DropAfterStoring(),
+    RateLimited(1),
+    ServerErrorAfterStoring(500),
+    ServerErrorAfterStoring(503),
+    SaysNo("internal_error"),
+    SaysNoAfterStoring("internal_error"),
+)
+SLACK_METHODS = ("chat.postMessage", "chat.postMessage", "chat.update", "conversations.history", "conversations.open")
+LOST_PATIENCE = Slow(11)
+"""Longer than the service waits for Slack."""
+
+_AT_A_TIME = 3
+"""Failures of one vendor that may be waiting for a request to meet: more would shut it for good."""
+_IN_HAND = 1.5
+"""Seconds for which a send is held open, so that a kill meets it half done."""
+
+
+class Weather:
+    """``rush`` makes everything come so many times as often: a short run sees all of it too."""
+
+    def __init__(
+        self, world: World, fleet: Fleet, store: Store, records: Records, chance: random.Random, rush: float
+    ) -> None:
+        self._world = world
+        self._fleet = fleet
+        self._store = store
+        self._records = records
+        self._chance = chance
+        self._rush = rush
+
+    async def storm(self) -> None:
+        """Until cancelled."""
+        self._world.agent.fails = 0.25
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._every(0.25, self._slack_fails))
+            group.create_task(self._every(0.35, self._mail_fails))
+            group.create_task(self._every(0.5, self._pager_fails))
+            group.create_task(self._every(15, self._mail_refuses))
+            group.create_task(self._every(4, self._kill))
+            if self._store.server is not None:
+                group.create_task(self._every(12, self._database_away))
+                group.create_task(self._every(4, self._lose_a_commit))
+
+    def calm(self) -> None:
+        """No more failures; whatever was switched off is on again."""
+        world = self._world
+        world.agent.fails = 0.0
+        world.slack.faults.clear()
+        world.mailbox.behave()
+        world.pager.behave()
+        if self._store.wire is not None:
+            self._store.wire.behave()
+
+    async def _every(self, seconds: float, strike: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(self._chance.uniform(0.4, 1.6) * seconds / self._rush)
+            await strike()
+
+    async def _slack_fails(self) -> None:
+        if len(self._world.slack.faults) >= _AT_A_TIME:
+            return
+        rare = self._chance.random() < 0.01
+        fault = LOST_PATIENCE if rare else self._chance.choice(SLACK_FAULTS)
+        self._world.slack.fail_next(fault, self._chance.choice(SLACK_METHODS))
+        self._records.happened["slack failed"] += 1
+
+    async def _mail_fails(self) -> None:
+        mailbox = self._world.mailbox
+        if mailbox.faults_to_come >= _AT_A_TIME:
+            return
+        match self._chance.choice(("451", "421", "4yz", "cut", "dot", "dot", "slow")):
+            case "451":
+                mailbox.say_next(Stage.RCPT, "451 4.3.0 Try again later")
+            case "421":
+                mailbox.say_next(Stage.MAIL, "421 4.3.2 Service closing")
+            case "4yz":
+                mailbox.say_next(Stage.DOT, "452 4.3.1 Insufficient system storage")
+            case "cut":
+                mailbox.drop_next(Stage.DATA)
+            case "dot":
+                mailbox.drop_next(Stage.DOT)
+            case _:
+                mailbox.delay_next(Stage.DOT, timedelta(seconds=1))
+        self._records.happened["smtp failed"] += 1
+
+    async def _mail_refuses(self) -> None:
+        port = self._world.mailbox.refuse_connections()
+        self._records.happened["smtp refused connections"] += 1
+        try:
+            await asyncio.sleep(self._chance.uniform(0.5, 2))
+        finally:
+            await self._world.mailbox.start(port)
+
+    async def _pager_fails(self) -> None:
+        self._world.pager.behave()
+        self._world.pager.fail_next(self._chance.choice(list(PagerFault)))
+        self._records.happened["pagerduty failed"] += 1
+
+    async def _kill(self) -> None:
+        """At any moment, or while a message hangs behind a vendor's door: arrived, and nobody here knows."""
+        await self._fleet.settled_in()
+        ambush = self._chance.choice((None, self._hold_slack, self._hold_mail))
+        if ambush is not None and not await ambush():
+            return
+        if self._fleet.kill_one(worker=ambush is not None):
+            self._records.happened["killed at random" if ambush is None else "killed in the middle of a send"] += 1
+
+    async def _hold_slack(self) -> bool:
+        """Whether a message has come, whose answer is held back."""
+        slack = self._world.slack
+        slack.faults.clear()
+        slack.fail_next(Slow(_IN_HAND), "chat.postMessage")
+        return await self._grows(lambda: len(slack.unsaid))
+
+    async def _hold_mail(self) -> bool:
+        mailbox = self._world.mailbox
+        mailbox.behave()
+        mailbox.delay_next(Stage.DOT, timedelta(seconds=_IN_HAND))
+        return await self._grows(lambda: sum(not mail.acknowledged for mail in mailbox.mails))
+
+    async def _grows(self, count: Callable[[], int]) -> bool:
+        before = count()
+        for _ in range(40):
+            await asyncio.sleep(0.05)
+            if count() > before:
+                return True
+        return False
+
+    async def _database_away(self) -> None:
+        """Stopped with every connection cut off, or crashed, for a moment."""
+        await self._fleet.settled_in()
+        how = self._chance.choice((signal.SIGINT, signal.SIGQUIT))
+        outage = Outage(now())
+        self._records.outages.append(outage)
+        await self._store.stop(how)
+        self._records.happened["postgresql stopped" if how is signal.SIGINT else "postgresql crashed"] += 1
+        try:
+            await asyncio.sleep(self._chance.uniform(0.1, 2))
+        finally:
+            await self._store.start()
+            outage.end = now()
+
+    async def _lose_a_commit(self) -> None:
+        """It stands, and who made it hears only that the connection broke."""
+        await self._fleet.settled_in()
+        wire = self._store.wire
+        assert wire is not None
+        before, outage = wire.lost, Outage(now())
+        wire.lose_an_acknowledgement()
+        self._records.outages.append(outage)
+        while wire.lost == before:
+            await asyncio.sleep(0.01)
+        outage.end = now()
+        self._records.happened["commits whose acknowledgement was lost"] += 1
