@@ -28,7 +28,8 @@ from core.transitions import Transitions
 
 log = structlog.get_logger(__name__)
 
-_AT_ONCE = 200
+AT_ONCE = 200
+"""Questions that one look moves at most: answers never wait for all of them."""
 
 
 def locked(
@@ -69,7 +70,7 @@ class CatchingUp:
         newest = await self.database.read(outages.newest)
         if newest == self._done:
             return False
-        found = await self.database.read(lambda conn: outages.behind(conn, self._reached, _AT_ONCE))
+        found = await self.database.read(lambda conn: outages.behind(conn, self._reached, AT_ONCE))
         if not found:
             self._done, self._reached = newest, None
             return False

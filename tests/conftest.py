@@ -18,6 +18,22 @@ from tests.world import World, running
 
 _numbers = itertools.count(1)
 
+_LONG = (
+    "replicas",
+    "ladder_crashes",
+    "demo",
+    "crashes",
+    "rolling_restart",
+    "retention_store",
+    "export_audit",
+    "openapi",
+)
+"""Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not any(name in str(item.path) for name in _LONG))
+
 
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from core import catching_up
 from tests.clock import ManualClock
 from tests.world import World, after, running
 
@@ -178,9 +179,12 @@ async def test_a_question_asked_after_an_outage_has_nothing_to_do_with_it(town: 
         assert await times(world, asked) == (after(asked, hours=1), after(asked, hours=3))
 
 
-async def test_more_questions_than_fit_one_batch_all_move_once(tmp_path: Path, sqlite_url: str) -> None:
+async def test_more_questions_than_fit_one_batch_all_move_once(
+    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catching_up, "AT_ONCE", 4)
     town = Town(tmp_path, sqlite_url)
-    many = 450
+    many = 10
     async with town.open() as world:
         asked = [await world.ask(f"Question {n}?", retry_policy=HOURLY, channel_hint="email") for n in range(many)]
     async with town.open(away=timedelta(hours=5)) as world:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from core import retention as moving_out
 from core.auditing import check_logs
 from core.domain.vocabulary import Event
-from core.retention import BATCH
 from core.store import keeping, log, log_starts, outbox, suspensions, tokens
 from core.store.database import Database
 from core.store.keeping import Kept
@@ -169,8 +169,11 @@ async def test_a_log_that_was_tampered_with_stays_as_evidence(database: Database
     assert not await is_sound(database)
 
 
-async def test_more_than_one_batch_leaves_in_several_looks(database: Database, folder: Path) -> None:
-    names = [f"q{number:03}" for number in range(BATCH + 3)]
+async def test_more_than_one_batch_leaves_in_several_looks(
+    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving_out, "BATCH", 20)
+    names = [f"q{number:03}" for number in range(23)]
     await ask_and_answer(database, *names)
     retention = mover(database, folder)
     first = await retention.look()
