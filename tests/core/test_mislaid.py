@@ -55,10 +55,3 @@ async def test_another_workers_rows_are_not_ours_to_find(database: Database, lan
     await write_rows(database, [leased("theirs", LONG_AGO)], "another")
     await Mislaid(database, lanes).search(NOW)
     assert (await row_of(database, "theirs")).status is RowStatus.SENDING
-
-
-async def test_what_is_settled_is_left_alone(database: Database, lanes: Lanes) -> None:
-    row = leased("sent", LONG_AGO)
-    await write_rows(database, [replace(row, status=RowStatus.DELIVERED)], lanes.owner)
-    await Mislaid(database, lanes).search(NOW)
-    assert (await row_of(database, "sent")).status is RowStatus.DELIVERED

@@ -133,7 +133,18 @@ async def test_a_connection_is_dropped_before_or_after_the_mail_is_kept(
 
     with pytest.raises(aiosmtplib.SMTPServerDisconnected):
         await deliver(mailbox)
-    assert len(mailbox.mails) == kept
+    assert [mail.acknowledged for mail in mailbox.mails] == [False] * kept
+
+
+async def test_a_server_that_refuses_connections_takes_mail_again_on_the_same_port(mailbox: Mailbox) -> None:
+    url = mailbox.smtp_url
+    port = mailbox.refuse_connections()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+    await mailbox.start(port)
+    assert mailbox.smtp_url == url
+    await deliver(mailbox)
+    assert [mail.acknowledged for mail in mailbox.mails] == [True]
 
 
 async def test_faults_end_when_the_server_is_told_to_behave(mailbox: Mailbox) -> None:

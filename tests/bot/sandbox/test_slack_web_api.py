@@ -328,6 +328,7 @@ async def test_a_dropped_connection_may_or_may_not_have_posted(sandbox: SlackSan
     with pytest.raises(aiohttp.ServerDisconnectedError):
         await client.chat_postMessage(channel="C1", text="kept")
     assert [message.text for message in sandbox.workspace.messages] == ["kept"]
+    assert [said["ts"] for said in sandbox.unsaid] == [sandbox.workspace.messages[0].ts], "known here, and only here"
 
 
 async def test_a_server_error_and_an_internal_error_may_have_posted(
