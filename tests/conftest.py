@@ -18,16 +18,7 @@ from tests.world import World, running
 
 _numbers = itertools.count(1)
 
-_LONG = (
-    "replicas",
-    "ladder_crashes",
-    "demo",
-    "crashes",
-    "rolling_restart",
-    "retention_store",
-    "export_audit",
-    "openapi",
-)
+_LONG = ("demo", "crashes", "openapi", "retention_store", "export_audit", "replicas")
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 

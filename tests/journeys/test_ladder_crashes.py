@@ -21,6 +21,8 @@ from core.store.tables import events, suspensions, workers
 from tests.journeys.test_crashes import AGENT, settings
 from tests.process import ServiceProcess, service_process
 
+pytestmark = pytest.mark.kills
+
 ADMIN = {"X-API-Key": "admin-key"}
 MOVED = "intent.suspension_rescheduled"
 

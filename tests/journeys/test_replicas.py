@@ -26,6 +26,8 @@ from tests.agent import AgentReceiver
 from tests.process import ServiceProcess, free_port, service_process
 from tests.world import KEYS, WEBHOOK_SECRET, config
 
+pytestmark = pytest.mark.kills
+
 PATIENCE = 30
 """Seconds, for several processes on a busy machine."""
 

@@ -324,6 +324,7 @@ asyncio.run(move_out(mover(open_database(url), Path(folder))))
         "UPDATE archived, time 2",  # some are removed by then, and are nowhere but in the file
     ],
 )
+@pytest.mark.kills
 async def test_killed_anywhere_nothing_is_lost_and_nothing_leaves_twice(
     database_url: str, database: Database, folder: Path, at: str
 ) -> None:
