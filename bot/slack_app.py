@@ -95,7 +95,7 @@ def _bolt(listeners: SlackListeners, client: AsyncWebClient) -> AsyncApp:
         return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id, bot_token=token)
 
     bolt = AsyncApp(
-        name="handraise",
+        name=BOLT.name,  # Bolt sets the level of the logger of this name: ours stays as it is
         logger=BOLT,
         client=client,
         authorize=authorize,

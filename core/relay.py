@@ -151,6 +151,8 @@ class Relay:
                 # The row stays leased; the next start, or its own try after the outage, finds it there.
                 log.warning("relay.settling_failed", delivery=row.id, channel=channel)
                 await self._settle_later(row)
+            except Exception as bug:  # a sender that ended here would be missed; the row is found again (core/mislaid)
+                log.exception("relay.settling_failed", delivery=row.id, channel=channel, error=type(bug).__name__)
             finally:
                 self.lanes.done(row)
 

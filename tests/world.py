@@ -144,7 +144,8 @@ class World:
             await self.service.lanes.empty()
             if due is None or due > self.clock.now():
                 again = await self.service.look()
-                if again is None or again > self.clock.now():
+                busy = self.service.lanes.held  # the engine looks too, and may have been first
+                if not busy and (again is None or again > self.clock.now()):
                     return again
 
 

@@ -274,8 +274,11 @@ def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcom
     return replace(outcome, effects=effects)
 
 
-def _reschedule(suspension: Suspension, signal: Rescheduled, _now: datetime) -> Outcome:
-    """Every time that is still to come moves by the same, a claim's end included: their order stays what it was."""
+def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> Outcome:
+    """Every time that is still to come moves by the same, a claim's end included: their order stays what it was.
+
+    A look that is due by now stays so: it finds out what is left to wait for.
+    """
     if suspension.look_at is None:
         return Outcome(suspension)  # no time was ever agreed, and none is waited for
     claim = suspension.claim
@@ -283,8 +286,8 @@ def _reschedule(suspension: Suspension, signal: Rescheduled, _now: datetime) -> 
         clarification.move_bound(suspension, signal.by),
         shift=suspension.shift + signal.by,
         claim=None if claim is None else replace(claim, until=claim.until + signal.by),
-        look_at=suspension.look_at + signal.by,
     )
+    moved = replace(moved, look_at=now) if suspension.look_at <= now else _with_next_look(moved, now)
     payload = {
         "suspension_id": suspension.id,
         "reason": signal.reason,

@@ -112,7 +112,7 @@ async def test_of_several_that_come_back_at_once_one_says_so(database: Database,
     host = Host()
     await host.worker(database, "one").beat()
     host.passes(HOUR)
-    back = [host.worker(db, f"{n}") for n in range(4) for db in (database, other_database)]
+    back = [host.worker(db, f"{db is database} {n}") for n in range(4) for db in (database, other_database)]
     await asyncio.gather(*(worker.beat() for worker in back))
     assert await lengths(database) == [HOUR]
 
