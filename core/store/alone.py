@@ -1,6 +1,6 @@
 """Work that one process of an installation does at a time.
 
-On SQLite there is one process (``Database.hold_clock``); on PostgreSQL an advisory lock of a session says who has it,
+On SQLite there is one process (``Database.hold_file``); on PostgreSQL an advisory lock of a session says who has it,
 and ends with that process.
 """
 

@@ -1,6 +1,6 @@
 """Measure and print; exits 1 where a figure misses its limit.
 
-Everything that is usual takes about five minutes on two quiet cores. ``--only`` measures one part; it may be repeated.
+Everything that is usual takes several minutes. ``--only`` measures one part; it may be repeated.
 """
 
 from __future__ import annotations

@@ -247,11 +247,10 @@ async def test_a_callback_driven_again_at_the_last_moment_is_sent_before_its_que
     assert archived_ids(folder) == ["old"]
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # a file has one process alone
 async def test_two_workers_at_once_move_each_question_once(
     database: Database, other_database: Database, folder: Path
 ) -> None:
-    if database.dialect == "sqlite":
-        pytest.skip("one process runs on SQLite (Database.hold_clock)")
     names = [f"q{number:03}" for number in range(60)]
     await ask_and_answer(database, *names)
     await asyncio.gather(move_out(mover(database, folder)), move_out(mover(other_database, folder)))
