@@ -47,10 +47,6 @@ class RootKey:
         """What is stored of an API key, and looked up: HMAC-SHA-256, as 64 hexadecimal digits."""
         return hmac.digest(self.derive("api-key"), api_key.encode("utf-8", "surrogatepass"), hashlib.sha256).hex()
 
-    def is_api_key(self, api_key: str, key_hash: str) -> bool:
-        """Whether ``api_key`` is the one behind ``key_hash``, in constant time."""
-        return same(self.hash_api_key(api_key), key_hash)
-
     def webhook_secret(self, name: str, generation: int) -> str:
         """The ``whsec_…`` of that generation, from 1, of the API key ``name``."""
         made = hmac.digest(self.derive("webhook-secret"), f"{generation}\n{name}".encode(), hashlib.sha256)

@@ -1,14 +1,23 @@
-"""Who may answer a question. Source: API.md §2, "Who may answer"; RFC-0025 §11."""
+"""Who may answer a question, and who is on it. Source: API.md §2, "Who may answer"; RFC-0025 §11."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from core.domain.answering import GivenAnswer
 from core.domain.people import Actor, Role, canonical
 from core.domain.suspension import Suspension
-from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
+from core.domain.wire import instant
+from core.errors import ClaimedByAnother, IdentityMismatch, NotAResponder, SelfResponseForbidden
 from core.ports import Responders
+
+
+def check_claim(suspension: Suspension, by: Actor, now: datetime) -> None:
+    """Raises :class:`ClaimedByAnother` where somebody else is on it."""
+    held = suspension.claim
+    if held is not None and held.by != by.identity and now < held.until:
+        raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
 
 
 def as_named(answer: GivenAnswer, responders: Responders) -> GivenAnswer:

@@ -37,7 +37,7 @@ def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref
     """An agent that could not be called back for as long as we try does not know how its question ended."""
     text = (
         f"A callback to {agent} was given up ({reason}): question {ref} has ended, and the agent was not told.\n\n"
-        "GET /v1/callbacks?status=dead lists every such callback, POST /v1/callbacks/ID/redrive sends one again. "
+        "`handraise callbacks --status dead` lists every such callback, `handraise redrive ID` sends one again. "
         "This is told once an hour."
     )
     message = Message(Purpose.ALERT, f"Callbacks to {agent} are given up", text)

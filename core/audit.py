@@ -1,6 +1,6 @@
 """The audit trail for whoever checks it: export it, check it here, check an export of it.
 
-Source: issue 3, "Retention"; docs/audit.md.
+Source: docs/audit.md.
 """
 
 from __future__ import annotations

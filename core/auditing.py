@@ -3,7 +3,7 @@
 What this can't find: a whole database that was put back to an earlier state, and an intent whose lines, head and
 questions were all put back or taken away together. An export made before tells (docs/audit.md).
 
-Source: issue 3, "Retention"; DESIGN.md, "Where the state lives".
+Source: DESIGN.md, "Where the state lives".
 """
 
 from __future__ import annotations

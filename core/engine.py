@@ -33,7 +33,6 @@ from core.electorate import check_counts
 from core.errors import (
     AlreadyAnswered,
     AlreadySuspended,
-    ClaimedByAnother,
     HandraiseError,
     IntentNotActive,
     NotClaimed,
@@ -274,9 +273,7 @@ class Engine:
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
             access.check(suspension, by, self.responders, allow_self=self.allows_self_response)
-            held = suspension.claim
-            if held is not None and held.by != by.identity and now < held.until:
-                raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
+            access.check_claim(suspension, by, now)
             signal = Claimed(by.identity, now + (duration or DEFAULT_CLAIM), channel)
             return self._transitions.move(tx, suspension, signal, intent, now).suspension
 

@@ -1,6 +1,6 @@
 """The audit trail out of the database: every intent's log in one order, a page in memory at a time.
 
-Source: issue 3, "Retention"; docs/audit.md.
+Source: docs/audit.md.
 """
 
 from __future__ import annotations

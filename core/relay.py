@@ -57,7 +57,8 @@ log = structlog.get_logger(__name__)
 
 SEND_TIMEOUT = timedelta(seconds=30)
 NOTICES = Backoff(timedelta(seconds=2), timedelta(minutes=10), timedelta(days=3))
-_STILL_IN_HAND = timedelta(seconds=5)
+STILL_IN_HAND = timedelta(seconds=5)
+"""How long a row is kept whose outcome can't be written down, before that is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,10 @@ class Relay:
             except DatabaseUnavailable:
                 # The row stays leased; the next start, or its own try after the outage, finds it there.
                 log.warning("relay.settling_failed", delivery=row.id, channel=channel)
-                await self._settle_later(row)
-            except Exception as bug:  # a sender that ended here would be missed; the row is found again (core/mislaid)
+                await self._settle_later(row, "database_unavailable")
+            except Exception as bug:  # a sender that ended here would leave its lane one short, for good
                 log.exception("relay.settling_failed", delivery=row.id, channel=channel, error=type(bug).__name__)
+                await self._settle_later(row, "settling_failed")
             finally:
                 self.lanes.done(row)
 
@@ -176,12 +178,17 @@ class Relay:
         )
         await self._settle(row, outcome)
 
-    async def _settle_later(self, row: Row) -> None:
-        """The database is away: what became of the try is unknown to it, so the row is taken up again as such."""
+    async def _settle_later(self, row: Row, reason: str) -> None:
+        """What became of the try could not be written down: it may have been sent, and is taken up again as such."""
         while True:
-            await asyncio.sleep(_STILL_IN_HAND.total_seconds())
-            with contextlib.suppress(DatabaseUnavailable):
-                await self._settle(replace(row, tries=row.tries + 1), Ambiguous("database_unavailable"))
+            await asyncio.sleep(STILL_IN_HAND.total_seconds())
+            try:
+                await self._settle(replace(row, tries=row.tries + 1), Ambiguous(reason))
+            except DatabaseUnavailable:
+                continue
+            except Exception as bug:
+                log.exception("relay.settling_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
+            else:
                 return
 
     # --- Sending --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 Killed anywhere, the next look goes on with what is noted: a file that is there is whole, and is not written again;
 one that is not is written before anything of its batch is removed. So nothing is lost, and nothing is there twice.
 
-Source: issue 3, "Retention"; docs/decisions/0013.
+Source: docs/decisions/0013.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from core.domain.vocabulary import AskedBack, Assigned, Clarified
 from core.domain.wire import instant
 from core.engine import Engine
 from core.errors import (
-    ClaimedByAnother,
     ClarificationOpen,
     ClarificationsSpent,
     InvalidRecipient,
@@ -56,7 +55,7 @@ class Together:
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
             if not by.has(Role.ADMIN):
                 self.engine.check_may_answer(suspension, by)
-                _check_claim(suspension, by, now)
+                access.check_claim(suspension, by, now)
             signal = Assigned(person, by.identity, self._channel_of(suspension, person))
             return self.transitions.move(tx, suspension, signal, intent, now).suspension
 
@@ -111,12 +110,6 @@ class Together:
             return self.transitions.move(tx, suspension, Clarified(text, by.identity), intent, now).suspension
 
         return await self.engine.change(suspension_id, change, once)
-
-
-def _check_claim(suspension: Suspension, by: Actor, now: datetime) -> None:
-    held = suspension.claim
-    if held is not None and held.by != by.identity and now < held.until:
-        raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
 
 
 def _check_may_ask_back(suspension: Suspension) -> None:

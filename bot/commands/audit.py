@@ -1,7 +1,7 @@
 """``handraise export`` and ``handraise audit verify``: the audit trail, and whether it is what was written.
 
 The log's key stays with the service: it checks its own database, and an export that is sent to it.
-Source: issue 3, "Retention"; docs/audit.md.
+Source: docs/audit.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The audit trail: export it, check it, check an export. For admins. Source: issue 3, "Retention"; docs/audit.md."""
+"""The audit trail: export it, check it, check an export. For admins. Source: docs/audit.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How much of an intent's log may be moved out together with its ended questions: a beginning of it, and no more.
 
-Source: issue 3, "Retention"; docs/decisions/0013.
+Source: docs/decisions/0013.
 """
 
 from __future__ import annotations

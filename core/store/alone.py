@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from core.store.database import Database
 
-MOVING_OUT = 0x48616E647262  # ("Handrb"; "Handra" is the clock's)
+MOVING_OUT = 0x48616E647262  # "Handrb"
 
 
 @asynccontextmanager

@@ -126,11 +126,13 @@ def _void(tx: Tx, whose: sa.ColumnElement[bool], now: datetime) -> int:
     return tx.conn.execute(outbox.update().where(abandoned).values(**again, lease_owner=None)).rowcount
 
 
+_IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
+
+
 def give_back(tx: Tx, ids: Sequence[str]) -> None:
     """Rows in hand that were surely not sent: pending again."""
     if ids:
-        again = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
-        tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**again))
+        tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**_IN_NOBODYS_HANDS))
 
 
 def leased_before(conn: sa.Connection, owner: str, before: datetime) -> set[str]:
@@ -140,9 +142,8 @@ def leased_before(conn: sa.Connection, owner: str, before: datetime) -> set[str]
 
 def give_back_mislaid(tx: Tx, ids: Collection[str], owner: str, before: datetime) -> int:
     """Those of ``ids`` that are still leased so are pending again: they were never handed to a sender. How many."""
-    again = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
     mislaid = outbox.c.id.in_(ids) & _is_leased(owner, before)
-    return tx.conn.execute(outbox.update().where(mislaid).values(**again)).rowcount
+    return tx.conn.execute(outbox.update().where(mislaid).values(**_IN_NOBODYS_HANDS)).rowcount
 
 
 def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:

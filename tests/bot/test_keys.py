@@ -37,14 +37,14 @@ def test_each_purpose_has_a_key_of_its_own() -> None:
 def test_an_api_key_is_known_by_its_hash_alone() -> None:
     digest = ROOT.hash_api_key("agent-key-1")
     assert len(bytes.fromhex(digest)) == 32
-    assert ROOT.is_api_key("agent-key-1", digest)
-    assert not ROOT.is_api_key("agent-key-2", digest)
+    assert ROOT.hash_api_key("agent-key-1") == digest
+    assert ROOT.hash_api_key("agent-key-2") != digest
     assert RootKey(b"another").hash_api_key("agent-key-1") != digest
 
 
 @pytest.mark.parametrize("odd", ["", "\x00", "clé", "\udcff", "x" * 100_000])
 def test_any_header_can_be_hashed(odd: str) -> None:
-    assert not ROOT.is_api_key(odd, ROOT.hash_api_key("agent-key-1"))
+    assert ROOT.hash_api_key(odd) != ROOT.hash_api_key("agent-key-1")
     assert not same(odd, "agent-key-1")
 
 

@@ -1,6 +1,6 @@
 """What must be true after any storm, each as one function over the evidence. Pure.
 
-Source: DESIGN.md, "What must be true, always"; issue 3, "Done means".
+Source: DESIGN.md, "What must be true, always".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The published SDK's prefix is as ``/openapi.json`` says (issue 2)."""
+"""The published SDK's prefix is as ``/openapi.json`` says."""
 
 from __future__ import annotations
 
