@@ -117,4 +117,6 @@ def _add_health(app: FastAPI, service: Service) -> None:
             return reply(errors.error_body(failure, "/readyz"), 503)
         if not service.working:
             return reply(errors.envelope("not_ready", "The clock is not running."), 503)
-        return reply({"status": "ready", "paused": paused})
+        standing = service.doors.slack.standing if service.doors.slack is not None else None
+        sockets = {} if standing is None else {"slack": standing.value}
+        return reply({"status": "ready", "paused": paused, **sockets})

@@ -11,9 +11,12 @@ from bot.config import Settings
 from bot.keys import RootKey
 from bot.roles import Part, Parts
 from bot.web.hooks import Doors
+from core import alerts
 from core.engine import Engine, Holder
 from core.ports import Channel, Clock
+from core.store.places import Places
 from core.tokens import TokenMaker, TokenPurpose
+from core.transitions import Transitions
 
 if TYPE_CHECKING:
     from bot.mail_app import MailDoor
@@ -49,6 +52,7 @@ def doors_of(
     settings: Settings,
     parts: Parts,
     engine: Engine,
+    transitions: Transitions,
     clock: Clock,
     root: RootKey,
     tokens: TokenMaker,
@@ -57,21 +61,24 @@ def doors_of(
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
     requests is configured."""
     return Doors(
-        slack=_slack_door(settings, engine, clock, root) if Part.SLACK in parts else None,
+        slack=_slack_door(settings, engine, transitions, clock, root) if Part.SLACK in parts else None,
         mail=_mail_door(settings, engine, clock, tokens) if Part.MAIL in parts else None,
         pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
     )
 
 
-def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey) -> SlackApp | None:
+def _slack_door(
+    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, root: RootKey
+) -> SlackApp | None:
     slack = settings.slack
     if slack is None:
         return None
-    from bot.slack_app import build_slack_app
+    from bot.slack_app import add_sockets, build_slack_app
+    from bot.slack_sockets import MOST_SOCKETS, SOCKETS
     from channels.slack.client import web_client
     from channels.slack.values import signer
 
-    return build_slack_app(
+    app = build_slack_app(
         engine,
         web_client(slack.bot_token, slack.api_url),
         signing_secret=slack.signing_secret,
@@ -81,6 +88,15 @@ def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey)
         team_id=slack.team_id,
         app_id=slack.app_id,
     )
+    if slack.app_token is not None:
+        database = engine.database
+
+        async def tell(reason: str) -> None:
+            await database.write(lambda tx: alerts.way_in_lost(transitions, tx, "slack", reason, clock.now()))
+
+        web = web_client(slack.app_token, slack.api_url)
+        add_sockets(app, web, Places(database, SOCKETS, MOST_SOCKETS), tell, clock.now)
+    return app
 
 
 def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailDoor | None:

@@ -100,6 +100,7 @@ class Service:
         else:
             self._refreshing = Every("keys", _REFRESH, self.keys.refresh)
             self._refreshing.start()
+        self.doors.start()
         self.working = True
         parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
         log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
@@ -133,6 +134,7 @@ class Service:
         """Stop taking work, finish or give back what is in hand, let go of everything."""
         self.working = False
         self.services.closing.set()
+        await self.doors.stop_taking()
         if Part.WORKER in self.parts:
             await self._stop_working()
         if self.heartbeat is not None:
@@ -247,7 +249,7 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, clock, root, tokens, instance),
+        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, instance),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
         heartbeat=_heartbeat(settings, database, clock),

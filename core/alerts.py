@@ -33,6 +33,17 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", message, now, around=channel)
 
 
+def way_in_lost(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
+    """A vendor can't bring us answers until somebody mends it, or it comes back."""
+    text = (
+        f"Nothing reaches Handraise from {channel}: {reason}. Questions are still shown there, but a click counts "
+        "for nothing until that is mended; answers by other ways count.\n\n"
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"Nothing reaches Handraise from {channel} ({reason})", text)
+    _tell(transitions, tx, f"way-in:{channel}:{reason}", message, now, around=channel)
+
+
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
     """An agent that could not be called back for as long as we try does not know how its question ended."""
     text = (

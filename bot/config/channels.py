@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.config.kinds import (
+    AppToken,
     HttpUrl,
     Listed,
     Mail,
@@ -34,10 +35,13 @@ class Section(BaseModel):
 
 
 class Slack(Section):
-    """HTTP mode: Slack's requests are verified by ``signing_secret``, so it is needed with the token."""
+    """Slack reaches us over sockets where there is an ``app_token`` (Socket Mode), and by requests that
+    ``signing_secret`` verifies where there is one (HTTP mode). One of the two is needed; with both, both ways are open.
+    """
 
     bot_token: Text = Field(repr=False)
-    signing_secret: Text = Field(repr=False)
+    app_token: AppToken | None = Field(None, repr=False)
+    signing_secret: Text | None = Field(None, repr=False)
     api_url: HttpUrl = "https://slack.com/api"
     default_channel: SlackPlace | None = None
     team_id: SlackTeam | None = None

@@ -1,7 +1,7 @@
 """What must hold between settings, each as its key and the end of the sentence that begins with it.
 
 Off loopback every way in needs its secret: the root key always, mail's and PagerDuty's where those channels are set
-up (Slack's is never optional). On loopback a missing one closes that way in, and the root key is made and kept.
+up (Slack's are never optional). On loopback a missing one closes that way in, and the root key is made and kept.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _twice(section: str, field: str, values: Sequence[Hashable]) -> Iterator[Mis
 
 
 def _channels(settings: Settings) -> Iterator[Misfit]:
-    pagerduty, suspension = settings.pagerduty, settings.suspension
+    slack, pagerduty, suspension = settings.slack, settings.pagerduty, settings.suspension
+    if slack is not None and not (slack.app_token or slack.signing_secret):
+        yield ("slack", "app_token"), "is missing (or set slack.signing_secret, for HTTP mode)"
     if pagerduty is not None and not (pagerduty.routing_key or pagerduty.services):
         yield ("pagerduty", "routing_key"), "is missing (or name a service in pagerduty.services)"
     if pagerduty is not None and DEFAULT_SERVICE in pagerduty.services:

@@ -209,6 +209,9 @@ TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 WeekHours = Annotated[dict[str, str], BeforeValidator(_week)]
 Holiday = Annotated[date, BeforeValidator(_holiday)]
 GroupName = Annotated[Text, matching(r"[^\s,:]+", "be a group's name without blanks, commas and colons")]
+AppToken = Annotated[
+    Text, matching(r"xapp-[A-Za-z0-9-]+", "be an app-level token, xapp-…, with the scope connections:write")
+]
 SlackPlace = Annotated[
     Text, matching(r"[CGDUW][A-Z0-9]+", "be the id of a channel or a person, such as C0123456789, not a name")
 ]

@@ -35,6 +35,16 @@ class Doors:
     mail: MailDoor | None = None
     pagerduty: PagerDutyDoor | None = None
 
+    def start(self) -> None:
+        """Begin to ask for what is not brought here: Slack's sockets."""
+        if self.slack is not None:
+            self.slack.start()
+
+    async def stop_taking(self) -> None:
+        """What has arrived is finished, and nothing more is asked for."""
+        if self.slack is not None:
+            await self.slack.stop_taking()
+
     async def close(self) -> None:
         """After the last request."""
         if self.slack is not None:
@@ -51,7 +61,7 @@ def router(doors: Doors) -> APIRouter:
         401: {"model": Envelope, "description": "The signature is missing or wrong."},
     }
 
-    if doors.slack is not None:
+    if doors.slack is not None and doors.slack.speaks_http:
         slack_door = doors.slack
 
         @routes.post("/slack/events", summary="Slack, in HTTP mode", include_in_schema=False)

@@ -49,10 +49,12 @@ class HealthReply(Open):
 
 
 class ReadyReply(Open):
-    """``paused``: new notices wait for ``handraise unpause``."""
+    """``paused``: new notices wait for ``handraise unpause``. ``slack``, in Socket Mode: whether Slack reaches this
+    process (``standby``: other processes have all the sockets); it is no reason to send agents elsewhere."""
 
     status: Literal["ready"]
     paused: bool
+    slack: Literal["connected", "connecting", "standby"] | None = None
 
 
 class ChoiceReply(Open):

@@ -262,6 +262,7 @@ def test_links_of_a_service_on_every_interface_lead_to_this_machine(read: Reads)
 HUNTER = "hunter2"
 SPOILT = [
     "slack: {bot_token: hunter2}",
+    "slack: {bot_token: x, app_token: hunter2}",
     'slack: {bot_token: "hunter2\\n", signing_secret: "hun\\nhunter2"}',
     "email: {smtp_url: 'imap://u:hunter2@h', from: a@example.com}",
     "email: {smtp_url: 'smtp://u:hunter2@h:port', from: a@example.com}",
@@ -288,7 +289,7 @@ def test_settings_show_no_secret(read: Reads) -> None:
     text = f"""
 secret_key: hunter2-root
 database_url: postgresql+psycopg://u:hunter2@h/d
-slack: {{bot_token: hunter2-bot, signing_secret: hunter2-sign}}
+slack: {{bot_token: hunter2-bot, signing_secret: hunter2-sign, app_token: xapp-hunter2}}
 email: {{smtp_url: 'smtp://u:hunter2@h', from: a@example.com, inbound_secret: hunter2-in}}
 pagerduty:
   routing_key: hunter2{"0" * 25}

@@ -72,7 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "slack: {app_token: xapp-1}": "slack.app_token",
     "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
     "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
@@ -107,7 +106,11 @@ WRONG = [
     ("database_url: mysql://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
     ("database_url: postgres://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
     ("database_url: nonsense", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
-    ("slack: {bot_token: x}", "slack.signing_secret is missing"),
+    ("slack: {bot_token: x}", "slack.app_token is missing (or set slack.signing_secret, for HTTP mode)"),
+    (
+        "slack: {bot_token: x, app_token: xoxb-1}",
+        "slack.app_token must be an app-level token, xapp-…, with the scope connections:write",
+    ),
     ("slack: {signing_secret: x}", "slack.bot_token is missing"),
     (
         "slack: {bot_token: x, signing_secret: x, default_channel: '#ops'}",
@@ -304,10 +307,10 @@ VARIABLES = [
     ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
     ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
     (
-        "HANDRAISE_SLACK__APP_TOKEN",
-        "xapp-1",
-        "HANDRAISE_SLACK__APP_TOKEN is not supported by this version: Slack is served over HTTP "
-        "(slack.signing_secret), not in Socket Mode",
+        "HANDRAISE_SLACK__REQUIRE_OPEN_WHEN_CUT",
+        "true",
+        "HANDRAISE_SLACK__REQUIRE_OPEN_WHEN_CUT is not supported by this version: "
+        "a cut question can be answered where it is shown",
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
