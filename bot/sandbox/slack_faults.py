@@ -58,26 +58,36 @@ Fault = (
 
 
 class Faults:
-    """A queue of faults, each for the next request of one method, or of any where the method is ``*``."""
+    """A queue of faults, each for the next request of one method, or of any where the method is ``*``; and those that
+    every request of a method meets until they are switched off.
+    """
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Fault]] = deque()
+        self._lasting: dict[str, Fault] = {}
 
     def next(self, fault: Fault, method: str = "*") -> None:
         self._waiting.append((method, fault))
+
+    def switch_on(self, fault: Fault, method: str = "*") -> None:
+        self._lasting[method] = fault
+
+    def switch_off(self, method: str = "*") -> None:
+        self._lasting.pop(method, None)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def clear(self) -> None:
         self._waiting.clear()
+        self._lasting.clear()
 
     def take(self, method: str) -> Fault | None:
         for position, (wanted, fault) in enumerate(self._waiting):
             if wanted in {"*", method}:
                 del self._waiting[position]
                 return fault
-        return None
+        return self._lasting.get(method, self._lasting.get("*"))
 
 
 class CutOff(Response):

@@ -54,6 +54,13 @@ class Socket:
         if not self.silent and not self.ws.closed:
             await self.ws.send_str(json.dumps(message))
 
+    def lose(self) -> None:
+        """Nothing can be acknowledged here any more."""
+        for answer in self.waiting.values():
+            if not answer.done():
+                answer.set_exception(TimeoutError())
+        self.waiting.clear()
+
     def cut(self) -> None:
         """The connection dies without a word."""
         if self._request.transport is not None:
@@ -205,6 +212,7 @@ class SocketMode:
         finally:
             pinging.cancel()
             self._forget(socket)
+            socket.lose()
         return ws
 
     def _hello(self) -> JsonObject:

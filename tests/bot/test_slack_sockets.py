@@ -1,0 +1,221 @@
+"""Socket Mode's own troubles, through the real engine, bolt and slack_sdk's client: what a person in Slack notices."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing, contextmanager
+from copy import deepcopy
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bot.sandbox.slack_faults import DropBeforeStoring, RateLimited, SaysNo
+from bot.sandbox.slack_records import Message
+from bot.sandbox.slack_socket import DISABLED, Socket
+from bot.sandbox.slack_socket_faults import AckLost, CutAfterDelivery, Duplicated, RefreshAfterDelivery
+from bot.slack_sockets import SOCKETS_OF_ONE, Pace, Standing
+from tests.bot.slack_service import TEXT, SlackService, slack_service
+
+OPEN = "apps.connections.open"
+QUICK = Pace(
+    settled=timedelta(milliseconds=200),
+    longest_pause=timedelta(milliseconds=50),
+    places=timedelta(milliseconds=50),
+    told_after=timedelta(milliseconds=100),
+)
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[SlackService]:
+    async with slack_service(tmp_path, "socket", QUICK) as service:
+        yield service
+
+
+async def sockets(service: SlackService, opened: int, now: int = SOCKETS_OF_ONE) -> list[Socket]:
+    """The open sockets, as soon as there are ``now``, and have been ``opened`` at least."""
+    world = service.sandbox.sockets
+    return await service.sandbox.workspace.until(
+        lambda: list(world.sockets) if len(world.sockets) == now and world.opened >= opened else None
+    )
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not what():
+            await asyncio.sleep(0.01)
+
+
+@contextmanager
+def slow_commit(service: SlackService) -> Iterator[None]:
+    """No answer is committed before the block ends."""
+    with closing(sqlite3.connect(service.database_file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+async def a_message(service: SlackService) -> Message:
+    return deepcopy(await service.sandbox.expect_message("Refund"))
+
+
+async def test_an_envelope_that_comes_twice_answers_once(service: SlackService) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    service.sandbox.sockets.fail_next(Duplicated())
+    response = await service.sandbox.click("U1", message, "ans:0")
+    assert response.status_code == 200
+    await service.sandbox.expect_private("U1", "Your answer is recorded already.")
+    record = await service.record(asked)
+    assert (record.version, record.ended and record.ended.value) == (asked.version + 1, "approve")
+
+
+@pytest.mark.parametrize("reason", ["refresh_requested", "warning"])
+async def test_a_refresh_while_a_click_is_under_way_loses_neither_answer_nor_acknowledgement(
+    service: SlackService, reason: str
+) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    service.sandbox.sockets.fail_next(RefreshAfterDelivery(reason))
+    with slow_commit(service):
+        click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
+        await sockets(service, opened=3)
+    assert (await click).status_code == 200
+    assert await service.answered(asked) == "approve"
+
+
+async def test_while_one_socket_is_opened_anew_the_other_takes_the_clicks(service: SlackService) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    service.sandbox.faults.switch_on(SaysNo("internal_error"), OPEN)
+    await service.sandbox.sockets.disconnect(service.sandbox.sockets.sockets[0])
+    await sockets(service, opened=2, now=1)
+    assert (await service.sandbox.click("U1", message, "ans:0")).status_code == 200
+    assert await service.answered(asked) == "approve"
+    service.sandbox.faults.switch_off(OPEN)
+    await sockets(service, opened=3)
+    assert service.alerts == []
+
+
+async def test_a_connection_that_dies_under_a_click_keeps_the_answer(service: SlackService) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    service.sandbox.sockets.fail_next(CutAfterDelivery())
+    with slow_commit(service), pytest.raises(httpx.ReadTimeout):
+        await service.sandbox.click("U1", message, "ans:0")
+    await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via slack")
+    assert await service.answered(asked) == "approve"
+    await sockets(service, opened=3)
+    await service.sandbox.click("U1", message, "ans:0")
+    await service.sandbox.expect_private("U1", "Your answer is recorded already.")
+
+
+async def test_an_acknowledgement_that_slack_does_not_hear_changes_nothing(service: SlackService) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    service.sandbox.sockets.fail_next(AckLost())
+    with pytest.raises(httpx.ReadTimeout):
+        await service.sandbox.click("U1", message, "ans:0")
+    assert await service.answered(asked) == "approve"
+    assert (await service.sandbox.click("U1", message, "ans:0")).status_code == 200
+
+
+async def test_dropped_sockets_are_opened_again(service: SlackService) -> None:
+    asked = await service.ask()
+    service.sandbox.sockets.drop()
+    await sockets(service, opened=4)
+    await service.sandbox.click("U1", await a_message(service), "ans:0")
+    assert await service.answered(asked) == "approve"
+
+
+async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> None:
+    async with slack_service(tmp_path, "socket", Pace(ping=timedelta(milliseconds=100))) as service:
+        asked = await service.ask()
+        service.sandbox.sockets.silence()
+        fresh = await sockets(service, opened=4)
+        assert not any(one.silent for one in fresh)
+        await service.sandbox.click("U1", await a_message(service), "ans:0")
+        assert await service.answered(asked) == "approve"
+
+
+async def test_where_slack_allows_one_socket_there_is_one_until_it_allows_more(service: SlackService) -> None:
+    service.sandbox.sockets.most = 1
+    service.sandbox.sockets.drop()
+    await sockets(service, opened=3, now=1)
+    asked = await service.ask()
+    await service.sandbox.click("U1", await a_message(service), "ans:0")
+    assert await service.answered(asked) == "approve"
+    service.sandbox.sockets.most = 10
+    await sockets(service, opened=4)
+
+
+@pytest.mark.parametrize("fault", [RateLimited(1), DropBeforeStoring(), SaysNo("internal_error")])
+async def test_slack_may_be_away_for_a_while(service: SlackService, fault: RateLimited) -> None:
+    service.sandbox.fail_next(fault, OPEN)
+    service.sandbox.sockets.drop()
+    await sockets(service, opened=4)
+    await until(lambda: service.door.standing is Standing.CONNECTED)
+
+
+async def test_operators_hear_that_slack_has_been_away_for_long(service: SlackService) -> None:
+    service.sandbox.faults.switch_on(SaysNo("internal_error"), OPEN)
+    service.sandbox.sockets.drop()
+    await until(lambda: bool(service.alerts))
+    assert set(service.alerts) == {"internal_error"}
+    assert service.door.standing is Standing.CONNECTING
+    service.sandbox.faults.switch_off(OPEN)
+    await sockets(service, opened=4)
+    await until(lambda: service.door.standing is Standing.CONNECTED)
+
+
+async def test_operators_hear_at_once_that_socket_mode_was_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with slack_service(tmp_path, "socket", Pace(told_after=timedelta(hours=1))) as service:
+        service.sandbox.sockets.token_trouble = "account_inactive"
+        await service.sandbox.sockets.disconnect(reason=DISABLED)
+        await until(lambda: bool(service.alerts))
+        assert service.alerts[0] == "account_inactive"
+    said = capsys.readouterr().out
+    assert said.count("reason=account_inactive") == 1
+    assert service.sandbox.sockets.app_token not in said
+
+
+async def test_stopping_finishes_the_click_that_is_under_way(service: SlackService) -> None:
+    asked = await service.ask()
+    message = await a_message(service)
+    with slow_commit(service):
+        click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
+        await asyncio.sleep(0.05)
+        stopping = asyncio.create_task(service.door.stop_taking())
+        await asyncio.sleep(0.05)
+        assert not stopping.done()
+    assert (await click).status_code == 200
+    await stopping
+    assert service.sandbox.sockets.sockets == []
+    assert await service.answered(asked) == "approve"
+
+
+async def test_a_modal_is_mended_and_closed_over_sockets(service: SlackService) -> None:
+    asked = await service.ask(**TEXT)
+    await service.sandbox.click("U1", await a_message(service), "open_modal")
+    view = await service.sandbox.expect_view("U1")
+    service.sandbox.sockets.fail_next(RefreshAfterDelivery())
+    response = await service.sandbox.submit(view.id, "U1", {"answer": "Because"})
+    assert response.json() == {"response_action": "clear"}
+    assert not view.is_open
+    assert await service.answered(asked) == "Because"
+
+
+async def test_a_proxy_of_the_environment_is_no_way_to_loopback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with slack_service(tmp_path, "socket") as service:
+        asked = await service.ask()
+        await service.sandbox.click("U1", await a_message(service), "ans:0")
+        assert await service.answered(asked) == "approve"
