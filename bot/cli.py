@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bot.commands import ask, audit, callbacks, keys, pause
+from bot.commands import ask, audit, callbacks, keys, pause, slack
 from core.errors import OperatorError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(keys.app, name="keys")
+app.add_typer(slack.app, name="slack")
 ask.add_to(app)
 pause.add_to(app)
 callbacks.add_to(app)
