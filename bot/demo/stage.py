@@ -127,7 +127,8 @@ async def _until_ready(url: str, service: Child) -> None:
 
 async def _is_ready(client: httpx.AsyncClient, url: str) -> bool:
     try:
-        return (await client.get(f"{url}/readyz")).status_code == httpx.codes.OK
+        ready = await client.get(f"{url}/readyz")
+        return ready.status_code == httpx.codes.OK and ready.json()["slack"] == "connected"
     except httpx.TransportError:
         return False
 

@@ -24,6 +24,7 @@ from bot.sandbox.pagerduty import PagerDutySandbox
 from bot.sandbox.pagerduty_world import Incident, User
 from bot.sandbox.person import Person
 from bot.sandbox.slack import SlackSandbox
+from bot.sandbox.slack_troubles import TROUBLES, troubles_json
 
 _STATIC = {file.name: file for file in (Path(__file__).parent / "static").iterdir()}
 _MAIL_HEADERS = {
@@ -60,6 +61,7 @@ class Page:
             ("POST", "/slack/click", self._click),
             ("POST", "/slack/submit", self._submit),
             ("POST", "/slack/close", self._close),
+            ("POST", "/slack/trouble", self._trouble),
             ("GET", "/mail/{id:int}/html", self._mail_html),
             ("POST", "/mail/{id:int}/reply", self._reply),
             ("POST", "/pager/{id}/acknowledge", self._acknowledge),
@@ -83,6 +85,7 @@ class Page:
         state = {
             "person": {"name": self._person.name, "email": self._person.email},
             "slack": slack_json(self._slack, self._person.slack_user_id, seen),
+            "troubles": troubles_json(self._slack),
             "mail": mail_json(self._mailbox, self._person.email, self._sent),
             "pager": pager_json(self._pagerduty),
             "board": self.board,
@@ -112,6 +115,13 @@ class Page:
         view = self._slack.workspace.views[(await request.json())["view"]]
         view.is_open = False
         self._slack.workspace.touch()
+        return done()
+
+    async def _trouble(self, request: Request) -> Response:
+        trouble = TROUBLES.get((await request.json())["name"])
+        if trouble is None:
+            raise LookupError("there is no such trouble")
+        await trouble.make(self._slack)
         return done()
 
     # --- Mail -----------------------------------------------------------------------------------------------------

@@ -75,6 +75,9 @@ class Faults:
     def switch_off(self, method: str = "*") -> None:
         self._lasting.pop(method, None)
 
+    def is_on(self, method: str = "*") -> bool:
+        return method in self._lasting
+
     def __len__(self) -> int:
         return len(self._waiting)
 

@@ -55,7 +55,10 @@ class World:
     ) -> None:
         self.person = person
         self.slack = SlackSandbox(
-            bot_token=f"xoxb-{secrets.token_hex(16)}", signing_secret=secrets.token_hex(16), now=now
+            bot_token=f"xoxb-{secrets.token_hex(16)}",
+            signing_secret=secrets.token_hex(16),
+            app_token=f"xapp-{secrets.token_hex(16)}",
+            now=now,
         )
         self.slack.workspace.add_user(person.slack_user_id, person.name, person.email)
         self.slack.workspace.add_channel(CHANNEL_ID, CHANNEL_NAME, person.slack_user_id)
@@ -76,8 +79,7 @@ class World:
             self.connect(service_url)
 
     def connect(self, service_url: str) -> None:
-        """Tell the vendors where the service listens."""
-        self.slack.events_url = f"{service_url}/slack/events"
+        """Tell the vendors where the service listens; Slack needs no address, it is in Socket Mode."""
         self.mailbox.answer_at(f"{service_url}/email/inbound", self._inbound_secret)
         self.pagerduty.webhooks.url = f"{service_url}/pagerduty/webhooks"
 
@@ -97,6 +99,7 @@ class World:
     async def _let_go(self) -> None:
         async with asyncio.timeout(5):
             await self.pagerduty.close()
+            await self.slack.close()
 
     def settings(self, place: Place) -> dict[str, Any]:
         """The sections of the service's configuration that make it a part of this world."""
@@ -104,7 +107,7 @@ class World:
         return {
             "slack": {
                 "bot_token": self.slack.workspace.bot_token,
-                "signing_secret": self.slack.signing_secret,
+                "app_token": self.slack.sockets.app_token,
                 "api_url": f"{place.url}/api",
                 "default_channel": CHANNEL_ID,
                 "team_id": self.slack.workspace.team_id,

@@ -5,6 +5,7 @@ import { drawMail } from "./mail.js";
 import { drawPager } from "./pager.js";
 import { watch } from "./server.js";
 import { drawSlack } from "./slack.js";
+import { drawTroubles } from "./troubles.js";
 
 const tabs = [...document.querySelectorAll(".tabs button")];
 let last = null;
@@ -15,6 +16,7 @@ function draw(world) {
   document.getElementById("email").textContent = world.person.email;
   document.getElementById("mailbox").textContent = world.person.email;
   drawAgents(world.board);
+  drawTroubles(world.troubles);
   const wide = getComputedStyle(tabs[0].parentElement).display === "none";
   count("slack", drawSlack(world.slack, wide || document.body.dataset.pane === "slack"));
   count("mail", drawMail(world.mail));

@@ -38,7 +38,7 @@ async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tupl
     async with httpx.AsyncClient(base_url=place.url, trust_env=False) as stranger:
         paths = ("/", "/?key=", "/?key=%00", "/world", "/static/page.js", "/mail/1/html")
         assert {(await stranger.get(path)).status_code for path in paths} == {403}
-        acts = ("/slack/click", "/slack/submit", "/mail/1/reply", "/pager/P1/note", "/ask")
+        acts = ("/slack/click", "/slack/submit", "/slack/trouble", "/mail/1/reply", "/pager/P1/note", "/ask")
         assert {(await stranger.post(path, json={})).status_code for path in acts} == {403}
 
 
@@ -117,6 +117,34 @@ async def test_a_service_that_is_away_is_said_in_words(world: tuple[World, Place
     assert "did not answer" in response.json()["message"]
 
 
+async def test_what_goes_wrong_with_slack_is_switched_on_the_page(
+    world: tuple[World, Place], inside: httpx.AsyncClient
+) -> None:
+    slack = world[0].slack
+
+    async def press(name: str) -> dict[str, bool]:
+        assert (await inside.post("/slack/trouble", json={"name": name})).json() == {"ok": True}
+        return {one["name"]: one["on"] for one in (await inside.get("/world")).json()["troubles"]}
+
+    async with httpx.AsyncClient(base_url=world[1].url, trust_env=False) as app:
+
+        async def posts() -> tuple[int, str | None]:
+            headers = {"Authorization": f"Bearer {slack.workspace.bot_token}"}
+            said = await app.post("/api/chat.postMessage", json={"channel": "C0OPS", "text": "Hi"}, headers=headers)
+            return said.status_code, said.json().get("error")
+
+        assert (await press("limit"))["limit"]
+        assert await posts() == (429, "ratelimited")
+        assert not (await press("limit"))["limit"]
+        assert (await press("scope"))["scope"]
+        assert await posts() == (200, "missing_scope")
+        assert not (await press("scope"))["scope"]
+        assert await posts() == (200, None)
+    for name in ("drop", "silence", "refresh", "duplicate", "unheard", "cut"):
+        assert not (await press(name))[name]
+    assert (await inside.post("/slack/trouble", json={"name": "?"})).status_code == 409
+
+
 async def test_its_settings_are_a_configuration_that_the_service_takes(
     world: tuple[World, Place], tmp_path: Path
 ) -> None:
@@ -133,6 +161,7 @@ async def test_its_settings_are_a_configuration_that_the_service_takes(
 async def test_no_two_worlds_share_a_secret() -> None:
     first, second = World(), World()
     assert first.slack.signing_secret != second.slack.signing_secret
+    assert first.slack.sockets.app_token != second.slack.sockets.app_token
     assert first.slack.workspace.bot_token != second.slack.workspace.bot_token
     assert first.pagerduty.webhooks.secrets != second.pagerduty.webhooks.secrets
 
