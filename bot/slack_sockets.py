@@ -47,11 +47,13 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """``ping``: how often a socket is asked whether it lives. ``settled``: one that lived so long was a good one.
-    ``places``: how often a place is looked for, or looked after. ``told_after``: so long without any socket is told.
+    """``ping``: how often a socket is asked whether it lives. ``oldest``: after so long it is opened anew whatever it
+    says. ``settled``: one that lived so long was a good one. ``places``: how often a place is looked for, or looked
+    after. ``told_after``: so long without any socket is told.
     """
 
     ping: timedelta = timedelta(seconds=10)
+    oldest: timedelta = timedelta(hours=1)
     settled: timedelta = timedelta(seconds=10)
     longest_pause: timedelta = timedelta(seconds=60)
     places: timedelta = timedelta(seconds=5)
@@ -154,7 +156,7 @@ class SlackSockets:
         """A socket that Slack has greeted, or how long to wait at least before the next try."""
         try:
             said = await self._web.apps_connections_open(app_token=self._web.token or "")
-            socket = Socket(self._web, str(said.get("url", "")), self._take, self._pace.ping)
+            socket = Socket(self._web, str(said.get("url", "")), self._take, self._pace.ping, self._pace.oldest)
         except CAUGHT as error:
             failure = failure_of(error, self._now())
             lasting = isinstance(failure, Refused) and failure.fault is Fault.SETUP

@@ -80,6 +80,8 @@ class SocketMode:
         self.sockets: list[Socket] = []
         self.opened = 0
         """How many sockets there have been so far."""
+        self.refused = 0
+        """How many were one too many."""
         self._faults: deque[SocketFault] = deque()
         self._numbers = itertools.count(1)
         self._tickets: set[str] = set()
@@ -200,6 +202,7 @@ class SocketMode:
         await ws.prepare(request)
         socket = Socket(ws, request)
         if len(self.sockets) >= self.most:
+            self.refused += 1
             await self._let_go(socket, TOO_MANY)
             return ws
         await socket.say(self._hello())

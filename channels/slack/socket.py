@@ -38,9 +38,6 @@ FINISH_WITHIN = timedelta(seconds=3)
 _CLOSE_WITHIN = 1.0
 _LOOK_EVERY = 0.2
 
-LONGEST = timedelta(hours=1)
-"""A socket can be connected and get nothing, which no ping shows (bolt-python#1529): none becomes older than this."""
-
 CLOSED, SILENT, AGED, NO_HELLO = "closed", "silent", "aged", "no_hello"
 """Why a socket is over, beside the reasons that Slack gives in its ``disconnect``."""
 
@@ -54,9 +51,12 @@ class NotOpened(Exception):
 
 
 class Socket(SocketModeClient):
-    """``url`` is what ``apps.connections.open`` gave. Silent for two ``ping`` intervals, a socket is dead."""
+    """``url`` is what ``apps.connections.open`` gave. Silent for two ``ping`` intervals, a socket is dead.
 
-    def __init__(self, web: AsyncWebClient, url: str, take: Take, ping: timedelta) -> None:
+    One can be connected and get nothing, which no ping shows (bolt-python#1529): none becomes older than ``oldest``.
+    """
+
+    def __init__(self, web: AsyncWebClient, url: str, take: Take, ping: timedelta, oldest: timedelta) -> None:
         super().__init__(
             app_token=web.token or "",
             logger=MUTE,
@@ -68,6 +68,7 @@ class Socket(SocketModeClient):
             self.proxy = None  # a sandbox on loopback, which no proxy of the environment could reach
         self.wss_uri = url
         self._take = take
+        self._oldest = oldest.total_seconds()
         self._opened_at = self._heard_at = time.time()
         self._greeted = asyncio.Event()
         self._over = asyncio.Event()
@@ -132,7 +133,7 @@ class Socket(SocketModeClient):
             return CLOSED
         if now - heard_at > 2 * self.ping_interval or not await self.is_connected():
             return SILENT
-        return AGED if now - self._opened_at > LONGEST.total_seconds() else None
+        return AGED if now - self._opened_at > self._oldest else None
 
     async def _hear(self, _message: aiohttp.WSMessage) -> None:
         self._heard_at = time.time()

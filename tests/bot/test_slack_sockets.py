@@ -141,6 +141,18 @@ async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> N
         assert await service.answered(asked) == "approve"
 
 
+async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp_path: Path) -> None:
+    pace = Pace(oldest=timedelta(milliseconds=300), settled=timedelta(milliseconds=100))
+    async with slack_service(tmp_path, "socket", pace) as service:
+        asked = await service.ask()
+        message = await a_message(service)
+        with slow_commit(service):
+            click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
+            await until(lambda: service.sandbox.sockets.opened >= 4)
+        assert (await click).status_code == 200
+        assert await service.answered(asked) == "approve"
+
+
 async def test_where_slack_allows_one_socket_there_is_one_until_it_allows_more(service: SlackService) -> None:
     service.sandbox.sockets.most = 1
     service.sandbox.sockets.drop()
