@@ -55,7 +55,7 @@ async def test_five_processes_share_eight_sockets_and_the_fifth_takes_over_from_
             return Counter(reply.json()["slack"] for reply in replies)
 
         api = await start("api", "api,worker")
-        four = [await start(f"slack-{number}", "slack") for number in range(4)]
+        four = list(await asyncio.gather(*(start(f"slack-{number}", "slack") for number in range(4))))
         await are_eight()
         fifth = await start("slack-4", "slack")
         assert await standings([*four, fifth]) == {"connected": 4, "standby": 1}
