@@ -41,12 +41,15 @@ REFRESHED, WARNED, DISABLED, TOO_MANY = "refresh_requested", "warning", "link_di
 
 
 class Socket:
-    """One connection of the app. ``silent`` ones stay open, deliver nothing and answer nothing, not even a ping."""
+    """One connection of the app. ``silent`` ones stay open, deliver nothing and answer nothing, not even a ping;
+    ``pings`` says whether Slack goes on pinging there.
+    """
 
     def __init__(self, ws: web.WebSocketResponse, request: web.Request) -> None:
         self.ws = ws
         self._request = request
         self.silent = False
+        self.pings = True
         self.waiting: dict[str, asyncio.Future[JsonObject]] = {}
         """Envelopes that went out here and are not acknowledged yet."""
 
@@ -77,6 +80,8 @@ class SocketMode:
         self.token_trouble: str | None = None
         self.most = MOST_SOCKETS
         self.ping_every = PING_EVERY
+        self.greets = True
+        """Whether a new socket is said hello to."""
         self.sockets: list[Socket] = []
         self.opened = 0
         """How many sockets there have been so far."""
@@ -119,6 +124,11 @@ class SocketMode:
 
     def silence(self) -> None:
         """Every socket that is open now stays so, and is dead."""
+        for socket in self.sockets:
+            socket.silent, socket.pings = True, False
+
+    def deafen(self) -> None:
+        """As :meth:`silence`, but Slack's own pings go on: nobody reads what comes."""
         for socket in self.sockets:
             socket.silent = True
 
@@ -205,7 +215,8 @@ class SocketMode:
             self.refused += 1
             await self._let_go(socket, TOO_MANY)
             return ws
-        await socket.say(self._hello())
+        if self.greets:
+            await socket.say(self._hello())
         self.sockets.append(socket)
         self.opened += 1
         self.workspace.touch()
@@ -247,7 +258,7 @@ class SocketMode:
     async def _ping(self, socket: Socket) -> None:
         while True:
             await asyncio.sleep(self.ping_every)
-            if not socket.silent and not socket.ws.closed:
+            if socket.pings and not socket.ws.closed:
                 await socket.ws.ping(b"Ping from sandbox")
 
     async def _let_go(self, socket: Socket, reason: str) -> None:

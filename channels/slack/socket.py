@@ -32,7 +32,6 @@ MUTE = logging.getLogger("handraise.slack_socket")
 MUTE.setLevel(logging.CRITICAL + 1)
 """The SDK writes out whole envelopes, and errors with whatever is in them; what has to be known we log ourselves."""
 
-OPEN_WITHIN = timedelta(seconds=10)
 FINISH_WITHIN = timedelta(seconds=3)
 """Slack waits no longer for an acknowledgement."""
 _CLOSE_WITHIN = 1.0
@@ -78,9 +77,9 @@ class Socket(SocketModeClient):
         self.socket_mode_request_listeners.append(self._answer)
 
     async def open(self) -> None:
-        """Returns once Slack has said hello; raises :class:`NotOpened`."""
+        """Returns once Slack has said hello; raises :class:`NotOpened` where it has not within two pings' time."""
         try:
-            async with asyncio.timeout(OPEN_WITHIN.total_seconds()):
+            async with asyncio.timeout(2 * self.ping_interval):
                 await self.connect()  # type: ignore[no-untyped-call]
                 await _first(self._greeted, self._over)
         except TimeoutError:
@@ -131,6 +130,7 @@ class Socket(SocketModeClient):
             return self._why
         if self.current_session is None or self.current_session.closed:
             return CLOSED
+        # A socket that sends nothing aiohttp closes by itself; not one whose other side pings and hears nothing.
         if now - heard_at > 2 * self.ping_interval or not await self.is_connected():
             return SILENT
         return AGED if now - self._opened_at > self._oldest else None

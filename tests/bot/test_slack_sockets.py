@@ -141,6 +141,29 @@ async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> N
         assert await service.answered(asked) == "approve"
 
 
+async def test_sockets_that_ping_and_hear_nothing_are_given_up_too(tmp_path: Path) -> None:
+    async with slack_service(tmp_path, "socket", Pace(ping=timedelta(milliseconds=100))) as service:
+        service.sandbox.sockets.ping_every = 0.02
+        service.sandbox.sockets.drop()
+        await sockets(service, opened=4)
+        service.sandbox.sockets.deafen()
+        assert not any(one.silent for one in await sockets(service, opened=6))
+        asked = await service.ask()
+        await service.sandbox.click("U1", await a_message(service), "ans:0")
+        assert await service.answered(asked) == "approve"
+
+
+async def test_a_socket_that_slack_does_not_greet_is_none(tmp_path: Path) -> None:
+    pace = Pace(ping=timedelta(milliseconds=150), longest_pause=timedelta(milliseconds=50))
+    async with slack_service(tmp_path, "socket", pace) as service:
+        service.sandbox.sockets.greets = False
+        service.sandbox.sockets.drop()
+        await until(lambda: service.sandbox.sockets.opened >= 6)
+        assert service.door.standing is Standing.CONNECTING
+        service.sandbox.sockets.greets = True
+        await until(lambda: service.door.standing is Standing.CONNECTED)
+
+
 async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp_path: Path) -> None:
     pace = Pace(oldest=timedelta(milliseconds=300), settled=timedelta(milliseconds=100))
     async with slack_service(tmp_path, "socket", pace) as service:
