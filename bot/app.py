@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import structlog
-from fastapi import FastAPI, Response
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
@@ -88,12 +89,20 @@ def build_app(service: Service) -> FastAPI:
     return app
 
 
-def _add_api(app: FastAPI, service: Service) -> None:
+@cache
+def _api() -> APIRouter:
+    """The API under both prefixes, as every application of this process serves it."""
+    api = APIRouter()
     rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit)
-    parts = [part.router(service.services) for part in rooms]
     for prefix in PREFIXES:
-        for part in (*parts, sessions.open_router(service.services)):
-            app.include_router(part, prefix=prefix)
+        for routes in (*(room.routes for room in rooms), sessions.open_routes):
+            api.include_router(routes, prefix=prefix)
+    return api
+
+
+def _add_api(app: FastAPI, service: Service) -> None:
+    app.state.services = service.services
+    app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew
     app.include_router(service.pages)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     openapi.describe(app)

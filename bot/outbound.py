@@ -18,7 +18,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from weakref import WeakSet
 
@@ -194,6 +194,12 @@ class _Sockets:
         return len(self._opened) >= number
 
 
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Whom TLS believes: certifi's authorities, for a host may have none. Loading them takes as long as many calls."""
+    return httpx.create_ssl_context()
+
+
 class GuardedClient:
     """Posts to strangers. Every connection goes to a checked address; a call is over after ``timeout``."""
 
@@ -210,7 +216,7 @@ class GuardedClient:
         self._connections = connections
         self._resolver = _Resolver(allow, resolve)
         self._sockets = _Sockets(allow)
-        self._tls = tls or httpx.create_ssl_context()  # with certifi's authorities, for a host may have none
+        self._tls = tls or _authorities()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Unanswered:

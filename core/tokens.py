@@ -15,6 +15,8 @@ from enum import StrEnum
 
 _LENGTH = 26
 """Characters of base32: 130 bits. Lower case, since mail systems fold the case of local parts."""
+_BYTES = 20
+"""Of the HMAC: no fewer than the characters need, and a multiple of five, which base32 does not pad."""
 
 _REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """No 0, 1, I, L, O or U: a ref is read out on the phone."""
@@ -36,7 +38,7 @@ class TokenMaker:
     def token(self, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> str:
         text = "\n".join((purpose.value, suspension_id, channel, address))
         digest = hmac.new(self.key, text.encode(), hashlib.sha256).digest()
-        return base64.b32encode(digest).decode().lower()[:_LENGTH]
+        return base64.b32encode(digest[:_BYTES]).decode().lower()[:_LENGTH]
 
 
 def fingerprint(token: str) -> str:

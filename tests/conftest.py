@@ -10,15 +10,25 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+import structlog
 
 from core.store import schema
 from core.store.database import open_database
 from tests.postgres import postgres
 from tests.world import World, running
 
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+"""What a failing test shows of the log. By default an exception is drawn with its locals, which takes a second."""
+
 _numbers = itertools.count(1)
 
-_LONG = ("demo", "crashes", "openapi", "retention_store", "export_audit", "replicas")
+_LONG = ("demo", "openapi", "retention_store", "export_audit", "replicas")
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 

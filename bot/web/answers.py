@@ -10,7 +10,7 @@ from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, KeyedRoute, Operator
 from bot.web.paging import IdempotencyKey, once
 from bot.web.replies import reply
-from bot.web.services import Services
+from bot.web.services import Served
 from bot.web.shapes import BODY, refusals
 from bot.web.suspensions import Id, replayed
 from core.domain.answering import GivenAnswer
@@ -27,77 +27,82 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router(services: Services) -> APIRouter:
-    routes = APIRouter(route_class=KeyedRoute, tags=["answers"])
-    engine, intents = services.engine, services.intents
+routes = APIRouter(route_class=KeyedRoute, tags=["answers"])
 
-    async def responder(intent_id: Id, actor: Operator) -> Actor:
-        """The caller, once the intent is known to be there: that is told before anything about the body is."""
-        await intents.check(intent_id, actor)
-        return actor
 
-    @routes.post(
-        "/intents/{intent_id}/suspend/respond",
-        summary="Answer the open question of an intent",
-        responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+async def _responder(services: Served, intent_id: Id, actor: Operator) -> Actor:
+    """The caller, once the intent is known to be there: that is told before anything about the body is."""
+    await services.intents.check(intent_id, actor)
+    return actor
+
+
+Responder = Annotated[Actor, Depends(_responder)]
+
+
+@routes.post(
+    "/intents/{intent_id}/suspend/respond",
+    summary="Answer the open question of an intent",
+    responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+)
+async def respond(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Responder,
+    body: schemas.RespondBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    if not body.suspension_id:
+        raise SuspensionIdRequired("suspension_id is required.")
+    answer = GivenAnswer(
+        suspension_id=body.suspension_id,
+        by=actor,
+        channel="api",
+        value=body.value,
+        reason=_reason(body.metadata),
+        metadata=body.metadata or {},
+        intent_id=intent_id,
+        named=body.responded_by,
     )
-    async def respond(
-        request: Request,
-        intent_id: Id,
-        body: schemas.RespondBody,
-        actor: Actor = Depends(responder),  # noqa: B008 (a local name can't be in an annotation that is a string)
-        key: IdempotencyKey = None,
-    ) -> Response:
-        if not body.suspension_id:
-            raise SuspensionIdRequired("suspension_id is required.")
-        answer = GivenAnswer(
-            suspension_id=body.suspension_id,
-            by=actor,
-            channel="api",
-            value=body.value,
-            reason=_reason(body.metadata),
-            metadata=body.metadata or {},
-            intent_id=intent_id,
-            named=body.responded_by,
-        )
-        repeatable = await once(request, actor, key, replies.answered)
-        done = await engine.respond_once(answer, repeatable)
-        return _told(done)
+    repeatable = await once(request, actor, key, replies.answered)
+    done = await services.engine.respond_once(answer, repeatable)
+    return _told(done)
 
-    @routes.post(
-        "/signals/{signal_id}",
-        summary="Answer the open suspension that registered this signal",
-        responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+
+@routes.post(
+    "/signals/{signal_id}",
+    summary="Answer the open suspension that registered this signal",
+    responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+)
+async def signal(
+    services: Served,
+    request: Request,
+    signal_id: Annotated[str, Path(min_length=1, max_length=255)],
+    actor: Operator,
+    body: schemas.SignalBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
+    done = await services.engine.signal(answer, signal_id, await once(request, actor, key, replies.answered))
+    return _told(done)
+
+
+@routes.post(
+    "/intents/{intent_id}/engagement",
+    summary="Decide whether a person should be asked",
+    responses={200: {"model": shapes.EngagementReply}, **refusals(*BODY, 403, 404)},
+)
+async def engagement(services: Served, intent_id: Id, actor: Agent, body: schemas.EngagementBody) -> Response:
+    decision, logged = await services.intents.engage(intent_id, body.signals(), actor)
+    return reply(
+        {
+            "mode": decision.mode.value,
+            "should_ask": decision.should_ask,
+            "action": decision.action.value,
+            "rationale": decision.rationale,
+            "event_id": logged.id,
+        }
     )
-    async def signal(
-        request: Request,
-        signal_id: Annotated[str, Path(min_length=1, max_length=255)],
-        actor: Operator,
-        body: schemas.SignalBody,
-        key: IdempotencyKey = None,
-    ) -> Response:
-        answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
-        done = await engine.signal(answer, signal_id, await once(request, actor, key, replies.answered))
-        return _told(done)
-
-    @routes.post(
-        "/intents/{intent_id}/engagement",
-        summary="Decide whether a person should be asked",
-        responses={200: {"model": shapes.EngagementReply}, **refusals(*BODY, 403, 404)},
-    )
-    async def engagement(intent_id: Id, actor: Agent, body: schemas.EngagementBody) -> Response:
-        decision, logged = await intents.engage(intent_id, body.signals(), actor)
-        return reply(
-            {
-                "mode": decision.mode.value,
-                "should_ask": decision.should_ask,
-                "action": decision.action.value,
-                "rationale": decision.rationale,
-                "event_id": logged.id,
-            }
-        )
-
-    return routes
 
 
 def _reason(metadata: schemas.JsonObject | None) -> str | None:

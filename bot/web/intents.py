@@ -11,7 +11,7 @@ from bot.web.auth import Agent, Caller, KeyedRoute
 from bot.web.openintent_events import EVENT_TYPES
 from bot.web.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
 from bot.web.replies import reply
-from bot.web.services import Services
+from bot.web.services import Served
 from bot.web.shapes import BODY, refusals
 from bot.web.suspensions import Id, replayed
 from core.containers.changes import NewIntent, Shown
@@ -19,104 +19,113 @@ from core.containers.intents import IntentStatus
 from core.domain.vocabulary import Event
 from core.idempotency import Replayed
 
+routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
 
-def router(services: Services) -> APIRouter:
-    routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
-    engine, intents = services.engine, services.intents
 
-    @routes.post(
-        "/intents",
-        status_code=201,
-        summary="Create an intent",
-        responses={201: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 409)},
+@routes.post(
+    "/intents",
+    status_code=201,
+    summary="Create an intent",
+    responses={201: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 409)},
+)
+async def create(
+    services: Served, request: Request, actor: Agent, body: schemas.IntentBody, key: IdempotencyKey = None
+) -> Response:
+    wanted = NewIntent(
+        title=body.title,
+        description=body.description or "",
+        state=body.state or {},
+        constraints=body.constraints or {},
+        confidence=body.confidence or 0.0,
+        active=body.status == "active",
     )
-    async def create(request: Request, actor: Agent, body: schemas.IntentBody, key: IdempotencyKey = None) -> Response:
-        wanted = NewIntent(
-            title=body.title,
-            description=body.description or "",
-            state=body.state or {},
-            constraints=body.constraints or {},
-            confidence=body.confidence or 0.0,
-            active=body.status == "active",
-        )
-        made = await intents.create(wanted, actor, await once(request, actor, key, _created))
-        return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
+    made = await services.intents.create(wanted, actor, await once(request, actor, key, _created))
+    return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
 
-    @routes.get(
-        "/intents",
-        summary="List intents, newest first",
-        responses={200: {"model": shapes.IntentPage}, **refusals(422)},
-    )
-    async def page(
-        actor: Caller,
-        status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
-        | None = None,
-        limit: Limit = 50,
-        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
-    ) -> Response:
-        found = await intents.page(actor, status=status, limit=limit, offset=offset)
-        return reply({"intents": [replies.intent_json(shown) for shown in found]})
 
-    @routes.get(
-        "/intents/{intent_id}",
-        summary="Show an intent, with the record of its latest suspension in state._suspension",
-        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(404, 422)},
-    )
-    async def show(intent_id: Id, actor: Caller) -> Response:
-        return _with_etag(await intents.get(intent_id, actor))
+@routes.get(
+    "/intents",
+    summary="List intents, newest first",
+    responses={200: {"model": shapes.IntentPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"] | None = None,
+    limit: Limit = 50,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    found = await services.intents.page(actor, status=status, limit=limit, offset=offset)
+    return reply({"intents": [replies.intent_json(shown) for shown in found]})
 
-    @routes.post(
-        "/intents/{intent_id}/status",
-        summary="Change an intent's status",
-        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
-    )
-    async def change_status(intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch) -> Response:
-        wanted, expected = IntentStatus(body.status), version(if_match)
-        if wanted is IntentStatus.ABANDONED and await engine.abandon(intent_id, actor, expected, body.reason):
-            return _with_etag(await intents.get(intent_id, actor))
-        shown = await intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
-        return _with_etag(shown)
 
-    @routes.post(
-        "/intents/{intent_id}/state",
-        summary="Patch an intent's state",
-        responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
-    )
-    async def change_state(intent_id: Id, actor: Agent, body: schemas.StateBody, if_match: IfMatch) -> Response:
-        body.one_of()
-        expected = version(if_match)
-        if body.patches is not None:
-            patches = [patch.patch() for patch in body.patches]
-            return _with_etag(await intents.patch_state(intent_id, patches, actor, expected))
-        return _with_etag(await intents.replace_state(intent_id, body.state or {}, actor, expected))
+@routes.get(
+    "/intents/{intent_id}",
+    summary="Show an intent, with the record of its latest suspension in state._suspension",
+    responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(404, 422)},
+)
+async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
+    return _with_etag(await services.intents.get(intent_id, actor))
 
-    @routes.get(
-        "/intents/{intent_id}/events",
-        summary="The event log of an intent, oldest first",
-        responses={200: {"model": shapes.EventPage}, **refusals(404, 422)},
-    )
-    async def events(
-        request: Request,
-        intent_id: Id,
-        actor: Caller,
-        event_type: Annotated[str | None, Query(max_length=200, pattern=TEXT)] = None,
-        since: Instant | None = None,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-    ) -> Response:
-        types = _types(event_type, request.url.path)
-        found = await intents.events(intent_id, actor, types=types, since=since, limit=limit)
-        return reply({"events": [replies.event_json(line) for line in found]})
 
-    @routes.post(
-        "/intents/{intent_id}/events",
-        summary="Add an event of your own to the log",
-        responses={200: {"model": shapes.EventReply}, **refusals(*BODY, 403, 404)},
-    )
-    async def post_event(intent_id: Id, actor: Agent, body: schemas.EventBody) -> Response:
-        event = Event(body.event_type, body.payload or {}, actor.identity)
-        return reply(replies.event_json(await intents.post_event(intent_id, event, actor)))
+@routes.post(
+    "/intents/{intent_id}/status",
+    summary="Change an intent's status",
+    responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+)
+async def change_status(
+    services: Served, intent_id: Id, actor: Agent, body: schemas.StatusBody, if_match: IfMatch
+) -> Response:
+    wanted, expected = IntentStatus(body.status), version(if_match)
+    if wanted is IntentStatus.ABANDONED and await services.engine.abandon(intent_id, actor, expected, body.reason):
+        return _with_etag(await services.intents.get(intent_id, actor))
+    shown = await services.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
+    return _with_etag(shown)
 
-    return routes
+
+@routes.post(
+    "/intents/{intent_id}/state",
+    summary="Patch an intent's state",
+    responses={200: {"model": shapes.IntentReply, "headers": shapes.ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+)
+async def change_state(
+    services: Served, intent_id: Id, actor: Agent, body: schemas.StateBody, if_match: IfMatch
+) -> Response:
+    body.one_of()
+    expected = version(if_match)
+    if body.patches is not None:
+        patches = [patch.patch() for patch in body.patches]
+        return _with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
+    return _with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
+
+
+@routes.get(
+    "/intents/{intent_id}/events",
+    summary="The event log of an intent, oldest first",
+    responses={200: {"model": shapes.EventPage}, **refusals(404, 422)},
+)
+async def events(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Caller,
+    event_type: Annotated[str | None, Query(max_length=200, pattern=TEXT)] = None,
+    since: Instant | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    types = _types(event_type, request.url.path)
+    found = await services.intents.events(intent_id, actor, types=types, since=since, limit=limit)
+    return reply({"events": [replies.event_json(line) for line in found]})
+
+
+@routes.post(
+    "/intents/{intent_id}/events",
+    summary="Add an event of your own to the log",
+    responses={200: {"model": shapes.EventReply}, **refusals(*BODY, 403, 404)},
+)
+async def post_event(services: Served, intent_id: Id, actor: Agent, body: schemas.EventBody) -> Response:
+    event = Event(body.event_type, body.payload or {}, actor.identity)
+    return reply(replies.event_json(await services.intents.post_event(intent_id, event, actor)))
 
 
 def _types(wanted: str | None, path: str) -> list[str] | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
 
 from bot.tracing import NO_TRACING, Tracing
 from core.audit import Audit
@@ -31,3 +34,13 @@ class Services:
     audit: Audit
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tracing: Tracing = NO_TRACING
+
+
+async def _of_this_app(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Served = Annotated[Services, Depends(_of_this_app)]
+"""The services of the application that a request has come to. The routes themselves belong to none: FastAPI takes a
+while to make them, so they are made once."""

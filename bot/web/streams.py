@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 
 from bot.web import replies
 from bot.web.auth import Caller, KeyedRoute
-from bot.web.services import Services
+from bot.web.services import Served, Services
 from bot.web.shapes import refusals
 from bot.web.suspensions import Id, first_of
 from core.domain.people import Actor
@@ -37,29 +37,30 @@ _SSE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router(services: Services) -> APIRouter:
-    routes = APIRouter(route_class=KeyedRoute, tags=["streams"])
+routes = APIRouter(route_class=KeyedRoute, tags=["streams"])
 
-    @routes.get(
-        "/events/stream",
-        summary="Every event that the caller may read",
-        response_class=StreamingResponse,
-        responses={**_SSE, **refusals(422)},
-    )
-    async def everything(actor: Caller, last_event_id: LastEventId = None) -> StreamingResponse:
-        return await _stream(services, actor, None, last_event_id)
 
-    @routes.get(
-        "/intents/{intent_id}/subscribe",
-        summary="The events of one intent",
-        response_class=StreamingResponse,
-        responses={**_SSE, **refusals(404, 422)},
-    )
-    async def one_intent(intent_id: Id, actor: Caller, last_event_id: LastEventId = None) -> StreamingResponse:
-        await services.intents.check(intent_id, actor)
-        return await _stream(services, actor, intent_id, last_event_id)
+@routes.get(
+    "/events/stream",
+    summary="Every event that the caller may read",
+    response_class=StreamingResponse,
+    responses={**_SSE, **refusals(422)},
+)
+async def everything(services: Served, actor: Caller, last_event_id: LastEventId = None) -> StreamingResponse:
+    return await _stream(services, actor, None, last_event_id)
 
-    return routes
+
+@routes.get(
+    "/intents/{intent_id}/subscribe",
+    summary="The events of one intent",
+    response_class=StreamingResponse,
+    responses={**_SSE, **refusals(404, 422)},
+)
+async def one_intent(
+    services: Served, intent_id: Id, actor: Caller, last_event_id: LastEventId = None
+) -> StreamingResponse:
+    await services.intents.check(intent_id, actor)
+    return await _stream(services, actor, intent_id, last_event_id)
 
 
 async def _stream(services: Services, actor: Actor, intent_id: str | None, last: str | None) -> StreamingResponse:

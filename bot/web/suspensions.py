@@ -18,7 +18,7 @@ from bot.web import replies, schemas, shapes
 from bot.web.auth import Agent, Caller, KeyedRoute, Operator
 from bot.web.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.replies import reply
-from bot.web.services import Services
+from bot.web.services import Served, Services
 from bot.web.shapes import BODY, refusals
 from core.domain.policy import ResolvedPolicy
 from core.domain.suspension import Suspension
@@ -38,144 +38,159 @@ class _SuspensionId(StringConvertor):
 register_url_convertor("suspension", _SuspensionId())
 
 
-def router(services: Services) -> APIRouter:
-    routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
-    engine, books = services.engine, services.books
+routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
 
-    @routes.post(
-        "/intents/{intent_id}/suspend",
-        status_code=201,
-        summary="Suspend an intent and ask a person",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
-    )
-    async def suspend(
-        request: Request,
-        intent_id: Id,
-        actor: Agent,
-        body: schemas.SuspendBody,
-        key: IdempotencyKey = None,
-        if_match: OptionalIfMatch = None,
-    ) -> Response:
-        with services.tracing.asking(request.headers) as span:
-            done = await engine.request(
-                replace(body.request(), traceparent=span.traceparent),
-                actor,
-                intent_id=intent_id,
-                expected_version=None if if_match is None else version(if_match),
-                once=await once(request, actor, key, _created),
-            )
-            return _told(done, span)
 
-    @routes.post(
-        "/suspensions",
-        status_code=201,
-        summary="Ask a person; the intent is made too",
-        responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
-    )
-    async def ask(request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None) -> Response:
-        with services.tracing.asking(request.headers) as span:
-            wanted = replace(body.request(), traceparent=span.traceparent)
-            done = await engine.request(wanted, actor, once=await once(request, actor, key, _created))
-            return _told(done, span)
+@routes.post(
+    "/intents/{intent_id}/suspend",
+    status_code=201,
+    summary="Suspend an intent and ask a person",
+    responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
+)
+async def suspend(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Agent,
+    body: schemas.SuspendBody,
+    key: IdempotencyKey = None,
+    if_match: OptionalIfMatch = None,
+) -> Response:
+    with services.tracing.asking(request.headers) as span:
+        done = await services.engine.request(
+            replace(body.request(), traceparent=span.traceparent),
+            actor,
+            intent_id=intent_id,
+            expected_version=None if if_match is None else version(if_match),
+            once=await once(request, actor, key, _created),
+        )
+        return _told(done, span)
 
-    @routes.post(
-        "/suspensions/preview",
-        summary="What asking would do; nothing is stored",
-        responses={200: {"model": shapes.PreviewReply}, **refusals(*BODY, 403)},
-    )
-    async def preview(actor: Agent, body: schemas.SuspendBody) -> Response:
-        draft, now = await engine.preview(body.request(), actor)
-        ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
-        policy = _policy_with_sources(draft.resolved)
-        problems = [
-            {"attempt": problem.attempt, "code": problem.code, "message": problem.message}
-            for problem in draft.plan.problems
-        ]
-        ladder = [attempt_json(ask, step) for step in ask.attempts]
-        return reply({"ladder": ladder, "expires_at": instant(ask.expires_at), "policy": policy, "problems": problems})
 
-    @routes.get(
-        "/suspensions",
-        summary="List suspensions, newest first",
-        responses={200: {"model": shapes.SuspensionPage}, **refusals(422)},
-    )
-    async def page(
-        actor: Caller,
-        status: Literal["open", "responded", "expired", "cancelled"] | None = None,
-        session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
-        channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
-        q: Annotated[
-            str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
-        ] = None,
-        limit: Limit = 50,
-        cursor: Cursor = None,
-    ) -> Response:
-        wanted = Filter(status, session_id, channel, q or None)
-        found = await books.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
-        more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
-        return reply({"items": [replies.suspension_json(one) for one in found[:limit]], "next_cursor": more})
+@routes.post(
+    "/suspensions",
+    status_code=201,
+    summary="Ask a person; the intent is made too",
+    responses={201: {"model": shapes.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
+)
+async def ask(
+    services: Served, request: Request, actor: Agent, body: schemas.SuspendBody, key: IdempotencyKey = None
+) -> Response:
+    with services.tracing.asking(request.headers) as span:
+        wanted = replace(body.request(), traceparent=span.traceparent)
+        done = await services.engine.request(wanted, actor, once=await once(request, actor, key, _created))
+        return _told(done, span)
 
-    @routes.get(
-        "/suspensions/{suspension_id:suspension}",
-        summary="Show one suspension",
-        responses={200: {"model": shapes.SuspensionReply}, **refusals(404, 422)},
-    )
-    async def show(suspension_id: Id, actor: Caller) -> Response:
-        return reply(replies.suspension_json(await books.suspension(suspension_id, actor)))
 
-    @routes.get(
-        "/suspensions/{suspension_id}/timeline",
-        summary="Everything that has happened to it, in order",
-        responses={200: {"model": shapes.TimelineReply}, **refusals(404, 422)},
-    )
-    async def timeline(suspension_id: Id, actor: Caller) -> Response:
-        return reply(replies.timeline_json(await books.story(suspension_id, actor)))
+@routes.post(
+    "/suspensions/preview",
+    summary="What asking would do; nothing is stored",
+    responses={200: {"model": shapes.PreviewReply}, **refusals(*BODY, 403)},
+)
+async def preview(services: Served, actor: Agent, body: schemas.SuspendBody) -> Response:
+    draft, now = await services.engine.preview(body.request(), actor)
+    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
+    policy = _policy_with_sources(draft.resolved)
+    problems = [
+        {"attempt": problem.attempt, "code": problem.code, "message": problem.message}
+        for problem in draft.plan.problems
+    ]
+    ladder = [attempt_json(ask, step) for step in ask.attempts]
+    return reply({"ladder": ladder, "expires_at": instant(ask.expires_at), "policy": policy, "problems": problems})
 
-    @routes.get(
-        "/suspensions/{suspension_id}/wait",
-        summary="Wait until it has ended",
-        responses={
-            200: {"model": shapes.SuspensionReply},
-            204: {"description": "It is still open."},
-            **refusals(404, 422),
-        },
-    )
-    async def wait(
-        suspension_id: Id, actor: Caller, timeout_seconds: Annotated[int, Query(ge=1, le=55)] = 55
-    ) -> Response:
-        ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds))
-        return Response(status_code=204) if ended is None else reply(replies.suspension_json(ended))
 
-    @routes.post(
-        "/suspensions/{suspension_id}/cancel",
-        summary="Stop asking",
-        responses={200: {"model": shapes.SuspensionReply}, **refusals(*BODY, 404, 409)},
-    )
-    async def cancel(
-        request: Request, suspension_id: Id, actor: Caller, body: schemas.CancelBody, key: IdempotencyKey = None
-    ) -> Response:
-        repeatable = await once(request, actor, key, shown)
-        done = await engine.cancel(suspension_id, actor, body.reason, repeatable)
-        return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+@routes.get(
+    "/suspensions",
+    summary="List suspensions, newest first",
+    responses={200: {"model": shapes.SuspensionPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    status: Literal["open", "responded", "expired", "cancelled"] | None = None,
+    session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
+    channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
+    q: Annotated[
+        str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    wanted = Filter(status, session_id, channel, q or None)
+    found = await services.books.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
+    more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
+    return reply({"items": [replies.suspension_json(one) for one in found[:limit]], "next_cursor": more})
 
-    @routes.post(
-        "/suspensions/{suspension_id}/claim",
-        summary="Say that you are on it: further attempts wait",
-        responses={200: {"model": shapes.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
-    )
-    async def claim(suspension_id: Id, actor: Operator, body: schemas.ClaimBody) -> Response:
-        duration = None if body.seconds is None else timedelta(seconds=body.seconds)
-        return reply(replies.claim_json(await engine.claim(suspension_id, actor, "api", duration)))
 
-    @routes.delete(
-        "/suspensions/{suspension_id}/claim",
-        summary="Give the claim back: what waited goes out",
-        responses={200: {"model": shapes.ClaimReply}, **refusals(403, 404, 409, 422)},
-    )
-    async def release(suspension_id: Id, actor: Operator) -> Response:
-        return reply(replies.claim_json(await engine.release(suspension_id, actor)))
+@routes.get(
+    "/suspensions/{suspension_id:suspension}",
+    summary="Show one suspension",
+    responses={200: {"model": shapes.SuspensionReply}, **refusals(404, 422)},
+)
+async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    return reply(replies.suspension_json(await services.books.suspension(suspension_id, actor)))
 
-    return routes
+
+@routes.get(
+    "/suspensions/{suspension_id}/timeline",
+    summary="Everything that has happened to it, in order",
+    responses={200: {"model": shapes.TimelineReply}, **refusals(404, 422)},
+)
+async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    return reply(replies.timeline_json(await services.books.story(suspension_id, actor)))
+
+
+@routes.get(
+    "/suspensions/{suspension_id}/wait",
+    summary="Wait until it has ended",
+    responses={
+        200: {"model": shapes.SuspensionReply},
+        204: {"description": "It is still open."},
+        **refusals(404, 422),
+    },
+)
+async def wait(
+    services: Served, suspension_id: Id, actor: Caller, timeout_seconds: Annotated[int, Query(ge=1, le=55)] = 55
+) -> Response:
+    ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds))
+    return Response(status_code=204) if ended is None else reply(replies.suspension_json(ended))
+
+
+@routes.post(
+    "/suspensions/{suspension_id}/cancel",
+    summary="Stop asking",
+    responses={200: {"model": shapes.SuspensionReply}, **refusals(*BODY, 404, 409)},
+)
+async def cancel(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Caller,
+    body: schemas.CancelBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    repeatable = await once(request, actor, key, shown)
+    done = await services.engine.cancel(suspension_id, actor, body.reason, repeatable)
+    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+
+
+@routes.post(
+    "/suspensions/{suspension_id}/claim",
+    summary="Say that you are on it: further attempts wait",
+    responses={200: {"model": shapes.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def claim(services: Served, suspension_id: Id, actor: Operator, body: schemas.ClaimBody) -> Response:
+    duration = None if body.seconds is None else timedelta(seconds=body.seconds)
+    return reply(replies.claim_json(await services.engine.claim(suspension_id, actor, "api", duration)))
+
+
+@routes.delete(
+    "/suspensions/{suspension_id}/claim",
+    summary="Give the claim back: what waited goes out",
+    responses={200: {"model": shapes.ClaimReply}, **refusals(403, 404, 409, 422)},
+)
+async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
+    return reply(replies.claim_json(await services.engine.release(suspension_id, actor)))
 
 
 async def wait_for_end(services: Services, suspension_id: str, actor: Caller, patience: timedelta) -> Suspension | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from core.errors import InvalidRecipient
 
@@ -83,6 +84,7 @@ _MAILBOX = re.compile(r"[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\
 _FORMS = "a person's e-mail, group:NAME, slack:C…|U…, email:x@y or pagerduty:SERVICE"
 
 
+@lru_cache(maxsize=4096)
 def parse_recipient(text: str) -> Recipient:
     """The reference in ``text``; raises :class:`InvalidRecipient` where it has none of the known forms.
 

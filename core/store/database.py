@@ -214,16 +214,21 @@ class _Waiting(Generic[T]):
             self.loop.call_soon_threadsafe(self._settle_in_loop, hooks, value, error)
 
     def _settle_in_loop(self, hooks: list[Callable[[], None]], value: Any, error: BaseException | None) -> None:
-        try:
-            for hook in hooks:
+        """Whatever a hook does, the commit stands: the other hooks run, and the caller is told."""
+        failures: list[Exception] = []
+        for hook in hooks:
+            try:
                 hook()
-        finally:  # whatever a hook does, the commit stands and the caller is told
-            if self.future.cancelled():
-                pass
-            elif error is not None:
-                self.future.set_exception(error)
-            else:
-                self.future.set_result(value)
+            except Exception as failure:  # noqa: BLE001 (raised below, for the event loop to report)
+                failures.append(failure)
+        if self.future.cancelled():
+            pass
+        elif error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(value)
+        if failures:
+            raise failures[0]
 
 
 class _GroupWriter:

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import outages, suspensions
 
 
@@ -49,17 +50,17 @@ _MINE = (
     & (outages.c.id > sa.func.coalesce(suspensions.c.caught_up, 0))
     & (outages.c.back_at > suspensions.c.suspended_at)
 )
-_UNHEARD = (
+_UNHEARD = Prepared(
     sa.select(outages.c.id, outages.c.silent_from, outages.c.back_at, outages.c.length)
     .join_from(outages, suspensions, _MINE)
-    .where(suspensions.c.id == sa.bindparam("id"))
+    .where(suspensions.c.id == sa.bindparam("suspension"))
     .order_by(outages.c.id)
 )
 
 
 def unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
     """The outages that an open question has lived through and not yet heard of, oldest first."""
-    return [Outage(*row) for row in conn.execute(_UNHEARD, {"id": suspension_id})]
+    return [Outage(*row) for row in _UNHEARD.all(conn, {"suspension": suspension_id})]
 
 
 def heard(tx: Tx, suspension_id: str, outage: Outage) -> None:

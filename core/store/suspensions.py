@@ -124,9 +124,9 @@ def _record(row: Any) -> Suspension:
         shift=row.shift or timedelta(0),
         look_at=row.look_at,
         version=row.version,
-        answers=_ANSWERS.validate_python(row.answers or ()),
-        assigned=_ASSIGNED.validate_python(row.assigned or ()),
-        clarifications=_CLARIFICATIONS.validate_python(row.clarifications or ()),
+        answers=_ANSWERS.validate_python(row.answers) if row.answers else (),
+        assigned=_ASSIGNED.validate_python(row.assigned) if row.assigned else (),
+        clarifications=_CLARIFICATIONS.validate_python(row.clarifications) if row.clarifications else (),
     )
 
 

@@ -19,6 +19,8 @@ from tests.agent import AgentReceiver
 from tests.process import ServiceProcess, free_port, service_process
 from tests.world import KEYS, WEBHOOK_SECRET, config
 
+pytestmark = pytest.mark.kills
+
 AGENT, OPERATOR = {"X-API-Key": KEYS["agent"]}, {"X-API-Key": KEYS["operator"]}
 
 

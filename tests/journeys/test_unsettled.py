@@ -26,7 +26,7 @@ def run(statement: str) -> object:
 async def test_a_sent_notice_that_could_not_be_settled_is_found_again_and_not_sent_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=10))
+    monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=60))
     lanes = world.service.channels["slack"].lanes
     await world.service.database.write(run(REFUSING))  # type: ignore[arg-type]
     asked = [await world.ask(f"Question {number}?") for number in range(lanes + 1)]

@@ -139,6 +139,23 @@ async def test_hooks_run_in_the_event_loop(database: Database) -> None:
     assert threads == [threading.get_ident()]
 
 
+async def test_a_hook_that_fails_is_reported_and_keeps_no_other_from_running(database: Database) -> None:
+    happened: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: happened.append(context["exception"]))
+    full = OSError("no space left for a log line")
+
+    def fails() -> None:
+        raise full
+
+    def job(tx: Tx) -> str:
+        tx.after_commit(fails)
+        tx.after_commit(lambda: happened.append("told the sender"))
+        return "committed"
+
+    assert await database.write(job) == "committed"
+    assert happened == ["told the sender", full]
+
+
 async def test_hooks_of_a_failed_job_never_run(database: Database) -> None:
     happened: list[str] = []
 
