@@ -19,7 +19,7 @@ from core.store.database import Database, open_database
 from core.store.places import Place, Places
 
 END_SESSIONS = sa.text(
-    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND NOT pid = ANY(:but)"
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND NOT pid = ANY(:but)"
 )
 PACE = Pace(places=timedelta(seconds=1))
 

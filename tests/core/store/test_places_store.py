@@ -34,9 +34,7 @@ def kill_sessions(database: Database, but: Database) -> None:
     with but.engine.connect() as conn:
         mine = conn.scalar(sa.select(sa.func.pg_backend_pid()))
         conn.execute(
-            sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid <> :pid"
-            ),
+            sa.text("SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND pid <> :pid"),
             {"pid": mine},
         )
 
