@@ -14,6 +14,7 @@ from core.errors import ConfigError
 from core.store import keeping, schema
 from core.store.database import Database, Tx, open_database
 from core.store.keeping import StoredKey
+from core.store.unusable import opening
 
 app = typer.Typer(help="Make API keys and rotate webhook secrets.", no_args_is_help=True)
 
@@ -88,6 +89,7 @@ def _open(config: Path | None) -> tuple[Database, RootKey, dict[str, str]]:
 
     settings, folder = settings_and_folder(config)
     database = open_database(settings.database_url)
-    schema.prepare(database)
+    with opening(database.engine.url):
+        schema.prepare(database)
     configured = {entry.name: ", ".join(sorted(entry.roles)) for entry in settings.api_keys}
     return database, root_key(settings, folder), configured
