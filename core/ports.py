@@ -157,6 +157,10 @@ class Responders(Protocol):
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
         ...
 
+    def references_to(self, actor: Actor) -> Collection[str]:
+        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other."""
+        ...
+
     def people(self, reference: str) -> Collection[str]:
         """The identities that ``reference`` means, as of now; none for a shared place."""
         ...
