@@ -195,6 +195,10 @@ class Directory:
     def known_group(self, name: str) -> bool:
         return name in self._groups
 
+    def everybody(self) -> Sequence[Person]:
+        """The people of the directory, by name."""
+        return sorted(self._people.values(), key=lambda person: (person.name.casefold(), person.email))
+
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         hours = self._hours.get(canonical(identity))
         return at if hours is None else hours.opening(at)

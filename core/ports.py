@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import JsonValue
 
 from core.domain.notice import Ending, Message, Notice
-from core.domain.people import Actor, Address
+from core.domain.people import Actor, Address, Person
 
 if TYPE_CHECKING:  # channels know the ports, and need no database
     from core.store.database import Tx
@@ -178,6 +178,10 @@ class Responders(Protocol):
         ...
 
     def known_group(self, name: str) -> bool: ...
+
+    def everybody(self) -> Sequence[Person]:
+        """The people of the directory, by name."""
+        ...
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         """When ``identity`` works, from ``at`` on: ``at`` itself for whoever keeps no hours, ``None`` for never."""
