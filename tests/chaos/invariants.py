@@ -199,7 +199,9 @@ def _everybody_is_asked_once_an_attempt(evidence: Evidence) -> Iterator[tuple[st
         notices = [row for row in story.of(RowKind.NOTIFY) if row.reason != TWICE]
         numbers = {1} | {int(str(event.payload["attempt"])) for event in story.events if event.type == RENOTIFIED}
         for number in sorted(numbers):
-            asked = Counter((row.channel, row.address) for row in notices if row.attempt == number)
+            mine = [row for row in notices if row.attempt == number]
+            asked = Counter((row.channel, row.address, row.person) for row in mine)
+            asked += Counter((row.channel, row.address, row.created_at) for row in mine)  # a hand-over may page anew
             if not asked and not story.suspension.answers:  # else all of those it would ask had answered
                 yield story.ref, f"attempt {number} asked nobody"
             else:
