@@ -139,6 +139,13 @@ class Directory:
             case _ as unknown:
                 assert_never(unknown)
 
+    def references_to(self, actor: Actor) -> Collection[str]:
+        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other."""
+        identity, person = actor.identity, self._people.get(actor.identity)
+        groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
+        slack = () if person is None or person.slack_user_id is None else (f"slack:{person.slack_user_id}",)
+        return (identity, f"email:{identity}", *groups, *slack)
+
     def people(self, reference: str) -> Collection[str]:
         """Whom :meth:`answers_to` would say yes to."""
         recipient = parse_recipient(reference)
@@ -187,6 +194,10 @@ class Directory:
 
     def known_group(self, name: str) -> bool:
         return name in self._groups
+
+    def everybody(self) -> Sequence[Person]:
+        """The people of the directory, by name."""
+        return sorted(self._people.values(), key=lambda person: (person.name.casefold(), person.email))
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         hours = self._hours.get(canonical(identity))

@@ -33,7 +33,11 @@ loop. With Python's five milliseconds a fifth fewer questions get through."""
 
 
 class _Server(uvicorn.Server):
-    """Tells waiting agents and streams that it is closing, so that they do not hold it up; ends with status 0."""
+    """Starts and stops the service around uvicorn's own work, so that what keeps it from starting reaches the caller:
+    in the lifespan uvicorn would log a trace of it, and end the process with a status of its own.
+
+    Tells waiting agents and streams that it is closing, so that they do not hold it up; ends with status 0.
+    """
 
     def __init__(self, config: uvicorn.Config, service: Service, announce: str) -> None:
         super().__init__(config)
@@ -41,9 +45,14 @@ class _Server(uvicorn.Server):
         self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._service.start()
         await super().startup(sockets)
-        if self.started:
-            print(self._announce, flush=True)
+        print(self._announce, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if not self.force_exit:
+            await self._service.stop()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -86,7 +95,7 @@ async def _serve(settings: Settings, folder: Path, parts: Parts, listener: socke
         proxy_headers=False,  # who calls is known by key and signature, never by address
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_SECONDS,
-        lifespan="on",
+        lifespan="off",  # see _Server
     )
     await _Server(config, service, f"handraise is ready at {settings.public_url}").serve(sockets=[listener])
 

@@ -48,6 +48,7 @@ from core.relay import Relay
 from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
+from core.store.unusable import opening
 from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
@@ -91,7 +92,14 @@ class Service:
 
     async def start(self) -> None:
         """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
-        part. The database's schema must be ready."""
+        part. The database's schema must be ready. Raises :class:`DatabaseUnavailable`, which names the setting."""
+        with opening(self.database.engine.url):
+            await self._begin()
+        self.working = True
+        parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
+        log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
+
+    async def _begin(self) -> None:
         await self.keys.refresh()
         if self.news is not None:
             await self.news.start()
@@ -101,9 +109,6 @@ class Service:
             self._refreshing = Every("keys", _REFRESH, self.keys.refresh)
             self._refreshing.start()
         self.doors.start()
-        self.working = True
-        parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
-        log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
 
     async def _start_working(self) -> None:
         """Alive before the first row is leased: nobody takes it for a dead worker's."""
@@ -157,10 +162,11 @@ def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
     that says what is wrong."""
     database = open_database(settings.database_url)
     check_fits(parts, database.dialect)
-    schema.current_revision(database)  # says clearly what can't be opened, before anything else is tried
+    schema.current_revision(database)  # says clearly what can't be used, before anything else is tried
     if database.dialect == "sqlite":
         database.hold_file()
-    schema.prepare(database)
+    with opening(database.engine.url):
+        schema.prepare(database)
     return database
 
 
@@ -178,10 +184,11 @@ def wire(
     root = root_key(settings, folder)
     archive = archive_folder(settings, folder)
     database = open_store(settings, parts)
+    with opening(database.engine.url):
+        instance = _installation(database, root)
     keys = KeyRing(settings, root, database)
     people = Directory(settings, keys.stored_roles, keys.stored_names)
     keys.introduce(people)
-    instance = _installation(database, root)
     channels = channels_of(settings, clock, instance)
     agents = CallbackAgents(
         keys.secrets,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -63,6 +63,8 @@ DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts where nobody says otherwise (API.md §3)."""
 
 _AT_ONCE = 200
+_PAGE = 200
+"""How many open questions are read at once, to see whether somebody may answer them."""
 _TAKEN_NOW = timedelta(seconds=0.5)
 _TIDY_EVERY = timedelta(hours=1)
 
@@ -416,9 +418,19 @@ class Engine:
         return await self.database.read(look_up)
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
-        """Open questions that ``actor`` may answer and has not, oldest first."""
-        waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
-        return [one for one in waiting if self.may_answer(one, actor) is None and not _has_answered(one, actor)][:limit]
+        """Open questions that ``actor`` may answer and has not, oldest first, however many others are open."""
+        beginnings = [*self.responders.references_to(actor)]
+        if actor.has(Role.OPERATOR):
+            beginnings.append(suspensions.NOBODY)
+        found: list[Suspension] = []
+        last: tuple[datetime, str] | None = None
+        while len(found) < limit:
+            page = await self.database.read(_page_naming(beginnings, last))
+            found += [one for one in page if self.may_answer(one, actor) is None and not _has_answered(one, actor)]
+            if len(page) < _PAGE:
+                break
+            last = (page[-1].ask.suspended_at, page[-1].id)
+        return found[:limit]
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
         """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
@@ -485,6 +497,12 @@ def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
 
 def _has_answered(suspension: Suspension, actor: Actor) -> bool:
     return answer_of(suspension, actor.identity) is not None
+
+
+def _page_naming(
+    beginnings: Collection[str], after: tuple[datetime, str] | None
+) -> Callable[[sa.Connection], list[Suspension]]:
+    return lambda conn: suspensions.open_naming(conn, beginnings, after=after, limit=_PAGE)
 
 
 def _free_ref(tx: Tx) -> str:

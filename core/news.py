@@ -77,7 +77,9 @@ class News:
             except (psycopg.Error, OSError, TimeoutError) as failure:
                 if not listening.done():
                     reason = type(failure).__name__
-                    listening.set_exception(DatabaseUnavailable(f"The database is not available: {reason}."))
+                    unavailable = DatabaseUnavailable(f"The database is not available: {reason}.")
+                    unavailable.__cause__ = failure
+                    listening.set_exception(unavailable)
                     return
                 log.warning("news.connection_lost", reason=type(failure).__name__)
             await asyncio.sleep(_AGAIN)

@@ -88,7 +88,7 @@ class Pausing:
         now = self._clock.now()
 
         def job(tx: Tx) -> None:
-            if not pauses.hold(tx, row, now):
+            if not pauses.hold(tx, row, now, self._transitions.sender.owner):
                 tx.after_commit(lambda: self._know(stands=False))
                 tx.after_commit(lambda: self._transitions.alarm.nudge(now))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import JsonValue
 
 from core.domain.notice import Ending, Message, Notice
-from core.domain.people import Actor, Address
+from core.domain.people import Actor, Address, Person
 
 if TYPE_CHECKING:  # channels know the ports, and need no database
     from core.store.database import Tx
@@ -157,6 +157,10 @@ class Responders(Protocol):
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
         ...
 
+    def references_to(self, actor: Actor) -> Collection[str]:
+        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other."""
+        ...
+
     def people(self, reference: str) -> Collection[str]:
         """The identities that ``reference`` means, as of now; none for a shared place."""
         ...
@@ -174,6 +178,10 @@ class Responders(Protocol):
         ...
 
     def known_group(self, name: str) -> bool: ...
+
+    def everybody(self) -> Sequence[Person]:
+        """The people of the directory, by name."""
+        ...
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         """When ``identity`` works, from ``at`` on: ``at`` itself for whoever keeps no hours, ``None`` for never."""

@@ -6,6 +6,7 @@ Source: API.md §2, "Whom to ask"; RFC-0026 §11.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.domain.people import Address
 from core.domain.quorum import answer_of
@@ -25,12 +26,15 @@ def references_of(suspension: Suspension, attempt: int) -> tuple[str, ...]:
 def addresses_of(
     suspension: Suspension, references: Iterable[str], channel: str, responders: Responders
 ) -> tuple[Address, ...]:
-    """Every address that may be asked there, once; but for people who have answered already."""
-    return tuple(
-        address
-        for address in _allowed(references, channel, responders)
-        if address.person is None or answer_of(suspension, address.person) is None
-    )
+    """Every address that may be asked there, once; but for people who have answered already. A place that several
+    people share (a PagerDuty service) is asked once too, and is nobody's in particular then."""
+    places: dict[str, Address] = {}
+    for address in _allowed(references, channel, responders):
+        if address.person is None or answer_of(suspension, address.person) is None:
+            there = places.setdefault(address.value, address)
+            if there.person != address.person:
+                places[address.value] = replace(address, person=None)
+    return tuple(places.values())
 
 
 def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:
@@ -39,10 +43,15 @@ def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responder
     Asked before each send, since the configuration may have changed while the row waited.
     """
     references = (*suspension.ask.planned(attempt).recipients, *(one.to for one in suspension.assigned))
-    if to in _allowed(references, to.channel, responders):
+    if any(_is_at(to, address) for address in _allowed(references, to.channel, responders)):
         return None
     anyway = (address for name in references for address in responders.addresses(name, to.channel))
-    return NOT_ALLOWED if to in anyway else GONE
+    return NOT_ALLOWED if any(_is_at(to, address) for address in anyway) else GONE
+
+
+def _is_at(to: Address, address: Address) -> bool:
+    """Whether ``to`` is this place; shared, where it is nobody's in particular."""
+    return to.value == address.value and to.person in {None, address.person}
 
 
 def _allowed(references: Iterable[str], channel: str, responders: Responders) -> dict[Address, None]:

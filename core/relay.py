@@ -19,7 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
-from core import alerts
+from core import alerts, late
 from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
@@ -116,7 +116,7 @@ class Relay:
 
     def _hand_over(self, tx: Tx, left: Sequence[Row]) -> None:
         """What nobody has begun to send is whoever else works' now."""
-        outbox.give_back(tx, [row.id for row in left])
+        outbox.give_back(tx, [row.id for row in left], self.lanes.owner)
         if left:
             self.alarm.within(tx, self.clock.now())
 
@@ -313,7 +313,7 @@ class Relay:
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
-                await self.database.write(lambda tx: outbox.settle(tx, row, RowStatus.DROPPED, now, reason=reason))
+                await self.database.write(lambda tx: self._dropped(tx, row, reason, now))
             case Deferred(reason, until):
                 await self._again(row, reason, now, until)
             case Ambiguous(reason):
@@ -324,9 +324,15 @@ class Relay:
     def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once."""
         ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY else None
-        outbox.settle(tx, row, RowStatus.DELIVERED, now, receipt=receipt)
-        if ended is not None:
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [replace(row, receipt=receipt)], now))
+        delivered: Row | None = replace(row, receipt=receipt)
+        if not outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt):
+            delivered = late.delivered(tx, row, receipt, now)
+        if ended is not None and delivered is not None:
+            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [delivered], now))
+
+    def _dropped(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+        if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, reason=reason):
+            late.left_alone(tx, row, reason)
 
     def _ended(self, tx: Tx, row: Row) -> Suspension | None:
         """The row's suspension if it has ended, with its status held still until this transaction is over."""
@@ -340,7 +346,9 @@ class Relay:
         intent, suspension = None, None
         if notice and row.suspension_id:
             intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
-        outbox.settle(tx, row, RowStatus.REFUSED, now, reason=refusal.reason)
+        if not outbox.settle(tx, row, RowStatus.REFUSED, now, self.lanes.owner, reason=refusal.reason):
+            late.left_alone(tx, row, refusal.reason)
+            return
         if intent is None or suspension is None or row.attempt is None:
             return
         alerts.channel_refused(self.transitions, tx, row, refusal, suspension.ask.ref, now)
@@ -356,13 +364,17 @@ class Relay:
         await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason))
 
     def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str) -> None:
-        outbox.postpone(tx, row, due_at=due_at, reason=reason)
-        self.alarm.within(tx, due_at)
+        if outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
+            self.alarm.within(tx, due_at)
+        else:
+            late.left_alone(tx, row, reason)
 
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
-            outbox.settle(tx, row, RowStatus.DEAD, now, reason=reason)
-            self._tell_of_death(tx, row, reason, now)
+            if outbox.settle(tx, row, RowStatus.DEAD, now, self.lanes.owner, reason=reason):
+                self._tell_of_death(tx, row, reason, now)
+            else:
+                late.left_alone(tx, row, reason)
         else:
             self._refused(tx, row, Refused(f"gave_up: {reason}"), now)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from core import access
 from core.containers.intents import Intent
 from core.domain import clarification, quorum
-from core.domain.people import Actor, RecipientKind, Role
+from core.domain.people import Actor, Person, RecipientKind, Role
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Clarified
 from core.domain.wire import instant
@@ -60,6 +60,23 @@ class Together:
             return self.transitions.move(tx, suspension, signal, intent, now).suspension
 
         return await self.engine.change(suspension_id, change, once)
+
+    def others(self, suspension: Suspension, by: Actor) -> list[Person]:
+        """To whom of the directory ``by``, who is in it too, could hand the question over now; for :meth:`assign`.
+
+        Nobody else is shown who is in the directory: a link may have gone to any mailbox.
+        """
+        if by.person is None or not suspension.is_open:
+            return []
+        everybody = self.engine.responders.everybody()
+        return [one for one in everybody if one.email != by.identity and self._could_be_asked(suspension, one.email)]
+
+    def _could_be_asked(self, suspension: Suspension, person: str) -> bool:
+        try:
+            self._channel_of(suspension, person)
+        except (RecipientNotAllowed, NoRecipient):
+            return False
+        return True
 
     def _channel_of(self, suspension: Suspension, person: str) -> str:
         """Where the person is asked; on the channel of the attempt that is out, if they can be."""

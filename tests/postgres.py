@@ -95,6 +95,10 @@ class Cluster:
             self._server = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._root, **self._who)
         _await_ready(self._server, self._folder, self._root, self.sockets)
 
+    def ask_for_password(self, user: str) -> None:
+        """From the next start on ``user`` is not let in without one."""
+        (self._root / "d" / "pg_hba.conf").write_text(f"local all {user} scram-sha-256\nlocal all all trust\n")
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT cuts every connection off; SIGQUIT also leaves what was under way to crash recovery."""
         if self._server is not None:

@@ -13,6 +13,7 @@ from core.errors import ConfigError
 from core.store import keeping, schema
 from core.store.database import Database, Tx, open_database
 from core.store.keeping import StoredKey
+from core.store.unusable import opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def _open(config: Path | None) -> tuple[Database, RootKey, dict[str, str]]:
     """The database with its schema ready, the root key, and the configured keys' names and roles."""
     settings, folder = settings_and_folder(config)
     database = open_database(settings.database_url)
-    schema.prepare(database)
+    with opening(database.engine.url):
+        schema.prepare(database)
     configured = {entry.name: ", ".join(sorted(entry.roles)) for entry in settings.api_keys}
     return database, root_key(settings, folder), configured

@@ -29,6 +29,7 @@ from core.errors import (
     NotClaimed,
     NotFound,
     NotSuspended,
+    RecipientNotAllowed,
     ResumePayloadInvalid,
     SelfResponseForbidden,
     SuspensionEnded,
@@ -40,6 +41,7 @@ log = structlog.get_logger(__name__)
 WEB = "web"
 LONGEST_QUESTION_BACK = 3000
 
+_NOT_HANDED_OVER = "It was not handed over: the question had already ended."
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
 
 
@@ -71,11 +73,13 @@ class Answering:
             place=seat.place,
             refusal=self.room.engine.may_answer(seat.suspension, seat.actor),
             attempted=attempted,
+            others=self.together.others(seat.suspension, seat.actor),
         )
         return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
 
     async def take(self, request: Request, seat: Seat) -> Response:
-        """An answer, a claim, a claim given back, or a question to the agent; nothing without the form token."""
+        """An answer, a claim, a claim given back, a question to the agent, or a hand-over; nothing without the form
+        token."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, seat.place, seat.session):
             return self.room.paper.stale()
@@ -100,6 +104,8 @@ class Answering:
                 return await self._release(request, seat, posted)
             case "clarify":
                 return await self._clarify(request, seat, posted)
+            case "assign":
+                return await self._hand_over(request, seat, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
     async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
@@ -141,6 +147,22 @@ class Answering:
         except (ClarificationOpen, ClarificationsSpent) as refusal:
             return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
         return self.room.paper.redirect(seat.place)
+
+    async def _hand_over(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        others = {one.email: one.name for one in self.together.others(seat.suspension, seat.actor)}
+        to = posted.one("to")
+        if state_of(seat.suspension, self.room.clock.now()) is not State.OPEN:
+            return await self._show_anew(request, seat, Attempted(news=News(_NOT_HANDED_OVER)), 409)
+        if to not in others:
+            problem = {"to": "Choose somebody from the list."}
+            return self.show(request, seat, Attempted(posted, problem), 422)
+        try:
+            await self.together.assign(seat.suspension.id, seat.actor, to)
+        except (ClaimedByAnother, RecipientNotAllowed) as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        log.info("page.handed_over", ref=seat.suspension.ask.ref)
+        news = News(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
+        return await self._show_anew(request, seat, Attempted(posted, news=news), 200)
 
     async def _too_late(self, request: Request, seat: Seat, late: HandraiseError) -> Response:
         """Sending the same answer twice is no mistake worth telling (a double click)."""

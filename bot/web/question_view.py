@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from bot.web.moments import Moment, moment
 from bot.web.posted import NOTHING, Posted
 from core.domain.clarification import MOST
 from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
+from core.domain.people import Person
 from core.domain.quorum import answer_of, is_shared
 from core.domain.suspension import ResponseType, Status, Suspension
 from core.domain.told import recorded_partly
@@ -72,7 +73,7 @@ class EndView:
 @dataclass(frozen=True, slots=True)
 class QuestionView:
     """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
-    have answered and others have to as well."""
+    have answered and others have to as well; ``others`` are those to whom this person can hand the question over."""
 
     notice: Notice
     place: str
@@ -88,6 +89,7 @@ class QuestionView:
     may_not: str | None
     recorded: str | None
     may_ask_back: bool
+    others: tuple[Person, ...]
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -109,6 +111,7 @@ def view_question(
     place: str,
     refusal: str | None = None,
     attempted: Attempted | None = None,
+    others: Sequence[Person] = (),
 ) -> QuestionView:
     """``refusal`` is the code why ``identity`` may not answer, ``None`` where they may."""
     ask = suspension.ask
@@ -127,6 +130,7 @@ def view_question(
         end=_end(suspension, identity, now),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
+        others=() if _is_held(suspension, identity, now) else tuple(others),
         recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 
@@ -137,6 +141,12 @@ def state_of(suspension: Suspension, now: datetime) -> State:
         return State.ENDED
     expires_at = suspension.expires_at
     return State.OVERDUE if expires_at is not None and now >= expires_at else State.OPEN
+
+
+def _is_held(suspension: Suspension, identity: str, now: datetime) -> bool:
+    """Whether somebody else is on it."""
+    claim = _claim(suspension, identity, now)
+    return claim is not None and not claim.is_mine
 
 
 def _claim(suspension: Suspension, identity: str, now: datetime) -> ClaimView | None:

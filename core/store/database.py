@@ -36,6 +36,9 @@ Job = Callable[["Tx"], T]
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
 
+CONNECT_SECONDS = 10
+"""How long PostgreSQL may take to let us in, where its URL has no ``connect_timeout``."""
+
 _READERS = 4
 _POSTGRES_THREADS = 12
 _AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: PostgreSQL asks to run it again
@@ -124,12 +127,12 @@ def open_database(url: str) -> Database:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise DatabaseUnavailable("The database URL can't be read.") from None
+        raise DatabaseUnavailable("database_url: it can't be read as a URL.") from None
     if parsed.get_backend_name() == "sqlite":
         return _open_sqlite(parsed)
     return Database(
         sa.create_engine(
-            parsed.set(drivername="postgresql+psycopg"),
+            _with_patience(parsed.set(drivername="postgresql+psycopg")),
             poolclass=QueuePool,
             pool_size=_POSTGRES_THREADS + _READERS,
             max_overflow=4,
@@ -140,6 +143,13 @@ def open_database(url: str) -> Database:
         dialect="postgresql",
         path=None,
     )
+
+
+def _with_patience(url: sa.URL) -> sa.URL:
+    """libpq would wait for minutes for a host that does not answer."""
+    if "connect_timeout" in url.query:
+        return url
+    return url.update_query_dict({"connect_timeout": str(CONNECT_SECONDS)})
 
 
 def _open_sqlite(url: sa.URL) -> Database:

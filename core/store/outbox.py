@@ -7,6 +7,9 @@
 A row may be *born* ``sending``: written with the lease of the process that will send it right after the commit, so
 that the usual case costs no claim. A lease of a process that has died is void; such a row may have been sent, and
 says so (``ambiguous``).
+
+Only whoever holds the lease says what became of a row: one that was taken for dead and comes back changes nothing
+(``core/late.py``).
 """
 
 from __future__ import annotations
@@ -129,10 +132,11 @@ def _void(tx: Tx, whose: sa.ColumnElement[bool], now: datetime) -> int:
 _IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
 
 
-def give_back(tx: Tx, ids: Sequence[str]) -> None:
-    """Rows in hand that were surely not sent: pending again."""
+def give_back(tx: Tx, ids: Sequence[str], owner: str) -> None:
+    """Rows that ``owner`` has in hand and has surely not sent: pending again."""
     if ids:
-        tx.conn.execute(outbox.update().where(outbox.c.id.in_(ids)).values(**_IN_NOBODYS_HANDS))
+        mine = outbox.c.id.in_(ids) & (outbox.c.lease_owner == owner)
+        tx.conn.execute(outbox.update().where(mine).values(**_IN_NOBODYS_HANDS))
 
 
 def leased_before(conn: sa.Connection, owner: str, before: datetime) -> set[str]:
@@ -153,7 +157,7 @@ def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:
 
 _SETTLE = Prepared(
     outbox.update()
-    .where(outbox.c.id == sa.bindparam("_id"))
+    .where(outbox.c.id == sa.bindparam("_id"), outbox.c.lease_owner == sa.bindparam("_owner"))
     .values(
         status=sa.bindparam("status"),
         tries=sa.bindparam("tries"),
@@ -172,15 +176,20 @@ def settle(
     row: Row,
     status: RowStatus,
     now: datetime,
+    owner: str,
     *,
     receipt: Mapping[str, str] | None = None,
     reason: str | None = None,
-) -> None:
-    """This row is done. What a short message said is forgotten: it may hold a sign-in link."""
-    _SETTLE.run(
+) -> bool:
+    """This row is done. What a short message said is forgotten: it may hold a sign-in link.
+
+    False where ``owner`` has it in hand no longer; nothing is changed then.
+    """
+    settled = _SETTLE.run(
         tx.conn,
         {
             "_id": row.id,
+            "_owner": owner,
             "status": status.value,
             "tries": row.tries,
             "receipt": None if receipt is None else dict(receipt),
@@ -188,12 +197,25 @@ def settle(
             "settled_at": now,
         },
     )
-    if row.kind is RowKind.TELL:
+    if settled and row.kind is RowKind.TELL:
         tx.conn.execute(_FORGET, {"_id": row.id})
+    return settled > 0
 
 
-def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
-    """Another try at ``due_at``; ``row`` says how many there were and whether one may have got through."""
+def accept(tx: Tx, row: Row, now: datetime, receipt: Mapping[str, str]) -> bool:
+    """A try that nobody waited for any more has got through: the row is delivered, unless somebody has it in hand
+    again, or it is done."""
+    waiting = (outbox.c.id == row.id) & (outbox.c.status == sa.literal_column("'pending'"))
+    delivered = {"status": RowStatus.DELIVERED.value, "receipt": dict(receipt), "settled_at": now}
+    forgotten = {"body": None} if row.kind is RowKind.TELL else {}
+    return tx.conn.execute(outbox.update().where(waiting).values(**delivered, **forgotten)).rowcount > 0
+
+
+def postpone(tx: Tx, row: Row, owner: str, *, due_at: datetime, reason: str) -> bool:
+    """Another try at ``due_at``; ``row`` says how many there were and whether one may have got through.
+
+    False where ``owner`` has it in hand no longer; nothing is changed then.
+    """
     later = {
         "status": RowStatus.PENDING.value,
         "tries": row.tries,
@@ -203,7 +225,8 @@ def postpone(tx: Tx, row: Row, *, due_at: datetime, reason: str) -> None:
         "lease_owner": None,
         "lease_until": None,
     }
-    tx.conn.execute(outbox.update().where(outbox.c.id == row.id).values(**later))
+    mine = (outbox.c.id == row.id) & (outbox.c.lease_owner == owner)
+    return tx.conn.execute(outbox.update().where(mine).values(**later)).rowcount > 0
 
 
 def hurry(tx: Tx, now: datetime) -> int:

@@ -67,14 +67,15 @@ def begin(tx: Tx, pause: Pause) -> None:
     tx.conn.execute(kept.on_conflict_do_update(index_elements=["key"], set_={"value": kept.excluded.value}))
 
 
-def hold(tx: Tx, row: Row, now: datetime) -> bool:
-    """Keep a notice back, untried. False where the pause has been lifted meanwhile: it is due now.
+def hold(tx: Tx, row: Row, now: datetime, owner: str) -> bool:
+    """Keep a notice back that ``owner`` has in hand, untried. False where the pause has been lifted meanwhile: it is
+    due now.
 
     Whoever would lift the pause waits until this transaction is over, and so finds the row.
     """
     stands = tx.conn.scalar(_VALUE.with_for_update(read=True)) is not None
     due_at = now if not stands else now + LOOK_AGAIN if row.ambiguous else HELD
-    outbox.postpone(tx, row, due_at=due_at, reason=_REASON)
+    outbox.postpone(tx, row, owner, due_at=due_at, reason=_REASON)
     return stands
 
 

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from core.errors import DatabaseUnavailable, SchemaTooNew, SchemaTooOld
+from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs
 from core.store.database import Database
+from core.store.unusable import cannot_be_used, opening
 
 HEAD = "0002"
 """The newest revision that this version knows."""
@@ -30,8 +31,7 @@ def current_revision(database: Database) -> str | None:
                 return None
             return conn.scalar(sa.select(_VERSIONS.c.version_num))
     except DBAPIError as failure:
-        where = database.engine.url.render_as_string(hide_password=True)
-        raise DatabaseUnavailable(f"The database can't be opened: {where} ({_brief(failure)}).") from failure
+        raise cannot_be_used(database.engine.url, failure) from failure
 
 
 def prepare(database: Database) -> None:
@@ -58,7 +58,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = _migrating_engine(database)
-    with engine.connect() as conn:
+    with opening(engine.url), engine.connect() as conn:
         if database.dialect == "postgresql":
             jobs.install(conn)
         config.attributes["connection"] = conn
@@ -88,7 +88,3 @@ def _migrating_engine(database: Database) -> sa.Engine:
 def _refuse_newer(found: str | None) -> None:
     if found is not None and found > HEAD:
         raise SchemaTooNew(f"The database's schema ({found}) is newer than this version knows ({HEAD}).")
-
-
-def _brief(failure: DBAPIError) -> str:
-    return str(failure.orig).strip().splitlines()[0] if failure.orig else type(failure).__name__

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -215,15 +216,30 @@ def next_look(conn: sa.Connection) -> datetime | None:
     return found
 
 
-def all_open(conn: sa.Connection, limit: int) -> list[Suspension]:
-    """Open suspensions, oldest first."""
-    statement = (
-        sa.select(*_COLUMNS)
-        .where(suspensions.c.status == sa.literal_column("'open'"))
-        .order_by(suspensions.c.suspended_at, suspensions.c.id)
-        .limit(limit)
-    )
+def open_naming(
+    conn: sa.Connection, beginnings: Collection[str], *, after: tuple[datetime, str] | None, limit: int
+) -> list[Suspension]:
+    """Open suspensions whose question or hand-over names one of ``beginnings`` (a reference, or how it begins;
+    :data:`NOBODY` for those that name no responders); oldest first, younger than ``after`` (``suspended_at`` and id).
+
+    It may hold some that name them for a later attempt only, or elsewhere: look again. What does not name them is
+    passed over in the database, along the index of what is open.
+    """
+    table = suspensions.c
+    named = []
+    for beginning in beginnings:
+        written = _NO_RESPONDERS if beginning is NOBODY else json.dumps(beginning)[:-1]
+        named += [column.contains(written, autoescape=True) for column in (_ASK_TEXT, _ASSIGNED_TEXT)]
+    statement = sa.select(*_COLUMNS).where(table.status == sa.literal_column("'open'"), sa.or_(*named))
+    if after is not None:
+        statement = statement.where(sa.tuple_(table.suspended_at, table.id) > sa.tuple_(*_typed(after)))
+    statement = statement.order_by(table.suspended_at, table.id).limit(limit)
     return [_record(row) for row in conn.execute(statement)]
+
+
+NOBODY = ""
+_NO_RESPONDERS = '"responders":[]'
+_ASK_TEXT, _ASSIGNED_TEXT = (sa.type_coerce(suspensions.c[name], sa.Text) for name in ("ask", "assigned"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,30 @@ class Handraise:
         given = json.dumps({} if reason is None else {"reason": reason}).encode()
         return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
 
+    async def assign(self, suspension_id: str, to: str) -> SuspensionRecord:
+        """Hand the question over ``to`` a person, by e-mail: they are asked at once and may answer from now on.
+
+        With the key of somebody who may answer, or an admin's. Raises :class:`RequestRefused` where that person can't
+        be asked, or somebody else is on it (API.md §2).
+        """
+        return await self._say(suspension_id, "assign", {"to": to})
+
+    async def clarify(self, suspension_id: str, question: str) -> SuspensionRecord:
+        """Ask the agent back, with the key of somebody who may answer: the clock holds until it has said more, for a
+        bounded time. Raises :class:`RequestRefused` where it is asked back already."""
+        return await self._say(suspension_id, "clarify", {"question": question})
+
+    async def clarification(self, suspension_id: str, text: str) -> SuspensionRecord:
+        """Say more, where a person has asked back (the callback ``clarification_requested``): the clock goes on.
+
+        With the key that has asked. Raises :class:`RequestRefused` where nobody has asked back.
+        """
+        return await self._say(suspension_id, "clarification", {"text": text})
+
+    async def _say(self, suspension_id: str, what: str, said: dict[str, str]) -> SuspensionRecord:
+        path, given = f"suspensions/{_segment(suspension_id)}/{what}", json.dumps(said).encode()
+        return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
+
 
 def _url(given: str | None) -> str:
     url = (given or os.environ.get("HANDRAISE_URL", "")).strip()

@@ -78,6 +78,10 @@ class SuspensionRecord(Received):
     next_attempt_at: Instant | None = None
     claimed_by: str | None = None
     claim_until: Instant | None = None
+    assigned_to: str | None = None
+    clarification: JsonObject | None = None
+    answers_required: int | None = None
+    answers_received: int | None = None
     response: JsonValue = None
     responded_by: str | None = None
     responded_at: Instant | None = None

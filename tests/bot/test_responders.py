@@ -247,3 +247,15 @@ def test_a_reference_of_no_known_form_is_refused() -> None:
     for ask in (people.allowed, lambda text: people.addresses(text, "email")):
         with pytest.raises(InvalidRecipient):
             ask("sms:+4912345")
+
+
+@pytest.mark.parametrize("identity", [ALICE, BOB, CAROL, STRANGER, "refund-agent"])
+def test_who_is_meant_is_meant_by_a_reference_that_begins_as_theirs_do(identity: str) -> None:
+    """An inbox looks for these alone: a reference that means somebody and is not among them would be missed."""
+    known, actor = directory(), Actor(identity)
+    people = [*(f"{kind}{name}" for kind in ("", "email:") for name in (ALICE, BOB, CAROL, STRANGER))]
+    references = [*people, "group:finance", "group:oncall", "group:empty", "slack:U0ALICE", "slack:C0OPS"]
+    meant = [one for one in references if known.answers_to(one, actor)]
+    beginnings = tuple(known.references_to(actor))
+    assert [one for one in meant if not one.startswith(beginnings)] == []
+    assert len(beginnings) < len(references)

@@ -2,7 +2,8 @@
 
 Real processes of the service, each killed with ``kill -9`` and started again; a PostgreSQL of its own that is stopped,
 crashes and comes back; a Slack, a mail server and a PagerDuty that fail in every way they know, and an agent's end that
-does too. Questions with ladders are asked, and answered over the API, in Slack, by mail, on the pager and on the pages.
+does too. Questions with ladders are asked, and answered over the API, in Slack, by mail, on the pager and on the pages;
+some need two people, are handed over to a third, or asked back, and the agent says more or keeps silent.
 Then everything behaves, what is left drains, and ``invariants`` judges: the database against what the outside has seen.
 
 Three modes, one after another (``--mode`` takes one): ``sqlite`` and ``postgresql`` with one process for everything,

@@ -15,10 +15,11 @@ from bot.sandbox.mailbox import Mail
 from bot.sandbox.pagerduty_world import Incident
 from bot.sandbox.slack_records import Message
 from core.containers.intents import Intent
+from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.store import intents, log, outbox, suspensions
 from core.store.log import Logged
-from core.store.outbox import Row, RowKind
+from core.store.outbox import Row, RowKind, RowStatus
 from core.store.tables import outbox as outbox_table
 from core.store.tables import suspensions as suspensions_table
 from tests.chaos.records import Records
@@ -45,6 +46,16 @@ class Story:
 
     def of(self, kind: RowKind) -> list[Row]:
         return [row for row in self.rows if row.kind is kind]
+
+    def all_refused(self, attempt: int) -> bool:
+        """So that the next one was due at once."""
+        return all(row.status is RowStatus.REFUSED for row in self.of(RowKind.NOTIFY) if row.attempt == attempt)
+
+
+def asks_back(row: Row) -> bool:
+    """Whether this callback asks the agent to clarify; the others tell it of the end."""
+    body = (row.body or {}).get("body")
+    return isinstance(body, dict) and body.get("type") == ASKED_BACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from tests.process import ROOT, free_port
 _READY_SECONDS = 90
 _USUAL_START_SECONDS = 4
 _RESTART_SECONDS = 0.2
+_CANT_BEGIN = 2
+"""The exit status of a process that can't begin (API.md §9); its one line names the setting."""
 _A_MOMENT = timedelta(seconds=5)
 _AT_WORK = timedelta(seconds=2)
 """How long a process gets to do something before the next kill at random: a slow machine would see none of it."""
@@ -45,6 +47,11 @@ class Member:
         self.owner: str | None = None
         self.ready_since: datetime | None = None
         self.killed = False
+
+    def last_words(self) -> str:
+        """The last line that it wrote."""
+        written = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return written[-1] if written else ""
 
     @property
     def is_ready(self) -> bool:
@@ -188,7 +195,9 @@ class Fleet:
     async def _bury(self, member: Member, status: int) -> None:
         """What it had in hand when it died, before anybody else takes it up."""
         if not member.killed:
-            if not self._records.was_away(now(), _A_MOMENT, _A_MOMENT):
+            if status == _CANT_BEGIN and "database_url" in member.last_words():
+                self._records.happened["could not begin: the database"] += 1  # its connection was cut meanwhile
+            elif not self._records.was_away(now(), _A_MOMENT, _A_MOMENT):
                 self._records.ended_by_themselves.append(f"{member.name}: {status}")
             return
         alone = len(self.members) == 1

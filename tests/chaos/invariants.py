@@ -12,15 +12,31 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from core.containers.intents import IntentStatus
+from core.domain import quorum
+from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Status
-from core.domain.vocabulary import CANCELLED, EXPIRED, RENOTIFIED, RESUMED, SUSPENDED
+from core.domain.vocabulary import (
+    ASSIGNED,
+    CANCELLED,
+    CLARIFICATION_REQUESTED,
+    CLARIFIED,
+    EXPIRED,
+    RENOTIFIED,
+    RESUMED,
+    SUSPENDED,
+)
+from core.late import TWICE
+from core.store.log import Logged
 from core.store.outbox import Row, RowKind, RowStatus
-from tests.chaos.evidence import Evidence, Story
-from tests.chaos.plan import Way
+from tests.chaos import company
+from tests.chaos.evidence import Evidence, Story, asks_back
+from tests.chaos.plan import Act, Way
 from tests.chaos.receiver import PATIENCE
 from tests.chaos.records import Call, Given
 
 ENDINGS = {Status.RESPONDED: RESUMED, Status.EXPIRED: EXPIRED, Status.CANCELLED: CANCELLED}
+COMPANY = {Way.ASSIGN: ASSIGNED, Way.CLARIFY: CLARIFICATION_REQUESTED, Way.CLARIFICATION: CLARIFIED}
+"""What people do among themselves, and the event that says so."""
 _ROUNDED = timedelta(milliseconds=5)
 _SOON = timedelta(seconds=3)
 _DONE = {RowStatus.DELIVERED, RowStatus.DROPPED, RowStatus.REFUSED}
@@ -82,12 +98,21 @@ def _every_yes_is_kept(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
 
 def _counts(story: Story, given: Given) -> bool:
     suspension, act = story.suspension, given.act
+    if act.way in COMPANY:
+        return any(event.type == COMPANY[act.way] and _is_about(event, act) for event in story.events)
     if suspension.ended is None:
         return False
     if act.way is Way.CANCEL:
         return suspension.status is Status.CANCELLED
     ended = suspension.ended
+    if quorum.is_shared(suspension):
+        return any((one.by, one.value) == (act.who, act.value) for one in suspension.answers)
     return suspension.status is Status.RESPONDED and (ended.by, ended.value) == (act.who, act.value)
+
+
+def _is_about(event: Logged, act: Act) -> bool:
+    said = {ASSIGNED: "assigned_to", CLARIFICATION_REQUESTED: "asked_by", CLARIFIED: "text"}[event.type]
+    return event.payload.get(said) == (act.who if act.way is Way.CLARIFY else act.value)
 
 
 def _what_was_taken_in_was_acted_upon(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
@@ -97,12 +122,20 @@ def _what_was_taken_in_was_acted_upon(evidence: Evidence) -> Iterator[tuple[str,
             continue
         story = evidence.stories.get(given.asked.suspension_id)
         ended = story.suspension.ended if story is not None else None
-        if ended is None:
+        if story is not None and _has_counted(story, given):
+            yield given.asked.ref, None
+        elif ended is None:
             yield given.asked.ref, f"taken in by {given.act.way}, and the question has not ended"
         elif ended.at > given.at + _ROUNDED:
             yield given.asked.ref, f"taken in by {given.act.way}, and it ended later without it"
         else:
             yield given.asked.ref, None
+
+
+def _has_counted(story: Story, given: Given) -> bool:
+    """Where two are needed: this answer had been counted by then, or one that it disagrees with."""
+    act, by_then = given.act, [one for one in story.suspension.answers if one.at <= given.at + _ROUNDED]
+    return any(one.by == act.who or one.value != act.value for one in by_then)
 
 
 def _no_answer_is_invented(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
@@ -115,6 +148,9 @@ def _no_answer_is_invented(evidence: Evidence) -> Iterator[tuple[str, str | None
         if ended is not None and story.suspension.status is Status.RESPONDED:
             known = (suspension_id, ended.by, ended.value, ended.channel) in tried
             yield story.ref, None if known else f"an answer by {ended.channel} that nobody gave"
+        for one in story.suspension.answers:
+            known = (suspension_id, one.by, one.value, one.channel) in tried
+            yield story.ref, None if known else f"an answer by {one.channel} that nobody gave was counted"
 
 
 # --- One life -------------------------------------------------------------------------------------------------------
@@ -150,7 +186,7 @@ def _attempts_in_order(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
             assert isinstance(skipped, list)
             if [*skipped, number] != list(range(last + 1, number + 1)):
                 wrong = f"attempt {number} after attempt {last}"
-            if event.created_at < story.suspension.ask.due_at(number) - _ROUNDED and not _all_refused(story, last):
+            if event.created_at < story.suspension.ask.due_at(number) - _ROUNDED and not story.all_refused(last):
                 wrong = f"attempt {number} came early"
             last = number
         if last > story.suspension.ask.max_attempts or last != story.suspension.attempt:
@@ -158,20 +194,21 @@ def _attempts_in_order(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
         yield story.ref, wrong
 
 
-def _all_refused(story: Story, attempt: int) -> bool:
-    return all(row.status is RowStatus.REFUSED for row in story.of(RowKind.NOTIFY) if row.attempt == attempt)
-
-
 def _everybody_is_asked_once_an_attempt(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
     for story in evidence.stories.values():
-        notices = story.of(RowKind.NOTIFY)
+        notices = [row for row in story.of(RowKind.NOTIFY) if row.reason != TWICE]
         numbers = {1} | {int(str(event.payload["attempt"])) for event in story.events if event.type == RENOTIFIED}
         for number in sorted(numbers):
-            asked = Counter((row.channel, row.address) for row in notices if row.attempt == number)
-            if not asked:
+            mine = [row for row in notices if row.attempt == number]
+            asked = Counter((row.channel, row.address, row.person) for row in mine)
+            asked += Counter((row.channel, row.address, row.created_at) for row in mine)  # a hand-over may page anew
+            if not asked and not story.suspension.answers:  # else all of those it would ask had answered
                 yield story.ref, f"attempt {number} asked nobody"
             else:
-                yield story.ref, None if max(asked.values()) == 1 else f"attempt {number} asked somebody twice"
+                yield (
+                    story.ref,
+                    None if max(asked.values(), default=1) == 1 else f"attempt {number} asked somebody twice",
+                )
 
 
 # --- What left ------------------------------------------------------------------------------------------------------
@@ -188,7 +225,7 @@ def _what_counts_as_delivered_has_arrived(evidence: Evidence) -> Iterator[tuple[
     arrived = {one.delivery for one in evidence.arrivals}
     for story in evidence.stories.values():
         for row in story.of(RowKind.NOTIFY):
-            if row.status is RowStatus.DELIVERED:
+            if row.status is RowStatus.DELIVERED and row.reason != TWICE:  # that one came under the other's id
                 there = row.id in arrived if row.channel != "pagerduty" else story.ref in evidence.incidents
                 # A page that was in doubt when its question ended is resolved unseen: it need not have come.
                 unseen = row.channel == "pagerduty" and row.ambiguous
@@ -243,10 +280,12 @@ def _nothing_asks_after_the_end(evidence: Evidence) -> Iterator[tuple[str, str |
 def _every_agent_is_called_back(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
     calls: dict[str, list[tuple[str, int | None]]] = {}
     for call in evidence.records.calls:
+        if call.type == ASKED_BACK:
+            continue
         calls.setdefault(call.suspension_id, []).append((call.webhook_id, call.status))
     for suspension_id, story in evidence.stories.items():
         mine = calls.get(suspension_id, [])
-        rows = story.of(RowKind.RESUME)
+        rows = [row for row in story.of(RowKind.RESUME) if not asks_back(row)]
         ids = {webhook_id for webhook_id, _ in mine}
         if len(rows) != 1:
             yield story.ref, f"{len(rows)} callbacks were written"
@@ -281,6 +320,8 @@ def _at(call: Call) -> datetime:
 
 def _the_agent_got_what_stands(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
     for call in evidence.records.calls:
+        if call.type == ASKED_BACK:
+            continue
         story = evidence.stories.get(call.suspension_id)
         if story is None or story.suspension.ended is None:
             yield call.suspension_id, "a callback about nothing that has ended"
@@ -334,6 +375,9 @@ INVARIANTS: dict[str, Check] = {
     "every agent was called back, under one id": _every_agent_is_called_back,
     "an agent that took its callback is left alone": _an_agent_that_said_yes_is_left_alone,
     "the agent got the answer that stands": _the_agent_got_what_stands,
+    "who needs two people got two, of one mind": company.two_are_two,
+    "whoever it was handed over to was asked": company.whoever_it_was_handed_to_is_asked,
+    "whoever asked back was heard, and the clock held": company.whoever_asks_back_is_heard,
     "the event chain verifies": _the_chain_holds,
     "nothing failed that was not made to": _nothing_failed_by_itself,
 }

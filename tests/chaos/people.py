@@ -8,7 +8,8 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,26 +18,23 @@ import httpx
 from bot.sandbox import mail_replies
 from bot.sandbox.pagerduty_webhooks import Delivery, envelope, incident_data, note_data
 from bot.sandbox.serving import loopback_client
+from bot.sandbox.slack_records import Message
 from channels.slack.notes import NOT_SAVED
+from tests.chaos.bringing import Bringing, Told
 from tests.chaos.fleet import Fleet, Member
-from tests.chaos.plan import ALICE, LABELS, Act, Question, Way
-from tests.chaos.records import Asked, Given, Records, now
+from tests.chaos.plan import ALICE, BOB, CAROL, LABELS, Act, Question, Way
+from tests.chaos.records import Asked, Records, now
+from tests.chaos.together import OPERATORS, Together
 from tests.chaos.world import World
 from tests.world import INBOUND_SECRET, KEYS
 
-_STUBBORN_SECONDS = 60
-_PAUSE = 0.3
 _AFTERTHOUGHT = 4.0
 """Seconds after a question's end during which somebody who has not seen it yet still tries: too late, by then."""
 _SOON_DIES = timedelta(seconds=6)
 
-_OPERATOR = {ALICE: KEYS["operator"], "bob@example.com": KEYS["second_operator"]}
-_SLACK = {ALICE: "U0ALICE", "bob@example.com": "U0BOB"}
-_PAGER = {ALICE: "PALICE", "bob@example.com": "PBOB"}
+_SLACK = {ALICE: "U0ALICE", BOB: "U0BOB", CAROL: "U0CAROL"}
+_PAGER = {ALICE: "PALICE", BOB: "PBOB"}
 _FORM_TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
-
-Told = tuple[httpx.Response, Member]
-Send = Callable[[Member], Awaitable[httpx.Response]]
 
 
 class People:
@@ -44,12 +42,12 @@ class People:
 
     def __init__(self, world: World, fleet: Fleet, records: Records) -> None:
         self._world = world
-        self._fleet = fleet
         self._records = records
-        self._http = loopback_client(timeout=10)
+        self._bring = Bringing(fleet, records)
+        self._together = Together(self._bring)
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._bring.http.aclose()
 
     async def live(self, question: Question) -> None:
         asked = await self._ask(question)
@@ -62,15 +60,15 @@ class People:
     async def _ask(self, question: Question) -> Asked | None:
         body = {**question.body, "resume": {"callback_url": self._world.callback_url}}
         headers = {"X-API-Key": KEYS["agent"], "Idempotency-Key": f"ask-{question.text}"}
-        told = await self._brought(
-            lambda door: self._http.post(f"{door.url}/v1/suspensions", json=body, headers=headers)
+        told = await self._bring.brought(
+            lambda door: self._bring.http.post(f"{door.url}/v1/suspensions", json=body, headers=headers)
         )
         if told is None or told[0].status_code != 201:
             self._records.happened["never got a 201"] += 1
             return None
         response, door = told
         if question.then_kill:
-            self._kill(door, "killed after a 201")
+            self._bring.kill(door, "killed after a 201")
         asked = Asked(question, response.json())
         self._records.asked.append(asked)
         return asked
@@ -85,16 +83,21 @@ class People:
             Way.MAIL: self._by_mail,
             Way.PAGER: self._on_the_pager,
             Way.PAGE: self._on_the_page,
+            Way.HANDED: self._wherever_asked,
+            Way.ASSIGN: self._together.hand_over,
+            Way.CLARIFY: self._together.ask_back,
         }
         await ways[act.way](asked, act, ends)
 
     async def _by_api(self, asked: Asked, act: Act, ends: float) -> None:
         path = f"/v1/intents/{asked.outcome['intent_id']}/suspend/respond"
         body = {"suspension_id": asked.suspension_id, "value": act.value}
-        headers = {"X-API-Key": _OPERATOR[act.who], "Idempotency-Key": f"answer-{asked.ref}-{act.value}"}
+        headers = {"X-API-Key": OPERATORS[act.who], "Idempotency-Key": f"answer-{asked.ref}-{act.value}"}
         await asyncio.sleep(act.after)
-        self._note(
-            asked, act, await self._brought(lambda door: self._http.post(door.url + path, json=body, headers=headers))
+        self._bring.note(
+            asked,
+            act,
+            await self._bring.brought(lambda door: self._bring.http.post(door.url + path, json=body, headers=headers)),
         )
 
     async def _cancel(self, asked: Asked, act: Act, ends: float) -> None:
@@ -102,12 +105,14 @@ class People:
         headers = {"X-API-Key": KEYS["agent"], "Idempotency-Key": f"cancel-{asked.ref}"}
         await asyncio.sleep(act.after)
         body = {"reason": "no longer needed"}
-        self._note(
-            asked, act, await self._brought(lambda door: self._http.post(door.url + path, json=body, headers=headers))
+        self._bring.note(
+            asked,
+            act,
+            await self._bring.brought(lambda door: self._bring.http.post(door.url + path, json=body, headers=headers)),
         )
 
     async def _by_mail(self, asked: Asked, act: Act, ends: float) -> None:
-        mail = await self._found(lambda: self._world.board.mail(asked.ref, act.who), ends)
+        mail = await self._bring.found(lambda: self._world.board.mail(asked.ref, act.who), ends)
         if mail is None:
             return
         await asyncio.sleep(act.after)
@@ -119,11 +124,11 @@ class People:
             self._world.mailbox.answer_at(f"{door.url}/email/inbound", INBOUND_SECRET)
             return self._world.mailbox.post(raw)
 
-        self._note(asked, act, await self._brought(send))
+        self._bring.note(asked, act, await self._bring.brought(send))
 
     async def _on_the_pager(self, asked: Asked, act: Act, ends: float) -> None:
         account = self._world.pager.account
-        incident = await self._found(lambda: self._world.board.incident(asked.ref), ends)
+        incident = await self._bring.found(lambda: self._world.board.incident(asked.ref), ends)
         if incident is None:
             return
         user = account.users[_PAGER[act.who]]
@@ -134,7 +139,7 @@ class People:
             await asyncio.sleep(act.after)
         note = account.annotate(incident, user, LABELS[act.value])
         told = await self._webhook(envelope("incident.annotated", note_data(incident, note), user, now()))
-        self._note(asked, act, told)
+        self._bring.note(asked, act, told)
 
     async def _webhook(self, body: dict[str, Any]) -> Told | None:
         """PagerDuty brings the same webhook until it is taken."""
@@ -145,10 +150,10 @@ class People:
             webhooks.url = f"{door.url}/pagerduty/webhooks"
             return webhooks.deliver(delivery)
 
-        return await self._brought(send)
+        return await self._bring.brought(send)
 
     async def _on_the_page(self, asked: Asked, act: Act, ends: float) -> None:
-        mail = await self._found(lambda: self._world.board.mail(asked.ref, act.who), ends)
+        mail = await self._bring.found(lambda: self._world.board.mail(asked.ref, act.who), ends)
         if mail is None:
             return
         path = "/a/" + next(link for link in mail.links if "/a/" in link).partition("/a/")[2]
@@ -164,13 +169,22 @@ class People:
                 form = {"form_token": token[1], "choice": str(index), "do": "answer"}
                 return await browser.post(door.url + path, data=form)
 
-        self._note(asked, act, await self._brought(send))
+        self._bring.note(asked, act, await self._bring.brought(send))
+
+    async def _wherever_asked(self, asked: Asked, act: Act, ends: float) -> None:
+        """The first that comes, a message or a mail."""
+        board, user = self._world.board, _SLACK[act.who]
+        found = await self._bring.found(lambda: board.message(asked.ref, user) or board.mail(asked.ref, act.who), ends)
+        if isinstance(found, Message):
+            await self._in_slack(asked, replace(act, way=Way.SLACK), ends)
+        elif found is not None:
+            await self._by_mail(asked, replace(act, way=Way.MAIL), ends)
 
     async def _in_slack(self, asked: Asked, act: Act, ends: float) -> None:
         """A click is acknowledged whatever becomes of it; who is told that it could not be saved clicks again."""
         slack, user = self._world.slack, _SLACK[act.who]
         action = f"ans:{list(LABELS).index(act.value)}"
-        await self._found(lambda: self._world.board.message(asked.ref, user), ends)
+        await self._bring.found(lambda: self._world.board.message(asked.ref, user), ends)
         await asyncio.sleep(act.after)
         while time.monotonic() < ends:
             message = self._world.board.message(asked.ref, user)
@@ -183,65 +197,16 @@ class People:
                 return slack.click(user, message, action)
 
             try:
-                told = await self._brought(send)
+                told = await self._bring.brought(send)
             except LookupError:
                 return  # edited while they pressed it
             if told is None:
                 return
             at = now()
-            await self._found(lambda m=message: m.button(action) is None or None, time.monotonic() + 3)
+            await self._bring.found(lambda m=message: m.button(action) is None or None, time.monotonic() + 3)
             said = slack.workspace.ephemerals[said_before:]
             excused = any(one.user == user and one.text == NOT_SAVED for one in said)
             excused |= self._records.killed_soon_after(told[1].name, at, _SOON_DIES)
-            self._note(asked, act, told, excused=excused, at=at)
+            self._bring.note(asked, act, told, excused=excused, at=at)
             if not excused:
                 return
-
-    # --- What all of them do --------------------------------------------------------------------------------------
-
-    async def _found(self, look: Callable[[], Any], ends: float) -> Any:
-        """What somebody waits to see; ``None`` where it does not come while it could matter."""
-        while (found := look()) is None:
-            if time.monotonic() > ends:
-                self._records.happened["nothing to answer came in time"] += 1
-                return None
-            await asyncio.sleep(0.1)
-        return found
-
-    async def _brought(self, send: Send) -> Told | None:
-        """The first reply that is one: nobody there and 503 mean to come again."""
-        until = time.monotonic() + _STUBBORN_SECONDS
-        while time.monotonic() < until:
-            door = self._fleet.door()
-            if door is None:
-                await asyncio.sleep(_PAUSE)
-                continue
-            try:
-                response = await send(door)
-            except httpx.HTTPError:
-                self._records.happened["nobody answered"] += 1
-            else:
-                self._records.statuses[response.status_code] += 1
-                if response.status_code not in {502, 503}:
-                    return response, door
-            await asyncio.sleep(_PAUSE)
-        self._records.happened["gave up"] += 1
-        return None
-
-    def _note(self, asked: Asked, act: Act, told: Told | None, *, excused: bool = False, at: Any = None) -> None:
-        if told is None:
-            self._records.given.append(Given(asked, act, 0, now()))
-            return
-        response, door = told
-        status = response.status_code
-        if status >= 500:
-            self._records.server_errors.append(f"{act.way} {status}")
-        firm = status == (303 if act.way is Way.PAGE else 200) and act.way is not Way.SLACK
-        kept = status in {200, 202} and act.way in {Way.SLACK, Way.MAIL, Way.PAGER}
-        if act.then_kill and (firm or kept):
-            self._kill(door, "killed after a yes")
-        self._records.given.append(Given(asked, act, status, at or now(), firm, kept, excused))
-
-    def _kill(self, door: Member, why: str) -> None:
-        if self._fleet.kill(door):
-            self._records.happened[why] += 1

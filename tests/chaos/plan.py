@@ -14,11 +14,11 @@ CHOICES = (
 )
 LABELS = {str(choice["value"]): str(choice["label"]) for choice in CHOICES}
 
-ALICE, BOB = "alice@example.com", "bob@example.com"
+ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 
 
 class Way(StrEnum):
-    """How somebody ends a question, or tries to."""
+    """How somebody ends a question, or tries to; the last four are what people do with it among themselves."""
 
     API = "api"
     SLACK = "slack"
@@ -26,12 +26,19 @@ class Way(StrEnum):
     PAGER = "pagerduty"
     PAGE = "web"
     CANCEL = "cancel"
+    ASSIGN = "assign"
+    HANDED = "handed"
+    CLARIFY = "clarify"
+    CLARIFICATION = "clarification"
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
     """Somebody answers ``value``, ``after`` seconds from when they could. ``then_kill``: the process that has just
-    said yes dies of it."""
+    said yes dies of it.
+
+    To ``assign`` the value is the person it is handed to, who is ``handed`` it and answers wherever they were asked; to
+    ``clarify``, what the agent says to it, or nothing at all."""
 
     way: Way
     value: str
@@ -69,6 +76,8 @@ LADDERS: Sequence[Sequence[tuple[str, str | None]]] = (
 
 _WAYS = ((Way.API, 3), (Way.SLACK, 4), (Way.MAIL, 4), (Way.PAGER, 3), (Way.PAGE, 2), (Way.CANCEL, 1))
 _SILENT, _RACED = 0.22, 0.15
+_SHARED, _HANDED_OVER, _ASKED_BACK = 0.15, 0.15, 0.15
+"""How often a question needs two people, is handed over, and is asked back."""
 _DEADLY = 0.02
 """How often a process is killed the moment it has said yes."""
 
@@ -103,8 +112,17 @@ def _question(chance: random.Random, seed: int, number: int, gap: float, pace: f
     else:
         body |= {"notify_to": ladder[0][1], "timeout_seconds": 2 * interval}
     lasts = interval * max(len(ladder), 2)
-    acts = tuple(_acts(chance, {channel for channel, _ in ladder}))
-    return Question(number, number * gap + chance.uniform(0, gap), lasts, body, acts, chance.random() < _DEADLY)
+    channels = {channel for channel, _ in ladder}
+    acts = _acts(chance, channels)
+    at, then_kill = number * gap + chance.uniform(0, gap), chance.random() < _DEADLY
+    if chance.random() < _SHARED:
+        body["answers_required"] = 2
+        acts = _acts_of_two(chance, channels)
+    if chance.random() < _HANDED_OVER:
+        acts += _hand_over(chance)
+    if chance.random() < _ASKED_BACK:
+        acts.append(Act(Way.CLARIFY, chance.choice(("It is the second one.", "")), BOB, chance.uniform(0, 1)))
+    return Question(number, at, lasts, body, tuple(acts), then_kill)
 
 
 def _silence(chance: random.Random) -> dict[str, str]:
@@ -130,6 +148,25 @@ def _acts(chance: random.Random, channels: set[str]) -> list[Act]:
             then_kill=chance.random() < _DEADLY,
         )
         for _ in range(number)
+    ]
+
+
+def _acts_of_two(chance: random.Random, channels: set[str]) -> list[Act]:
+    """Both answer, mostly alike."""
+    ways = [way for way, _ in _WAYS if way is not Way.CANCEL and _is_possible(way, channels)]
+    value = chance.choice(("approve", "deny"))
+    values = (value, value if chance.random() < 0.8 else chance.choice(("approve", "deny")))
+    return [
+        Act(chance.choice(ways), answer, who, chance.uniform(0, 1.5), then_kill=chance.random() < _DEADLY)
+        for who, answer in zip((ALICE, BOB), values, strict=True)
+    ]
+
+
+def _hand_over(chance: random.Random) -> list[Act]:
+    """To somebody outside finance."""
+    return [
+        Act(Way.ASSIGN, CAROL, ALICE, chance.uniform(0, 1)),
+        Act(Way.HANDED, chance.choice(("approve", "deny")), CAROL, chance.uniform(0, 1)),
     ]
 
 

@@ -47,8 +47,9 @@ class Receiver:
                 return self._answer(request, at, body, Response(status_code=int(status)), told=True)
 
     def _answer(self, request: Request, at: datetime, body: bytes, response: Response, *, told: bool) -> Response:
-        data = json.loads(body)["data"]
+        callback = json.loads(body)
+        data = callback["data"]
         status = response.status_code if told else None
-        call = Call(request.headers["webhook-id"], data["suspension_id"], data, status, at)
+        call = Call(request.headers["webhook-id"], data["suspension_id"], data, status, at, callback["type"])
         self._records.calls.append(call)
         return response

@@ -49,14 +49,15 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One callback that reached the agent ``at`` this moment; ``status`` is what it answered, ``None`` for a connection
-    that it cut, or an answer that nobody waited for any more."""
+    """One callback of this ``type`` that reached the agent ``at`` this moment; ``status`` is what it answered, ``None``
+    for a connection that it cut, or an answer that nobody waited for any more."""
 
     webhook_id: str
     suspension_id: str
     data: dict[str, Any]
     status: int | None
     at: datetime
+    type: str
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ async def a_world(records: Records, chance: random.Random) -> AsyncIterator[Worl
         [PagerUser("PALICE", "Alice", "alice@example.com"), PagerUser("PBOB", "Bob", "bob@example.com")],
     )
     pager.retry_after_seconds = 1
-    for name in ("Alice", "Bob"):
+    for name in ("Alice", "Bob", "Carol"):
         slack.workspace.add_user(f"U0{name.upper()}", name, f"{name.lower()}@example.com")
     slack.workspace.add_channel(CHANNEL, "ops", "U0ALICE", "U0BOB")
     async with AsyncExitStack() as stack:

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.containers.intents import Intent, IntentStatus
 from core.domain.suspension import Suspension
-from core.store import intents, outbox, suspensions
+from core.store import intents, outbox, suspensions, tables
 from core.store.database import Database
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import START, a_question, opened
@@ -59,6 +59,12 @@ def in_hand(row_id: str = "row-1", **fields: Any) -> Row:
 
 async def write_rows(database: Database, rows: Sequence[Row], owner: str = OWNER) -> None:
     await database.write(lambda tx: outbox.insert(tx, rows, owner))
+
+
+async def end_row(database: Database, row_id: str, status: RowStatus, at: datetime) -> None:
+    """As somebody who had it in hand has settled it."""
+    ended = tables.outbox.update().where(tables.outbox.c.id == row_id).values(status=status.value, settled_at=at)
+    await database.write(lambda tx: tx.conn.execute(ended))
 
 
 async def row_of(database: Database, row_id: str = "row-1") -> Row:

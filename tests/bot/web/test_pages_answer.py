@@ -51,7 +51,7 @@ async def test_the_page_tells_what_is_asked_and_what_silence_means(world: World)
         f"Answering as {ALICE}",
     ):
         assert words in page.text
-    assert page.buttons == ["Send answer", "Ask the agent", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "I’m on it"]
 
 
 async def test_a_choice_sent_from_the_page_is_the_answer(world: World) -> None:
@@ -300,9 +300,9 @@ async def test_a_claim_is_given_back(world: World) -> None:
     browser = world.browser()
     await browser.get(await world.link_of(ALICE))
     page = await browser.submit(do="claim")
-    assert page.buttons == ["Send answer", "Ask the agent", "Give it back"]
+    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "Give it back"]
     page = await browser.submit(do="release")
-    assert page.buttons == ["Send answer", "Ask the agent", "I’m on it"]
+    assert page.buttons == ["Send answer", "Ask the agent", "Hand over", "I’m on it"]
     assert (await world.fresh(asked)).claim is None
     page = await browser.submit(do="release")
     assert page.status == 409
@@ -358,7 +358,7 @@ async def test_whoever_misses_something_asks_the_agent_back_and_sees_what_it_say
     assert (page.status, page.path) == (200, link)
     assert "alice@example.com has asked the agent: Which card?" in page.text
     assert "The clock holds while the agent is asked back, until 2026-03-24 04:00 UTC at the latest." in page.text
-    assert page.buttons == ["Send answer", "I’m on it"], "one question at a time"
+    assert page.buttons == ["Send answer", "Hand over", "I’m on it"], "one question at a time"
     assert await recorded(world, asked) is None
 
     agent = Actor("refund-agent", key="refund-agent")

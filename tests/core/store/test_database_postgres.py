@@ -51,7 +51,7 @@ async def test_an_absent_server_is_unavailable_for_everybody(absent: Database) -
 
 
 async def test_an_absent_server_is_named_in_one_line_without_its_password(absent: Database) -> None:
-    with pytest.raises(DatabaseUnavailable, match="can't be opened") as refused:
+    with pytest.raises(DatabaseUnavailable, match="can't be used") as refused:
         schema.prepare(absent)
     assert "secret-pw" not in refused.value.message
     assert "\n" not in refused.value.message

@@ -158,7 +158,7 @@ async def test_what_is_no_database_is_refused_in_one_line(tmp_path: Path, conten
     else:
         path.write_bytes(content)
     database = open_database(f"sqlite+aiosqlite:///{path}")
-    with pytest.raises(DatabaseUnavailable, match="can't be opened") as refused:
+    with pytest.raises(DatabaseUnavailable, match="can't be used") as refused:
         schema.prepare(database)
     assert "\n" not in refused.value.message
     await database.close()

@@ -171,17 +171,17 @@ async def test_taking_back_leaves_what_is_done_alone(database: Database) -> None
 
 async def test_a_row_given_back_unsent_is_no_ambiguous_one(database: Database) -> None:
     await write_rows(database, [in_hand("a"), in_hand("b")])
-    await database.write(lambda tx: outbox.give_back(tx, ["a"]))
+    await database.write(lambda tx: outbox.give_back(tx, ["a"], OWNER))
     row = await row_of(database, "a")
     assert (row.status, row.ambiguous, row.lease_until, row.tries) == (RowStatus.PENDING, False, None, 0)
     assert (await row_of(database, "b")).status is RowStatus.SENDING
-    await database.write(lambda tx: outbox.give_back(tx, []))
+    await database.write(lambda tx: outbox.give_back(tx, [], OWNER))
 
 
 async def test_another_try_waits_for_its_time(database: Database) -> None:
     await write_rows(database, [in_hand()])
     tried = in_hand(tries=1, ambiguous=True)
-    await database.write(lambda tx: outbox.postpone(tx, tried, due_at=after(seconds=4), reason="timeout"))
+    await database.write(lambda tx: outbox.postpone(tx, tried, OWNER, due_at=after(seconds=4), reason="timeout"))
     row = await row_of(database)
     assert (row.status, row.tries, row.ambiguous, row.reason) == (RowStatus.PENDING, 1, True, "timeout")
     assert await claim(database, now=after(seconds=3)) == []
@@ -197,12 +197,46 @@ async def test_a_settled_row_says_what_became_of_it(database: Database, status: 
     tried = in_hand(tries=2)
     receipt = {"channel": "C0OPS", "ts": "1.2"}
     await database.write(
-        lambda tx: outbox.settle(tx, tried, status, after(seconds=5), receipt=receipt, reason="because")
+        lambda tx: outbox.settle(tx, tried, status, after(seconds=5), OWNER, receipt=receipt, reason="because")
     )
     row = await row_of(database)
     assert (row.status, row.tries, row.receipt, row.reason) == (status, 2, receipt, "because")
     assert (row.settled_at, row.lease_until) == (after(seconds=5), None)
     assert await claim(database, now=after(hours=9)) == []
+
+
+THEIRS = "another-worker"
+
+
+async def test_only_whoever_has_a_row_in_hand_settles_it(database: Database) -> None:
+    """A worker that was taken for dead comes back, and another has its rows."""
+    await write_rows(database, [in_hand(kind=RowKind.TELL, body={"text": "mine"})], owner=THEIRS)
+    before = await row_of(database)
+    receipt = {"ts": "1.2"}
+
+    def late(tx: Tx) -> list[bool]:
+        return [
+            *(outbox.settle(tx, before, status, after(), OWNER, receipt=receipt) for status in RowStatus),
+            outbox.postpone(tx, before, OWNER, due_at=after(seconds=9), reason="timeout"),
+        ]
+
+    assert not any(await database.write(late))
+    await database.write(lambda tx: outbox.give_back(tx, [before.id], OWNER))
+    assert await row_of(database) == before
+    assert await database.write(lambda tx: outbox.settle(tx, before, RowStatus.DELIVERED, after(), THEIRS))
+
+
+@pytest.mark.parametrize("status", sorted(set(RowStatus)))
+async def test_what_got_through_after_all_counts_for_a_row_that_waits(database: Database, status: RowStatus) -> None:
+    await write_rows(database, [a_row(status=status, kind=RowKind.TELL, body={"link": "https://hand.example/in/x"})])
+    before = await row_of(database)
+    accepted = await database.write(lambda tx: outbox.accept(tx, before, after(), {"ts": "1.2"}))
+    row = await row_of(database)
+    assert accepted is (status is RowStatus.PENDING)
+    if accepted:
+        assert (row.status, row.receipt, row.body) == (RowStatus.DELIVERED, {"ts": "1.2"}, None)
+    else:
+        assert row == before
 
 
 async def test_what_a_short_message_said_is_forgotten_once_it_is_settled(database: Database) -> None:
@@ -211,7 +245,7 @@ async def test_what_a_short_message_said_is_forgotten_once_it_is_settled(databas
     rows = [in_hand("tell", kind=RowKind.TELL, body=link), in_hand("withdraw", kind=RowKind.WITHDRAW, body=link)]
     await write_rows(database, rows)
     for row in rows:
-        await database.write(lambda tx, row=row: outbox.settle(tx, row, RowStatus.DELIVERED, after()))
+        await database.write(lambda tx, row=row: outbox.settle(tx, row, RowStatus.DELIVERED, after(), OWNER))
     assert (await row_of(database, "tell")).body is None
     assert (await row_of(database, "withdraw")).body == link
 

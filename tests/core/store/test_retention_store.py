@@ -38,7 +38,7 @@ from tests.core.keeping_examples import (
     records,
     texts,
 )
-from tests.core.store_examples import a_row, stored, write_rows
+from tests.core.store_examples import a_row, end_row, stored, write_rows
 
 
 @pytest.fixture
@@ -152,8 +152,7 @@ async def test_a_question_waits_for_the_one_before_it(database: Database, folder
     await move_out(mover(database, folder))
     assert await ids_here(database) == ["one", "two"]
     assert records(folder) == []
-    [row] = [row for row in await database.read(lambda conn: outbox.of_suspension(conn, "one")) if row.id == "callback"]
-    await database.write(lambda tx: outbox.settle(tx, row, RowStatus.DEAD, LONG_AFTER))
+    await end_row(database, "callback", RowStatus.DEAD, LONG_AFTER)
     await move_out(mover(database, folder))
     assert await ids_here(database) == []
     assert archived_ids(folder) == ["one", "two"]
@@ -241,7 +240,7 @@ async def test_a_callback_driven_again_at_the_last_moment_is_sent_before_its_que
     await move_out(retention)
     database.read = read  # type: ignore[method-assign]
     assert await stored(database, "old") is not None
-    await database.write(lambda tx: outbox.settle(tx, dead, RowStatus.DELIVERED, LONG_AFTER))
+    await end_row(database, "callback", RowStatus.DELIVERED, LONG_AFTER)
     await move_out(mover(database, folder))
     assert await stored(database, "old") is None
     assert archived_ids(folder) == ["old"]

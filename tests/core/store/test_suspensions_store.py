@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.machine import decide
-from core.domain.suspension import Choice, Kind, ResponseType, Resume, Style, Suspension
+from core.domain.suspension import Assignment, Choice, Kind, ResponseType, Resume, Rung, Style, Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Cancelled, Clarified
 from core.errors import Conflict
 from core.store import outbox, suspensions
@@ -241,13 +241,34 @@ async def test_the_next_look_is_the_earliest_of_the_open_ones(database: Database
     assert await database.read(lambda conn: suspensions.due(conn, after(minutes=1), 10)) == []
 
 
-async def test_open_questions_are_read_oldest_first(database: Database) -> None:
-    times = {1: after(minutes=2), 2: after(minutes=1), 3: after(minutes=3)}
-    await keep(database, *(numbered(number, suspended_at=at) for number, at in times.items()))
+async def naming(database: Database, *beginnings: str, limit: int = 10, after: Any = None) -> list[str]:
+    found = await database.read(lambda conn: suspensions.open_naming(conn, beginnings, after=after, limit=limit))
+    return [suspension.id for suspension in found]
+
+
+async def test_open_questions_are_read_oldest_first_and_page_by_page(database: Database) -> None:
+    times = {1: after(minutes=2), 2: after(minutes=1), 3: after(minutes=3), 5: after(minutes=3)}
+    everybody = {number: numbered(number, suspended_at=at) for number, at in times.items()}
+    await keep(database, *everybody.values())
     await keep(database, answered(numbered(4), after(hours=1)).suspension)
-    found = await database.read(lambda conn: suspensions.all_open(conn, 2))
-    assert [suspension.id for suspension in found] == ["susp-2", "susp-1"]
-    assert await database.read(suspensions.count_open) == 3
+    assert await naming(database, suspensions.NOBODY, limit=3) == ["susp-2", "susp-1", "susp-3"]
+    last = (everybody[3].ask.suspended_at, "susp-3")
+    assert await naming(database, suspensions.NOBODY, after=last) == ["susp-5"]
+    assert await database.read(suspensions.count_open) == 4
+
+
+@pytest.mark.parametrize(
+    "beginning", ["alice@example.com", "group:finance", "slack:U0", "dörte@example.com", "we_rd%@example.com"]
+)
+async def test_open_questions_are_found_by_whom_they_name_anywhere(database: Database, beginning: str) -> None:
+    named = beginning + ("ALICE" if beginning == "slack:U0" else "")
+    handed = replace(numbered(2, responders=("bob@example.com",)), assigned=(Assignment(named, "x", after()),))
+    rung = numbered(3, attempts=2, interval=HOUR, ladder=[Rung(2, "email", named)], responders=("bob@example.com",))
+    await keep(database, numbered(1, responders=(named,)), handed, rung)
+    await keep(database, numbered(4, responders=("bob@example.com", "wexrdx@example.com")))
+    await keep(database, numbered(5, responders=("bob@example.com",), question=f"Is it {named}?"))
+    assert await naming(database, beginning) == ["susp-1", "susp-2", "susp-3"]
+    assert await naming(database, suspensions.NOBODY) == []
 
 
 @pytest.mark.parametrize(
