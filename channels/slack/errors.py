@@ -58,6 +58,11 @@ def sent_nothing(failure: Failure) -> Failure:
     return Deferred(failure.reason) if isinstance(failure, Ambiguous) else failure
 
 
+def code_of(error: SlackApiError) -> str | None:
+    """Slack's own word for it, where it gave one."""
+    return _code(error.response)
+
+
 def _answered(response: Any, now: datetime) -> Failure:
     status, code = _status(response), _code(response)
     verdict, reason = _verdict(status, code), code or f"http_{status}"
