@@ -1,7 +1,7 @@
-"""Slack's way in: ``POST /slack/events`` in HTTP mode, through slack-bolt.
+"""Slack's way in, through slack-bolt: over sockets (Socket Mode), and by ``POST /slack/events`` (HTTP mode).
 
-The signature is checked here, before bolt sees anything: bolt raises on a timestamp that is no number and writes the
-whole body of a badly signed request to the log.
+Behind both is :meth:`SlackApp.take`. A signature is checked here, before bolt sees anything: bolt raises on a timestamp
+that is no number and writes the whole body of a badly signed request to the log.
 
 Source: API.md §6; https://docs.slack.dev/authentication/verifying-requests-from-slack; facts on channels §0.6, §A2.
 """
@@ -15,20 +15,25 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
+from slack_bolt.adapter.socket_mode.internals import build_headers
 from slack_bolt.adapter.starlette.async_handler import to_async_bolt_request, to_starlette_response
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from bot.slack_answers import SlackAnswers
 from bot.slack_listeners import IN_TIME, SlackListeners
+from bot.slack_sockets import Pace, SlackSockets, Standing, Tell
 from bot.web.errors import envelope
 from channels.slack.replies import read_body
 from channels.slack.signature import SIGNATURE, TIMESTAMP, is_signed
 from channels.slack.values import Sign
 from core.engine import Engine
+from core.store.places import Places
 
 log = structlog.get_logger(__name__)
 
@@ -41,14 +46,16 @@ BOLT.setLevel(logging.CRITICAL)
 
 
 class SlackApp:
-    """``handle`` is mounted at ``POST /slack/events``; ``close`` comes after the last request."""
+    """``handle`` is mounted at ``POST /slack/events`` where :attr:`speaks_http`. ``start`` opens the sockets, if any
+    are configured; ``stop_taking`` ends them; ``close`` comes after the last request.
+    """
 
     def __init__(
         self,
         listeners: SlackListeners,
         client: AsyncWebClient,
         *,
-        signing_secret: str,
+        signing_secret: str | None,
         now: Callable[[], datetime],
         app_id: str | None,
     ) -> None:
@@ -57,28 +64,69 @@ class SlackApp:
         self._now = now
         self._app_id = app_id
         self._bolt = _bolt(listeners, client)
+        self._sockets: SlackSockets | None = None
+
+    @property
+    def speaks_http(self) -> bool:
+        return self._signing_secret is not None
+
+    @property
+    def standing(self) -> Standing | None:
+        """How the sockets stand; ``None`` without Socket Mode."""
+        return self._sockets.standing if self._sockets is not None else None
+
+    def use(self, sockets: SlackSockets) -> None:
+        self._sockets = sockets
+
+    def start(self) -> None:
+        if self._sockets is not None:
+            self._sockets.start()
+
+    async def stop_taking(self) -> None:
+        if self._sockets is not None:
+            await self._sockets.close()
+
+    async def close(self) -> None:
+        await self._listeners.close()
 
     async def handle(self, request: Request) -> Response:
+        """One request in HTTP mode."""
         raw, headers = await request.body(), request.headers
         timestamp, signature = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
-        if not is_signed(raw, timestamp, signature, self._signing_secret, self._now()):
+        secret = self._signing_secret
+        if secret is None or not is_signed(raw, timestamp, signature, secret, self._now()):
             log.warning("slack.signature_refused")
             return JSONResponse(envelope("unauthorized", "The signature is missing, wrong or too old."), 401)
         payload = read_body(raw)
         if payload is None:
             return JSONResponse(envelope("malformed_json", "The body holds no payload."), 400)
-        if payload.get("type") not in HANDLED or self._is_for_another_app(payload):
-            log.info("slack.payload_ignored")
-            return Response()
-        try:
-            return to_starlette_response(await self._bolt.async_dispatch(to_async_bolt_request(request, raw)))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # Bolt takes the shape of a signed payload for granted, in its error handling too.
-            log.warning("slack.payload_malformed", error=type(error).__name__)
+        said = await self.take(payload, lambda: to_async_bolt_request(request, raw))
+        if said is None:
             return JSONResponse(envelope("malformed_json", "The payload is not of Slack's shape."), 400)
+        return to_starlette_response(said)
 
-    async def close(self) -> None:
-        await self._listeners.close()
+    async def handle_envelope(self, request: SocketModeRequest) -> BoltResponse:
+        """One envelope in Socket Mode. What is malformed is not acknowledged, as in HTTP mode."""
+        payload, headers = request.payload, build_headers(request)
+        try:
+            said = await self.take(payload, lambda: AsyncBoltRequest(mode="socket_mode", body=payload, headers=headers))
+        except Exception as error:  # noqa: BLE001 (nobody above would say so, and the socket goes on)
+            log.error("slack.envelope_failed", error=type(error).__name__)
+            return BoltResponse(status=500)
+        return said if said is not None else BoltResponse(status=400)
+
+    async def take(self, payload: Mapping[str, Any], to_bolt: Callable[[], AsyncBoltRequest]) -> BoltResponse | None:
+        """What to say to a payload that came from Slack, whichever way; ``None`` where it is malformed."""
+        kind = payload.get("type")
+        if not isinstance(kind, str) or kind not in HANDLED or self._is_for_another_app(payload):
+            log.info("slack.payload_ignored")
+            return BoltResponse(status=200, body="")
+        try:
+            return await self._bolt.async_dispatch(to_bolt())
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            # Bolt takes the shape of a payload for granted, in its error handling too.
+            log.warning("slack.payload_malformed", error=type(error).__name__)
+            return None
 
     def _is_for_another_app(self, payload: Mapping[str, Any]) -> bool:
         return self._app_id is not None and payload.get("api_app_id", self._app_id) != self._app_id
@@ -113,7 +161,7 @@ def build_slack_app(
     engine: Engine,
     client: AsyncWebClient,
     *,
-    signing_secret: str,
+    signing_secret: str | None,
     sign: Sign,
     public_url: str,
     now: Callable[[], datetime],
@@ -125,3 +173,15 @@ def build_slack_app(
     answers = SlackAnswers(engine, sign=sign, public_url=public_url, team_id=team_id)
     listeners = SlackListeners(answers, client, sign=sign, now=now, in_time=in_time)
     return SlackApp(listeners, client, signing_secret=signing_secret, now=now, app_id=app_id)
+
+
+def add_sockets(
+    app: SlackApp,
+    web: AsyncWebClient,
+    places: Places,
+    tell: Tell,
+    now: Callable[[], datetime],
+    pace: Pace | None = None,
+) -> None:
+    """Socket Mode for ``app``; ``web`` is a client with the app-level token."""
+    app.use(SlackSockets(web, app.handle_envelope, places, tell, now, pace))

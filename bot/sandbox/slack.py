@@ -1,7 +1,7 @@
 """A pretend Slack on loopback: its Web API with state and refusals, and the people who use it.
 
-The demo's world and the tests' fake. Requests come in on ``app``; answers leave only as signed payloads posted to
-``events_url``, as Slack's own do.
+The demo's world and the tests' fake. Requests come in on ``app``; answers leave as signed payloads posted to
+``events_url`` or, where the app has none, over the sockets of Socket Mode, as Slack's own do.
 
 Source: https://docs.slack.dev/apis/web-api, https://docs.slack.dev/interactivity.
 """
@@ -9,9 +9,9 @@ Source: https://docs.slack.dev/apis/web-api, https://docs.slack.dev/interactivit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime
-from urllib.parse import urlencode
 
 import httpx
 from starlette.applications import Starlette
@@ -19,30 +19,33 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.serving import loopback_client
 from bot.sandbox.slack_blocks import texts
+from bot.sandbox.slack_delivery import Kind, over_http, over_socket
 from bot.sandbox.slack_faults import CutOff, Fault, Faults
 from bot.sandbox.slack_inputs import fill_in
-from bot.sandbox.slack_payloads import block_actions, signature, view_submission
+from bot.sandbox.slack_payloads import block_actions, view_submission
 from bot.sandbox.slack_records import Ephemeral, JsonObject, Message, SlackRefusal, View
 from bot.sandbox.slack_response_urls import respond
+from bot.sandbox.slack_socket import APP_TOKEN, SocketMode
 from bot.sandbox.slack_views import react
 from bot.sandbox.slack_wire import WebApi
 from bot.sandbox.slack_world import BOT_TOKEN, Workspace, wall_clock
 
 SIGNING_SECRET = "sandbox-signing-secret"
-ACK_WITHIN = 3.0
-"""Seconds that Slack waits for an answer to an interaction."""
 
 
 class SlackSandbox:
-    """One workspace. ``events_url`` is the service's Request URL; set it before anybody presses anything."""
+    """One workspace. ``events_url`` is the service's Request URL; without it the app is in Socket Mode.
+
+    Serve ``app``; :meth:`close` afterwards where something else than ``app``'s own lifespan serves its routes.
+    """
 
     def __init__(
         self,
         *,
         bot_token: str = BOT_TOKEN,
         signing_secret: str = SIGNING_SECRET,
+        app_token: str = APP_TOKEN,
         events_url: str | None = None,
         now: Callable[[], datetime] = wall_clock,
     ) -> None:
@@ -50,13 +53,24 @@ class SlackSandbox:
         self.signing_secret = signing_secret
         self.events_url = events_url
         self.faults = Faults()
-        self._api = WebApi(self.workspace, self.faults)
+        self.sockets = SocketMode(self.workspace, app_token=app_token)
+        self._api = WebApi(self.workspace, self.faults, self.sockets)
         self.app = Starlette(
+            lifespan=self._lifespan,
             routes=[
                 Route("/api/{method}", self._api.endpoint, methods=["GET", "POST"]),
                 Route("/response/{name}", self._respond, methods=["POST"]),
-            ]
+            ],
         )
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        yield
+        await self.close()
+
+    async def close(self) -> None:
+        """End every socket."""
+        await self.sockets.close()
 
     def fail_next(self, fault: Fault, method: str = "*") -> None:
         """The next request (of ``method``, where given) meets this fault."""
@@ -123,17 +137,20 @@ class SlackSandbox:
         self, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
     ) -> httpx.Response:
         """Send an interactive payload to the service, signed as Slack signs it (or with another secret or time)."""
+        return await self.send(Kind.INTERACTIVE, payload, secret=secret, timestamp=timestamp)
+
+    async def send(
+        self, kind: Kind, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
+    ) -> httpx.Response:
+        """Send a payload of any kind, over HTTP where there is a Request URL, else over a socket.
+
+        Returns what the service answered, an acknowledgement over a socket as its equal over HTTP. Raises
+        ``httpx.HTTPError`` where nothing came in time: then the person sees a warning.
+        """
         if self.events_url is None:
-            raise RuntimeError("the app has no Request URL")
-        body = urlencode({"payload": json.dumps(payload)}).encode()
+            return await over_socket(self.sockets, kind, payload)
         sent_at = timestamp if timestamp is not None else str(int(self.workspace.now().timestamp()))
-        headers = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "X-Slack-Request-Timestamp": sent_at,
-            "X-Slack-Signature": signature(secret or self.signing_secret, sent_at, body),
-        }
-        async with loopback_client(ACK_WITHIN) as client:
-            return await client.post(self.events_url, content=body, headers=headers)
+        return await over_http(self.events_url, kind, payload, secret or self.signing_secret, sent_at)
 
     async def _respond(self, request: Request) -> Response:
         """A fault that is switched on for the method ``response_url`` cuts the connection, whatever its kind."""

@@ -28,7 +28,11 @@ from bot.sandbox.slack_faults import (
 )
 from bot.sandbox.slack_methods import METHODS
 from bot.sandbox.slack_records import JsonObject, SlackRefusal
+from bot.sandbox.slack_socket import SocketMode
 from bot.sandbox.slack_world import Workspace
+
+OPEN_SOCKET = "apps.connections.open"
+"""The one method of the app-level token, which it takes in the header alone."""
 
 STRUCTURED = frozenset({"blocks", "metadata", "view", "attachments"})
 """Arguments that are JSON even inside a form."""
@@ -37,9 +41,10 @@ STRUCTURED = frozenset({"blocks", "metadata", "view", "attachments"})
 class WebApi:
     """The endpoint behind ``/api/{method}``."""
 
-    def __init__(self, workspace: Workspace, faults: Faults) -> None:
+    def __init__(self, workspace: Workspace, faults: Faults, sockets: SocketMode) -> None:
         self.workspace = workspace
         self.faults = faults
+        self._sockets = sockets
         self.url = ""
         """Where this sandbox is reached, learned from the first request."""
         self.unsaid: list[JsonObject] = []
@@ -66,10 +71,12 @@ class WebApi:
         return _answer(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})
 
     async def _perform(self, method: str, request: Request) -> JsonObject:
-        known = METHODS.get(method)
-        if known is None:
-            return _no("unknown_method")
         try:
+            if method == OPEN_SOCKET:
+                return {"ok": True, **await self._sockets.connections_open(_bearer(request))}
+            known = METHODS.get(method)
+            if known is None:
+                return _no("unknown_method")
             arguments = await read_arguments(request)
             self._authorise(request, arguments)
             scope = known.scope(self.workspace, arguments)
@@ -81,14 +88,18 @@ class WebApi:
             return _no(refusal.code, **refusal.details)
 
     def _authorise(self, request: Request, arguments: Mapping[str, Any]) -> None:
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        token = token if kind.lower() == "bearer" else str(arguments.get("token", ""))
+        token = _bearer(request) or str(arguments.get("token", ""))
         if not token:
             raise SlackRefusal("not_authed")
         if token != self.workspace.bot_token:
             raise SlackRefusal("invalid_auth")
         if self.workspace.token_trouble is not None:
             raise SlackRefusal(self.workspace.token_trouble)
+
+
+def _bearer(request: Request) -> str:
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if kind.lower() == "bearer" else ""
 
 
 async def read_arguments(request: Request) -> JsonObject:

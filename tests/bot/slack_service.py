@@ -1,14 +1,18 @@
-"""A small service around the real engine: it asks in the pretend Slack and takes answers there, and nothing else."""
+"""A small service around the real engine: it asks in the pretend Slack and takes answers there, and nothing else.
+
+Slack reaches it over HTTP or over sockets: a test that takes ``slack_mode`` (``tests/bot/conftest.py``) runs over both.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -17,7 +21,8 @@ from bot.config import Settings
 from bot.responders import Directory
 from bot.sandbox.serving import serving
 from bot.sandbox.slack import SlackSandbox
-from bot.slack_app import SlackApp, build_slack_app
+from bot.slack_app import SlackApp, add_sockets, build_slack_app
+from bot.slack_sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, Pace
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from channels.slack.values import signer
@@ -35,6 +40,7 @@ from core.ports import Backoff, Channel
 from core.relay import Relay
 from core.store import outbox, schema
 from core.store.database import open_database
+from core.store.places import Places
 from core.tokens import TokenMaker
 from core.transitions import Transitions
 from core.work.embedded import EmbeddedWork
@@ -47,6 +53,11 @@ REFUND = (
 )
 SECRET_KEY = b"the service's own key, 32 bytes."
 
+Mode = Literal["http", "socket"]
+over_http = pytest.mark.parametrize("slack_mode", ["http"])
+over_sockets = pytest.mark.parametrize("slack_mode", ["socket"])
+"""For tests that make sense in one mode alone."""
+
 
 @dataclass
 class SlackService:
@@ -56,6 +67,8 @@ class SlackService:
     clock: HandClock
     work: EmbeddedWork
     database_file: Path
+    alerts: list[str] = field(default_factory=list)
+    """Why the operators were told that Slack can't reach the service."""
 
     async def ask(self, **changes: Any) -> Suspension:
         fields: dict[str, Any] = {
@@ -89,7 +102,10 @@ TEXT = open_question(response_type=ResponseType.TEXT)
 
 
 @asynccontextmanager
-async def slack_service(folder: Path, **options: Any) -> AsyncIterator[SlackService]:
+async def slack_service(
+    folder: Path, mode: Mode = "http", pace: Pace | None = None, **options: Any
+) -> AsyncIterator[SlackService]:
+    """``options`` are :func:`build_slack_app`'s. In Socket Mode the sockets are open when the block begins."""
     clock = HandClock()
     sandbox = SlackSandbox(now=clock.now)
     workspace = sandbox.workspace
@@ -127,20 +143,42 @@ async def slack_service(folder: Path, **options: Any) -> AsyncIterator[SlackServ
         door = build_slack_app(
             engine,
             client,
-            signing_secret=sandbox.signing_secret,
+            signing_secret=sandbox.signing_secret if mode == "http" else None,
             sign=signer(SECRET_KEY),
             public_url=public_url,
             now=clock.now,
             **options,
         )
-        app = Starlette(routes=[Route("/slack/events", door.handle, methods=["POST"])])
+        service = SlackService(engine, door, sandbox, clock, work, database_file)
         await relay.start()
         await work.start(look)
-        async with serving(app) as url:
-            sandbox.events_url = f"{url}/slack/events"
-            yield SlackService(engine, door, sandbox, clock, work, database_file)
+        async with reached(service, slack_url, mode, pace):
+            yield service
         await door.close()
         await work.stop()
         await relay.stop()
     await agents.close()
     await database.close()
+
+
+@asynccontextmanager
+async def reached(service: SlackService, slack_url: str, mode: Mode, pace: Pace | None) -> AsyncIterator[None]:
+    """Slack reaches the service in this mode for as long as the block lasts."""
+    door, sandbox = service.door, service.sandbox
+    if mode == "http":
+        app = Starlette(routes=[Route("/slack/events", door.handle, methods=["POST"])])
+        async with serving(app) as url:
+            sandbox.events_url = f"{url}/slack/events"
+            yield
+        return
+
+    async def tell(reason: str) -> None:
+        service.alerts.append(reason)
+
+    web = web_client(sandbox.sockets.app_token, f"{slack_url}/api/")
+    places = Places(service.engine.database, SOCKETS, MOST_SOCKETS)
+    add_sockets(door, web, places, tell, service.clock.now, pace)
+    door.start()
+    await sandbox.workspace.until(lambda: len(sandbox.sockets.sockets) == SOCKETS_OF_ONE or None)
+    yield
+    await door.stop_taking()

@@ -24,12 +24,12 @@ from bot.sandbox.slack import shown
 from bot.sandbox.slack_faults import DropBeforeStoring, SaysNo, Slow
 from bot.sandbox.slack_records import Message
 from core.domain.suspension import Choice, ResponseType, Status
-from tests.bot.slack_service import REFUND, TEXT, SlackService, slack_service
+from tests.bot.slack_service import REFUND, TEXT, Mode, SlackService, over_http, over_sockets, slack_service
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[SlackService]:
-    async with slack_service(tmp_path) as service:
+async def service(tmp_path: Path, slack_mode: Mode) -> AsyncIterator[SlackService]:
+    async with slack_service(tmp_path, slack_mode) as service:
         yield service
 
 
@@ -307,8 +307,10 @@ async def test_while_the_database_is_broken_the_person_is_asked_to_try_again(ser
     assert not view.is_open
 
 
-async def test_a_database_that_is_too_slow_for_slack_still_saves_the_answer_once(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, in_time=timedelta(milliseconds=200)) as service:
+async def test_a_database_that_is_too_slow_for_slack_still_saves_the_answer_once(
+    tmp_path: Path, slack_mode: Mode
+) -> None:
+    async with slack_service(tmp_path, slack_mode, in_time=timedelta(milliseconds=200)) as service:
         asked = await service.ask()
         message = deepcopy(await service.sandbox.expect_message("Refund"))
         with closing(sqlite3.connect(service.database_file, isolation_level=None)) as other:
@@ -352,6 +354,7 @@ def signed(service: SlackService, body: bytes) -> dict[str, str]:
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 
 
+@over_http
 @pytest.mark.parametrize(
     "headers",
     [
@@ -372,6 +375,7 @@ async def test_without_slacks_signature_the_door_is_shut_and_the_body_is_not_log
     assert "swordfish" not in caplog.text + "".join(capsys.readouterr())
 
 
+@over_http
 @pytest.mark.parametrize(("seconds", "status"), [(-299, 200), (-301, 401), (301, 401)])
 async def test_a_signature_lives_five_minutes(seconds: int, status: int, service: SlackService) -> None:
     sent = str(int((service.clock.now() + timedelta(seconds=seconds)).timestamp()))
@@ -379,11 +383,13 @@ async def test_a_signature_lives_five_minutes(seconds: int, status: int, service
     assert response.status_code == status
 
 
+@over_http
 async def test_another_secret_opens_nothing(service: SlackService) -> None:
     response = await service.sandbox.post(PAYLOAD, secret="another")
     assert response.status_code == 401
 
 
+@over_http
 @pytest.mark.parametrize(
     "body",
     [
@@ -404,14 +410,15 @@ async def test_a_signed_body_that_is_no_payload_is_refused(body: bytes, service:
     assert response.json()["detail"]["error"] == "malformed_json"
 
 
+@over_http
 async def test_slack_can_verify_the_request_url(service: SlackService) -> None:
     body = json.dumps({"type": "url_verification", "challenge": "abc"}).encode()
     response = await knock(service, body, **signed(service, body), **{"Content-Type": "application/json"})
     assert response.json() == {"challenge": "abc"}
 
 
-@pytest.mark.parametrize("kind", ["event_callback", "shortcut", "view_closed", "block_suggestion", "?", None])
-async def test_what_we_do_not_listen_to_is_accepted(kind: str | None, service: SlackService) -> None:
+@pytest.mark.parametrize("kind", ["event_callback", "shortcut", "view_closed", "block_suggestion", "?", None, 7, ["?"]])
+async def test_what_we_do_not_listen_to_is_accepted(kind: Any, service: SlackService) -> None:
     response = await service.sandbox.post({**PAYLOAD, "type": kind})
     assert response.status_code == 200
 
@@ -437,6 +444,7 @@ names = st.sampled_from(
 )
 
 
+@over_http
 async def test_no_signed_payload_whatever_its_shape_is_our_fault(service: SlackService) -> None:
     asked = await service.ask()
     message = await service.sandbox.expect_message("Refund")
@@ -458,8 +466,42 @@ async def test_no_signed_payload_whatever_its_shape_is_our_fault(service: SlackS
     assert await service.answered(asked) == "approve"
 
 
-async def test_people_of_another_workspace_do_not_count(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, team_id="T0SANDBOX") as service:
+@over_sockets
+async def test_no_envelope_whatever_its_shape_is_our_fault(
+    service: SlackService, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level("DEBUG")
+    asked = await service.ask()
+    message = await service.sandbox.expect_message("Refund")
+    sockets = service.sandbox.sockets
+    first = sockets.sockets[0]
+    for envelope in (
+        "no JSON",
+        "{swordfish",
+        "[]",
+        "[" * 50_000,
+        '{"a":' * 50_000,
+        "{}",
+        '{"type": "interactive", "envelope_id": "x", "payload": null}',
+        '{"type": "interactive", "envelope_id": "x", "payload": ["swordfish"]}',
+        '{"type": "interactive", "envelope_id": {}, "payload": "swordfish"}',
+        '{"type": ["?"], "envelope_id": "x", "payload": {"type": "swordfish"}}',
+        '{"type": {"a": 1}, "reason": "swordfish"}',
+    ):
+        await first.ws.send_str(envelope)
+    for changes in ({"user": "swordfish"}, {"team": []}, {"actions": "swordfish"}, {"view": 7}, {"container": None}):
+        for kind in ("block_actions", "view_submission", "url_verification", "swordfish", None, ["swordfish"]):
+            payload = {**PAYLOAD, "type": kind, **changes}
+            await first.say({"type": "interactive", "envelope_id": "x", "payload": payload})
+    await service.sandbox.click("U1", message, "ans:0")
+    await service.sandbox.click("U1", message, "link")
+    assert await service.answered(asked) == "approve"
+    assert sockets.opened == len(sockets.sockets) == 2
+    assert "swordfish" not in caplog.text + "".join(capsys.readouterr())
+
+
+async def test_people_of_another_workspace_do_not_count(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, team_id="T0SANDBOX") as service:
         asked = await service.ask()
         message = await service.sandbox.expect_message("Refund")
         service.sandbox.workspace.users["U1"].team_id = "T0OTHER"
@@ -471,8 +513,8 @@ async def test_people_of_another_workspace_do_not_count(tmp_path: Path) -> None:
         assert await service.answered(asked) == "approve"
 
 
-async def test_a_payload_for_another_app_is_ignored(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, app_id="A0ANOTHER") as service:
+async def test_a_payload_for_another_app_is_ignored(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, app_id="A0ANOTHER") as service:
         asked = await service.ask()
         message = await service.sandbox.expect_message("Refund")
         response = await service.sandbox.click("U1", message, "ans:0")
