@@ -33,6 +33,16 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", message, now, around=channel)
 
 
+def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
+    """The vendor says that our access is gone, before any notice has met it."""
+    text = (
+        f"{channel} has taken our access away ({reason}): nobody is asked or can answer there until that is mended.\n\n"
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"{channel} has taken our access away ({reason})", text)
+    _tell(transitions, tx, f"cut_off:{channel}", message, now, around=channel)
+
+
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
     """An agent that could not be called back for as long as we try does not know how its question ended."""
     text = (

@@ -44,6 +44,7 @@ from core.errors import (
     SuspensionMismatch,
 )
 from core.idempotency import Once, Replayed, perform_once
+from core.incoming import Incoming
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
@@ -97,6 +98,7 @@ class Engine:
         self._clock = clock
         self._quotas = quotas
         self.allows_self_response = allow_self_response
+        self.incoming = Incoming(database, transitions, clock)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -417,8 +419,15 @@ class Engine:
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
         """Open questions that ``actor`` may answer and has not, oldest first."""
-        waiting = await self.database.read(lambda conn: suspensions.all_open(conn, 5_000))
-        return [one for one in waiting if self.may_answer(one, actor) is None and not _has_answered(one, actor)][:limit]
+        return [one for one in await self.all_open() if self.waits_for(one, actor)][:limit]
+
+    async def all_open(self, limit: int = 5_000) -> list[Suspension]:
+        """Open questions, oldest first."""
+        return await self.database.read(lambda conn: suspensions.all_open(conn, limit))
+
+    def waits_for(self, suspension: Suspension, actor: Actor) -> bool:
+        """Whether the open ``suspension`` waits for this person among others: they may answer, and have not."""
+        return self.may_answer(suspension, actor) is None and not _has_answered(suspension, actor)
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
         """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -107,6 +107,15 @@ class Channel(Protocol):
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Refreshing(Protocol):
+    """A :class:`Channel` whose messages can also be changed while their question is open."""
+
+    async def refresh(self, notice: Notice, receipt: Receipt, delivery: str, sending: Sending) -> Delivery:
+        """Show what has become of the question at the message that ``receipt`` names and ``delivery`` has left."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,14 @@ from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.progress import claimed
 from core.domain.redaction import Redaction
 from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.messages import is_refresh
 from core.mislaid import Mislaid
 from core.pausing import Pausing
 from core.ports import (
@@ -43,6 +45,7 @@ from core.ports import (
     Delivered,
     Delivery,
     Fault,
+    Refreshing,
     Refused,
     Sending,
 )
@@ -253,8 +256,21 @@ class Relay:
         if channel is None or suspension is None:
             return Refused("channel_not_configured", Fault.SETUP)
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
+        if suspension.is_open:
+            return await self._refresh(row, suspension, channel, receipt, sending)
         shown = self.redaction.shown_on(row.channel, suspension)
         return await channel.withdraw(build_ending(shown), receipt, sending)
+
+    async def _refresh(
+        self, row: Row, suspension: Suspension, channel: Channel, receipt: Mapping[str, str], sending: Sending
+    ) -> Delivery | _Dropped:
+        """The question waits still: its message shows who is on it, who has answered, and what was said."""
+        if not isinstance(channel, Refreshing) or row.address is None or row.attempt is None:
+            return _Dropped("not_shown")
+        links = self._links(suspension, Address(row.channel, row.address, row.person))
+        notice = build_notice(self.redaction.shown_on(row.channel, suspension), row.attempt, links)
+        notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
+        return await channel.refresh(notice, receipt, str((row.body or {}).get("notice")), sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
@@ -322,8 +338,9 @@ class Relay:
                 assert_never(unknown)
 
     def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
-        """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once."""
-        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY else None
+        """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
+        that was brought up to date meanwhile, which may have come later than its end."""
+        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
         outbox.settle(tx, row, RowStatus.DELIVERED, now, receipt=receipt)
         if ended is not None:
             self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [replace(row, receipt=receipt)], now))

@@ -52,11 +52,15 @@ class SlackChannel:
         if not channel or not ts:
             return Refused("receipt_unreadable")
         rendered = render_ending(ending)
-        outcome = await self._edit(channel, ts, rendered.text, rendered.blocks)
-        if isinstance(outcome, Refused) and outcome.reason in UNSHOWABLE:
-            log.warning("slack.blocks_refused", delivery=sending.id, reason=outcome.reason)
-            outcome = await self._edit(channel, ts, rendered.text, ())
-        return outcome
+        return await self._edit_as((rendered, Rendered(rendered.text)), channel, ts, sending)
+
+    async def refresh(self, notice: Notice, receipt: Receipt, delivery: str, sending: Sending) -> Delivery:
+        """The question as it stands now, with the buttons that it had."""
+        channel, ts = receipt.get("channel"), receipt.get("ts")
+        if not channel or not ts:
+            return Refused("receipt_unreadable")
+        versions = (render_notice(notice, delivery), render_plain(notice))
+        return await self._edit_as(versions, channel, ts, sending)
 
     async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
         try:
@@ -129,6 +133,16 @@ class SlackChannel:
         except CAUGHT as error:
             return failure_of(error, self._now())
         return _delivered(posted.get("channel"), posted.get("ts"))
+
+    async def _edit_as(self, versions: Sequence[Rendered], channel: str, ts: str, sending: Sending) -> Delivery:
+        """Edit to the first version that Slack can show."""
+        outcome: Delivery = Refused("nothing_to_show")
+        for rendered in versions:
+            outcome = await self._edit(channel, ts, rendered.text, rendered.blocks)
+            if not isinstance(outcome, Refused) or outcome.reason not in UNSHOWABLE:
+                break
+            log.warning("slack.blocks_refused", delivery=sending.id, reason=outcome.reason)
+        return outcome
 
     async def _edit(self, channel: str, ts: str, text: str, blocks: Sequence[dict[str, Any]]) -> Delivery:
         """``blocks`` are always given: Slack keeps those of the question otherwise. ``parse`` is not ``none`` here

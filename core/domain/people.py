@@ -36,13 +36,15 @@ class Person:
 class Actor:
     """Whoever is doing something: an identity, the roles of its key, and the directory's person where there is one.
 
-    ``key`` is the name of the API key that authenticated, ``None`` where a channel did.
+    ``key`` is the name of the API key that authenticated, ``None`` where a channel did. ``proven`` are references that
+    the channel has just found them behind and that the directory can't know, such as a Slack user group.
     """
 
     identity: str
     roles: frozenset[Role] = frozenset()
     key: str | None = None
     person: Person | None = None
+    proven: frozenset[str] = frozenset()
 
     def has(self, role: Role) -> bool:
         return role in self.roles or Role.ADMIN in self.roles
