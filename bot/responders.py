@@ -124,7 +124,8 @@ class Directory:
         return ()
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
-        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody."""
+        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody; a Slack user
+        group means whom Slack has just named as a member (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
@@ -133,7 +134,7 @@ class Directory:
                 return actor.identity in self._groups.get(recipient.value, ())
             case RecipientKind.SLACK:
                 person = self._by_slack.get(recipient.value)
-                return person is not None and person.email == actor.identity
+                return str(recipient) in actor.proven or (person is not None and person.email == actor.identity)
             case RecipientKind.PAGERDUTY:
                 return False
             case _ as unknown:

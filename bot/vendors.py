@@ -80,6 +80,7 @@ def _slack_door(settings: Settings, engine: Engine, clock: Clock, root: RootKey)
         now=clock.now,
         team_id=slack.team_id,
         app_id=slack.app_id,
+        answer_in_thread=slack.answer_in_thread,
     )
 
 

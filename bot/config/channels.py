@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.config.kinds import (
+    Flag,
     HttpUrl,
     Listed,
     Mail,
@@ -42,6 +43,8 @@ class Slack(Section):
     default_channel: SlackPlace | None = None
     team_id: SlackTeam | None = None
     app_id: SlackApp | None = None
+    answer_in_thread: Flag = False
+    """Whether a reply in a question's thread answers it, where it asks for a text."""
 
 
 class Email(Section):

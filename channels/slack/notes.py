@@ -20,9 +20,20 @@ MOST_NAMES = 10
 
 STRANGER = "Handraise does not know your Slack account. Whoever runs it here can add you to its people."
 OTHER_WORKSPACE = "This question is not asked in your workspace, so your answer does not count."
+SLACK_IS_SILENT = "Slack does not tell us just now whether you may answer. Nothing was recorded: try again in a moment."
+RECORDED = "Your answer is recorded."
+NOT_YOURS = "There is no question of that name that you may answer."
 NO_LONGER_OPEN = "This question is no longer open."
 NOT_SAVED = "That could not be saved just now. Try again in a moment: an answer counts only once."
+USE_BUTTONS_OR_COMMAND = (
+    "Handraise does not read messages as answers. Use the buttons of the question, or type /handraise."
+)
 USE_THE_BUTTONS = "Use the buttons of the message, or its page."
+
+
+def turned_away(text: str, asked: Sequence[str]) -> str:
+    """Somebody whose account is not known here, and who may answer instead."""
+    return f"{text} {_may_answer(asked)} The question stays open."
 
 
 def ended(ending: Ending | None) -> str:
