@@ -14,6 +14,8 @@ import structlog
 from pydantic import JsonValue
 
 from channels.slack import forms, notes
+from channels.slack.buttons import Way, way
+from channels.slack.cut import WhenCut, must_open
 from channels.slack.modal import ANSWER_BLOCK, answer_modal, error_block
 from channels.slack.replies import Chosen, OnIt, Submitted, WantsModal, Who
 from channels.slack.values import Sign, read_option
@@ -71,19 +73,33 @@ class Modal:
 
 
 class SlackAnswers:
-    """``sign`` seals modals; ``team_id`` is the one workspace whose people count, where it is configured."""
+    """``sign`` seals modals; ``team_id`` is the one workspace whose people count, where it is configured. ``when_cut``
+    is what the channel renders by: a button that it would not have shown does not answer."""
 
-    def __init__(self, engine: Engine, *, sign: Sign, public_url: str, team_id: str | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        sign: Sign,
+        public_url: str,
+        team_id: str | None,
+        when_cut: WhenCut = WhenCut.ANSWER,
+    ) -> None:
         self._engine = engine
         self._sign = sign
         self._public_url = public_url.rstrip("/")
         self._team_id = team_id
+        self._when_cut = when_cut
 
     async def choose(self, pressed: Chosen) -> Recorded | Told:
         known = await self._known(pressed.by, pressed.ref)
         if isinstance(known, Told):
             return known
         actor, suspension = known
+        notice = self._notice(suspension)
+        if suspension.is_open and must_open(notice, self._when_cut):
+            log.info("slack.unopened_refused", ref=suspension.ask.ref)
+            return Told(notes.open_first(notice.links.shared))
         given = GivenAnswer(suspension.id, actor, CHANNEL, choice=pressed.index)
         said = await self._respond(given, suspension, pressed.delivery)
         return Told(_text(said)) if isinstance(said, Wrong) else said
@@ -112,14 +128,20 @@ class SlackAnswers:
         if refusal is not None:
             return Told(notes.refused(refusals[refusal]("You may not answer this."), _may_answer(suspension)))
         notice = self._notice(suspension)
-        view = answer_modal(notice, pressed.delivery, self._sign)
-        return Told(notes.USE_THE_BUTTONS) if view is None else Modal(view, notice.links.shared)
+        view = answer_modal(notice, pressed.delivery, self._sign, self._when_cut)
+        if view is not None:
+            return Modal(view, notice.links.shared)
+        unopened = must_open(notice, self._when_cut)
+        return Told(notes.open_first(notice.links.shared) if unopened else notes.USE_THE_BUTTONS)
 
     async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong:
         known = await self._known(submitted.by, submitted.ref)
         if isinstance(known, Told):
             return known
         actor, suspension = known
+        notice = self._notice(suspension)
+        if suspension.is_open and must_open(notice, self._when_cut) and way(notice, self._when_cut) is Way.PAGE:
+            return Told(notes.open_first(notice.links.shared))  # its modal did not show everything
         given = self._given(submitted, suspension, actor)
         if isinstance(given, Wrong):
             return given
@@ -136,7 +158,7 @@ class SlackAnswers:
             case ResponseType.TEXT:
                 return GivenAnswer(suspension.id, actor, CHANNEL, value=entered.get(ANSWER_BLOCK, ""))
             case ResponseType.FORM:
-                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered)
+                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered, self._named)
                 value: JsonValue = values
                 return Wrong(problems) if problems else GivenAnswer(suspension.id, actor, CHANNEL, value=value)
 
@@ -180,6 +202,11 @@ class SlackAnswers:
             log.warning("slack.stranger_refused", team=who.team_id)
             return Told(notes.STRANGER)
         return actor
+
+    def _named(self, user_id: str) -> str | None:
+        """The identity of somebody who was picked in a form."""
+        picked = self._engine.responders.actor_at(CHANNEL, user_id)
+        return None if picked is None else picked.identity
 
     def _notice(self, suspension: Suspension) -> Notice:
         links = Links(f"{self._public_url}/q/{suspension.ask.ref}")

@@ -25,6 +25,7 @@ from starlette.responses import JSONResponse, Response
 from bot.slack_answers import SlackAnswers
 from bot.slack_listeners import IN_TIME, SlackListeners
 from bot.web.errors import envelope
+from channels.slack.cut import WhenCut
 from channels.slack.replies import read_body
 from channels.slack.signature import SIGNATURE, TIMESTAMP, is_signed
 from channels.slack.values import Sign
@@ -120,8 +121,9 @@ def build_slack_app(
     team_id: str | None = None,
     app_id: str | None = None,
     in_time: timedelta = IN_TIME,
+    when_cut: WhenCut = WhenCut.ANSWER,
 ) -> SlackApp:
     """``client`` comes from ``channels.slack.client.web_client``, ``sign`` from ``channels.slack.values.signer``."""
-    answers = SlackAnswers(engine, sign=sign, public_url=public_url, team_id=team_id)
+    answers = SlackAnswers(engine, sign=sign, public_url=public_url, team_id=team_id, when_cut=when_cut)
     listeners = SlackListeners(answers, client, sign=sign, now=now, in_time=in_time)
     return SlackApp(listeners, client, signing_secret=signing_secret, now=now, app_id=app_id)

@@ -226,6 +226,9 @@ class Relay:
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", Fault.SETUP)
         to = Address(row.channel, row.address, row.person)
+        if channel.follows_up and row.attempt > 1:
+            earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
+            sending = replace(sending, earlier=tuple(earlier))
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():

@@ -56,7 +56,7 @@ def directory(**changes: Any) -> Directory:
         ("slack:C0OPS", "slack", [("C0OPS", None)]),
         ("slack:U0ALICE", "slack", [("U0ALICE", ALICE)]),
         ("slack:U0NOBODY", "slack", [("U0NOBODY", None)]),
-        ("slack:S0GROUP", "slack", []),
+        ("slack:S0GROUP", "slack", [("S0GROUP", None)]),
         ("slack:U0ALICE", "email", []),
         ("email:X@Example.org", "email", [("x@example.org", "x@example.org")]),
         ("email:x@example.org", "slack", []),
