@@ -54,30 +54,30 @@ class NoAccounts:
 
 
 class AccountSearch:
-    """Looks up the accounts behind ``emails`` at the start, and then each minute those that are not known yet or were
-    looked up a day ago."""
+    """Looks up the accounts behind ``emails`` at the start, and then each minute those that Slack has not told of yet,
+    or told of a day ago."""
 
     def __init__(self, people: SlackPeople, emails: Collection[str]) -> None:
-        self._people = people
+        self.people = people
         self._emails = emails
-        self._every = Every("slack-accounts", AGAIN, self._search)
+        self._every = Every("slack-accounts", AGAIN, self.search)
 
     async def start(self) -> None:
         if self._emails:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._search(), PATIENCE.total_seconds())
+                await asyncio.wait_for(self.search(), PATIENCE.total_seconds())
             self._every.start()
 
     async def stop(self) -> None:
         await self._every.stop()
 
-    async def _search(self) -> None:
+    async def search(self) -> None:
         """Until Slack does not answer; the rest is for the next time."""
         from channels.slack.people import LookupFailed
 
         for email in self._emails:
             try:
-                await self._people.user_of(email)
+                await self.people.user_of(email)
             except LookupFailed as unknown:
                 log.warning("slack.lookup_failed", reason=unknown.failure.reason)
                 return
