@@ -14,6 +14,8 @@ from pydantic import JsonValue
 from bot.slack_access import CHANNEL, Refused, SlackAccess
 from bot.slack_said import Modal, Recorded, Told, Wrong
 from channels.slack import forms, notes
+from channels.slack.buttons import Way, way
+from channels.slack.cut import WhenCut, must_open
 from channels.slack.modal import ANSWER_BLOCK, answer_modal, error_block
 from channels.slack.reasons import GIVE_ONE, REASON_BLOCK, reason_modal
 from channels.slack.replies import Chosen, OnIt, Reach, Submitted, WantsModal, Who
@@ -61,13 +63,23 @@ class Seat:
 
 
 class SlackAnswers:
-    """``sign`` seals modals; ``access`` knows who somebody is."""
+    """``sign`` seals modals; ``access`` knows who somebody is. ``when_cut`` is what the channel renders by: a button
+    that it would not have shown does not answer."""
 
-    def __init__(self, engine: Engine, access: SlackAccess, *, sign: Sign, public_url: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        access: SlackAccess,
+        *,
+        sign: Sign,
+        public_url: str,
+        when_cut: WhenCut = WhenCut.ANSWER,
+    ) -> None:
         self._engine = engine
         self._access = access
         self._sign = sign
         self._public_url = public_url.rstrip("/")
+        self.when_cut = when_cut
 
     async def choose(self, pressed: Chosen) -> Recorded | Told | Modal:
         seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
@@ -77,7 +89,7 @@ class SlackAnswers:
 
     async def pick(self, seat: Seat, index: int) -> Recorded | Told | Modal:
         """Answer with the choice at ``index``, or ask for the reason that it wants first."""
-        asking = await self._why(seat, index)
+        asking = self.unopened(seat) or await self._why(seat, index)
         if asking is not None:
             return asking
         said = await self.give(seat, GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, choice=index))
@@ -103,8 +115,18 @@ class SlackAnswers:
         if refused is not None:
             return refused
         notice = self.notice(seat.suspension)
-        view = answer_modal(notice, seat.delivery, self._sign)
-        return Told(notes.USE_THE_BUTTONS) if view is None else Modal(view, notice.links.shared)
+        view = answer_modal(notice, seat.delivery, self._sign, self.when_cut)
+        if view is not None:
+            return Modal(view, notice.links.shared)
+        return self.unopened(seat) or Told(notes.USE_THE_BUTTONS)
+
+    def unopened(self, seat: Seat) -> Told | None:
+        """Where the message shows a part of the question, and that is not enough to answer it by."""
+        notice = self.notice(seat.suspension)
+        if not seat.suspension.is_open or not must_open(notice, self.when_cut):
+            return None
+        log.info("slack.unopened_refused", ref=seat.ref)
+        return Told(notes.open_first(notice.links.shared))
 
     async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong | Modal:
         seat = await self.seat(submitted.by, submitted.ref, submitted.delivery, Reach())
@@ -112,6 +134,8 @@ class SlackAnswers:
             return seat
         if submitted.index is not None:
             return await self._submit_reason(seat, submitted.index, submitted.entered.get(REASON_BLOCK, "").strip())
+        if way(self.notice(seat.suspension), self.when_cut) is Way.PAGE and (unopened := self.unopened(seat)):
+            return unopened  # its modal did not show everything
         given = self._given(submitted, seat)
         if isinstance(given, Wrong):
             return given
@@ -187,7 +211,7 @@ class SlackAnswers:
             case ResponseType.TEXT:
                 return GivenAnswer(ask.id, actor, CHANNEL, value=entered.get(ANSWER_BLOCK, ""))
             case ResponseType.FORM:
-                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered)
+                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered, self._named)
                 value: JsonValue = values
                 return Wrong(problems) if problems else GivenAnswer(ask.id, actor, CHANNEL, value=value)
 
@@ -222,6 +246,11 @@ class SlackAnswers:
     def truth(self, ended: Suspension) -> str:
         """How it ended, as anybody in Slack may be told."""
         return notes.ended(build_ending(self._shown(ended)) if ended.ended is not None else None)
+
+    def _named(self, user_id: str) -> str | None:
+        """The identity of somebody who was picked in a form."""
+        picked = self._engine.responders.actor_at(CHANNEL, user_id)
+        return None if picked is None else picked.identity
 
     def notice(self, suspension: Suspension) -> Notice:
         """The question as Slack shows it now."""

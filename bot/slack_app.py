@@ -37,6 +37,7 @@ from bot.slack_listeners import SlackListeners
 from bot.slack_sockets import Pace, SlackSockets, Standing, Tell
 from bot.slack_threads import SlackThreads
 from bot.web.errors import envelope
+from channels.slack.cut import WhenCut
 from channels.slack.people import SlackPeople
 from channels.slack.replies import read_body
 from channels.slack.signature import SIGNATURE, TIMESTAMP, is_signed
@@ -210,6 +211,7 @@ def build_slack_app(
     app_id: str | None = None,
     answer_in_thread: bool = False,
     people: SlackPeople | None = None,
+    when_cut: WhenCut = WhenCut.ANSWER,
     in_time: timedelta = IN_TIME,
     home_pause: timedelta = PAUSE,
 ) -> SlackApp:
@@ -218,7 +220,7 @@ def build_slack_app(
     url = public_url.rstrip("/")
     beside = Beside(client, now, in_time)
     access = SlackAccess(engine, OurWorkspace(client), people or SlackPeople(client, now), team_id, app_id)
-    answers = SlackAnswers(engine, access, sign=sign, public_url=url)
+    answers = SlackAnswers(engine, access, sign=sign, public_url=url, when_cut=when_cut)
     home = SlackHome(access, answers, beside, url, home_pause)
     threads = SlackThreads(engine, access, answers, beside, answer_in_thread)
     listeners = Listeners(

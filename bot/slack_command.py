@@ -86,7 +86,7 @@ class SlackCommand:
         if not may_read:
             return _plain(notes.NOT_YOURS)
         if seat.suspension.is_open:
-            return render_notice(self.answers.notice(seat.suspension), DELIVERY)
+            return render_notice(self.answers.notice(seat.suspension), DELIVERY, when_cut=self.answers.when_cut)
         return _plain(self.answers.truth(seat.suspension))
 
     async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
@@ -116,7 +116,7 @@ class SlackCommand:
         if read.index is not None and read.reason is None:
             return await self.answers.pick(seat, read.index)
         given = GivenAnswer(ask.id, seat.actor, CHANNEL, read.value, read.index, read.reason)
-        return await self.answers.give(seat, given)
+        return self.answers.unopened(seat) or await self.answers.give(seat, given)
 
 
 def _plain(text: str) -> Rendered:

@@ -103,4 +103,4 @@ class SlackHome:
             return closed_view(actor.text)
         waiting = await self.access.waiting(actor, who)
         notices = [self.answers.notice(one) for one in waiting[:MOST]]
-        return home_view(notices, len(waiting) - len(notices), f"{self.public_url}/inbox")
+        return home_view(notices, len(waiting) - len(notices), f"{self.public_url}/inbox", self.answers.when_cut)

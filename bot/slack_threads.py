@@ -81,7 +81,7 @@ class SlackThreads:
     async def _answer(self, words: Words, seat: Seat) -> None:
         value = as_typed(words.text)
         given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, value=value)
-        match await self.answers.give(seat, given):
+        match self.answers.unopened(seat) or await self.answers.give(seat, given):
             case Recorded():
                 pass  # the message itself says so, to everybody
             case Told(text) | Wrong(text=text):

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from pydantic import JsonValue
+
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
     ANSWER_RECORDED,
@@ -75,7 +77,8 @@ def is_refresh(row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A message that somebody has pressed although its question has ended. ``delivery`` is the notice it is of."""
+    """A message that somebody has pressed although its question has ended. ``delivery`` is the notice it is of;
+    ``receipt`` holds what names the message, and maybe not all that the channel keeps."""
 
     delivery: str
     channel: str
@@ -88,7 +91,7 @@ def stale_notice(tx: Tx, suspension: Suspension, stale: Stale, now: datetime) ->
     if notice is None or notice.suspension_id != suspension.id or notice.kind is not RowKind.NOTIFY:
         return []
     rows = outbox.of_suspension(tx.conn, suspension.id)
-    same = [row for row in rows if row.kind is RowKind.WITHDRAW and _receipt(row) == dict(stale.receipt)]
+    same = [row for row in rows if row.kind is RowKind.WITHDRAW and stale.receipt.items() <= _receipt(row).items()]
     return [] if _under_way(same, now) else [replace(notice, receipt=stale.receipt)]
 
 
@@ -100,5 +103,6 @@ def _under_way(withdrawals: Iterable[Row], now: datetime) -> bool:
     )
 
 
-def _receipt(row: Row) -> object:
-    return (row.body or {}).get("receipt")
+def _receipt(row: Row) -> Mapping[str, JsonValue]:
+    receipt = (row.body or {}).get("receipt")
+    return receipt if isinstance(receipt, dict) else {}

@@ -229,6 +229,9 @@ class Relay:
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", Fault.SETUP)
         to = Address(row.channel, row.address, row.person)
+        if channel.follows_up and row.attempt > 1:
+            earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
+            sending = replace(sending, earlier=tuple(earlier))
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
@@ -267,10 +270,11 @@ class Relay:
         """The question waits still: its message shows who is on it, who has answered, and what was said."""
         if not isinstance(channel, Refreshing) or row.address is None or row.attempt is None:
             return _Dropped("not_shown")
-        links = self._links(suspension, Address(row.channel, row.address, row.person))
+        to = Address(row.channel, row.address, row.person)
+        links = self._links(suspension, to)
         notice = build_notice(self.redaction.shown_on(row.channel, suspension), row.attempt, links)
         notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
-        return await channel.refresh(notice, receipt, str((row.body or {}).get("notice")), sending)
+        return await channel.refresh(notice, to, receipt, str((row.body or {}).get("notice")), sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)

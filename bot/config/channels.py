@@ -35,7 +35,10 @@ class Section(BaseModel):
 
 
 class Slack(Section):
-    """HTTP mode: Slack's requests are verified by ``signing_secret``, so it is needed with the token."""
+    """HTTP mode: Slack's requests are verified by ``signing_secret``, so it is needed with the token.
+
+    ``require_open_when_cut``: a question that is too long for its message is answered only where all of it is shown.
+    """
 
     bot_token: Text = Field(repr=False)
     signing_secret: Text = Field(repr=False)
@@ -43,6 +46,7 @@ class Slack(Section):
     default_channel: SlackPlace | None = None
     team_id: SlackTeam | None = None
     app_id: SlackApp | None = None
+    require_open_when_cut: Flag = False
     answer_in_thread: Flag = False
     """Whether a reply in a question's thread answers it, where it asks for a text."""
 

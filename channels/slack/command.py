@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.slack import limits
-from channels.slack.buttons import label_of
+from channels.slack.cut import label_of
 from channels.slack.mrkdwn import escaped, one_line
 from channels.slack.replies import Payload, Reach, Who
 from core.domain.notice import Notice

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from channels.slack import limits
 from channels.slack.buttons import LINK, answer_blocks
-from channels.slack.mrkdwn import Block, escaped, mrkdwn, one_line, plain_text
+from channels.slack.cut import WhenCut
+from channels.slack.mrkdwn import Block, escaped, mrkdwn, one_line, plain_text, width
 from core.domain.notice import Notice
 
 DELIVERY = "home"
@@ -20,13 +21,13 @@ QUESTION = 600
 PROBLEM = 500
 
 
-def home_view(waiting: Sequence[Notice], more: int, inbox: str) -> Block:
+def home_view(waiting: Sequence[Notice], more: int, inbox: str, when_cut: WhenCut = WhenCut.ANSWER) -> Block:
     """``waiting`` are at most :data:`MOST`; ``more`` wait beside them, on the page at ``inbox``."""
     count = len(waiting) + more
     headline = "Nothing waits for you" if not count else f"{count} waiting for you"
     blocks: list[Block] = [{"type": "header", "block_id": "headline", "text": plain_text(headline, 150, "—")}]
     for notice in waiting:
-        blocks += _question_blocks(notice)
+        blocks += _question_blocks(notice, when_cut)
     if more:
         blocks.append(_more_block(more, inbox))
     return {"type": "home", "blocks": blocks}
@@ -40,11 +41,11 @@ def closed_view(text: str) -> Block:
     }
 
 
-def _question_blocks(notice: Notice) -> list[Block]:
+def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:
     ref = notice.ref
     question = escaped(notice.question, QUESTION, limits.MORE)
     about = escaped(one_line(f"{ref} · asked by {notice.asked_by} · {notice.headline}"), limits.FOOTER)
-    actions = [{**block, "block_id": f"{block['block_id']}:{ref}"} for block in answer_blocks(notice, DELIVERY)]
+    actions = [{**block, "block_id": f"{block['block_id']}:{ref}"} for block in _actions(notice, when_cut)]
     return [
         {"type": "section", "block_id": f"question:{ref}", "text": mrkdwn(question), "accessory": _open(notice)},
         {
@@ -55,6 +56,14 @@ def _question_blocks(notice: Notice) -> list[Block]:
         *actions,
         {"type": "divider", "block_id": f"end:{ref}"},
     ]
+
+
+def _actions(notice: Notice, when_cut: WhenCut) -> list[Block]:
+    """None where everything has to be seen first, and a Home shows less than that."""
+    shows_all = not notice.context and width(escaped(notice.question, limits.QUESTION)) <= QUESTION
+    if when_cut is WhenCut.OPEN and not shows_all:
+        return []
+    return answer_blocks(notice, DELIVERY, when_cut)
 
 
 def _open(notice: Notice) -> Block:

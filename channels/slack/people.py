@@ -121,16 +121,12 @@ class SlackPeople:
     # --- reading what is kept ---
 
     def known_user(self, email: str) -> str | None:
-        """The user id behind an e-mail, as far as it has been asked for."""
-        return (self._users.fresh(email) or (None,))[0]
-
-    def known_absent(self, email: str) -> bool:
-        """Whether Slack has said, lately, that it knows nobody of that e-mail."""
-        return self._users.fresh(email) == (None,)
+        """The user id behind an e-mail, as it was found last."""
+        return self._users.last(email)
 
     def known_email(self, user_id: str) -> str | None:
-        """The e-mail of a user, as far as it has been asked for."""
-        return (self._emails.fresh(user_id) or (None,))[0]
+        """The e-mail of a user, as it was found last."""
+        return self._emails.last(user_id)
 
     def known_members(self, group: str) -> frozenset[str]:
         """The user ids in a user group within the last minute; none where that has not been asked."""

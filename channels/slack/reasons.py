@@ -6,7 +6,7 @@ Source: https://docs.slack.dev/surfaces/modals.
 from __future__ import annotations
 
 from channels.slack import inputs, limits
-from channels.slack.buttons import label_of
+from channels.slack.cut import label_of
 from channels.slack.mrkdwn import Block, clipped, escaped, mrkdwn, plain_text
 from channels.slack.values import Carried, Sign, sealed
 from core.domain.notice import Notice

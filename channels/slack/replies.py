@@ -86,8 +86,8 @@ class LinkFollowed:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value. ``index`` is
-    the choice that the modal asks a reason for, ``None`` for any other modal."""
+    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value, several are
+    their values with commas. ``index`` is the choice that the modal asks a reason for, ``None`` for any other."""
 
     by: Who
     ref: str
@@ -195,7 +195,8 @@ def _entered(view: Any) -> Mapping[str, str]:
     entered: dict[str, str] = {}
     for block_id, inputs in values.items() if isinstance(values, dict) else ():
         for given in inputs.values() if isinstance(inputs, dict) else ():
-            text = _text(given, "value") or _text(given, "selected_date") or _option(given)
+            text = _text(given, "value") or _text(given, "selected_date") or _text(given, "selected_user")
+            text = text or _option(given) or _options(given)
             if isinstance(block_id, str) and text:
                 entered[block_id] = text
     return entered
@@ -203,6 +204,13 @@ def _entered(view: Any) -> Mapping[str, str]:
 
 def _option(given: Any) -> str | None:
     return _text(given.get("selected_option"), "value") if isinstance(given, dict) else None
+
+
+def _options(given: Any) -> str:
+    """The values of all that was picked, with commas, which are in none of ours."""
+    picked = given.get("selected_options") if isinstance(given, dict) else None
+    values = [_text(one, "value") for one in picked] if isinstance(picked, list) else []
+    return ",".join(value for value in values if value)
 
 
 def _text(thing: Any, key: str) -> str | None:

@@ -82,7 +82,7 @@ class Recipient:
 
 
 _MAILBOX = re.compile(r"[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,255}")
-_FORMS = "a person's e-mail, group:NAME, slack:C…|U…, email:x@y or pagerduty:SERVICE"
+_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
 
 
 def parse_recipient(text: str) -> Recipient:

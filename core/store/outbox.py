@@ -238,6 +238,17 @@ def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
     return [_row(row) for row in _OF_SUSPENSION.all(conn, {"suspension_id": suspension_id})]
 
 
+def earlier_receipts(conn: sa.Connection, row: Row) -> list[Mapping[str, str]]:
+    """Of the question's notices of earlier attempts that ``row``'s channel has accepted, oldest first."""
+    rows = of_suspension(conn, row.suspension_id or "")
+    return [
+        one.receipt
+        for one in rows
+        if one.kind is RowKind.NOTIFY and one.channel == row.channel and (one.attempt or 0) < (row.attempt or 0)
+        if one.status is RowStatus.DELIVERED and one.receipt
+    ]
+
+
 def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
     """The question has ended: drop the notices that were surely not sent; returns those that a channel has accepted.
 

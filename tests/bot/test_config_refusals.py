@@ -73,7 +73,6 @@ UNKNOWN = [
 
 NOT_BUILT = {
     "slack: {app_token: xapp-1}": "slack.app_token",
-    "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
     "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
     "email: {out_of_office_advances: true}": "email.out_of_office_advances",
@@ -279,7 +278,7 @@ WRONG = [
     ),
     (
         "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2, notify_to: boss}]}}",
-        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…, "
+        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, "
         "email:x@y or pagerduty:SERVICE",
     ),
     ("answers: {allow_self_response: 'yes please'}", "answers.allow_self_response must be true or false"),
