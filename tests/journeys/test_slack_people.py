@@ -43,6 +43,12 @@ async def test_a_member_of_the_user_group_answers(open_world: World) -> None:
     await open_world.slack.expect_message("Answered “Approve refund” by carol@example.com")
 
 
+async def test_a_member_whom_the_directory_does_not_list_answers_too(open_world: World) -> None:
+    open_world.slack.workspace.usergroups[GROUP] = {"U0EVE"}
+    await open_world.press("U0EVE", await ask_the_group(open_world), "Approve refund")
+    await open_world.slack.expect_message("Answered “Approve refund” by eve@elsewhere.example")
+
+
 async def test_whoever_is_not_in_it_does_not_and_learns_who_may(open_world: World) -> None:
     open_world.slack.workspace.usergroups[GROUP] = {"U0CAROL"}
     await open_world.press("U0BOB", await ask_the_group(open_world), "Approve refund")
