@@ -1,6 +1,8 @@
 """The directory: who people are, where they are reached, and whom this service may ask. No network call.
 
 Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
+Whoever has no ``slack_user_id`` there is reached in Slack as soon as Slack has said which account has their e-mail
+(``bot.slack_accounts``).
 
 Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 """
@@ -15,6 +17,7 @@ from typing import assert_never
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
+from bot.slack_accounts import Accounts, NoAccounts
 from core.domain.people import Actor, Address, Person, Recipient, RecipientKind, Role, canonical, parse_recipient
 from core.errors import InvalidRecipient
 
@@ -35,9 +38,14 @@ class Directory:
     :class:`InvalidRecipient`."""
 
     def __init__(
-        self, settings: Settings, stored_roles: StoredRoles = _no_stored_roles, stored_names: StoredNames = tuple
+        self,
+        settings: Settings,
+        stored_roles: StoredRoles = _no_stored_roles,
+        stored_names: StoredNames = tuple,
+        accounts: Accounts | None = None,
     ) -> None:
         self._settings = settings
+        self._accounts = accounts or NoAccounts()
         self._people, self._groups = _read(settings)
         self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
         self._by_pagerduty = {
@@ -93,6 +101,8 @@ class Directory:
         match channel:
             case "slack" if person is not None and person.slack_user_id:
                 return Address(channel, person.slack_user_id, email)
+            case "slack" if person is not None and self._accounts.known_user(email):
+                return Address(channel, email, email)
             case "email":
                 return Address(channel, email, email)
             case "pagerduty" if DEFAULT_SERVICE in self._services:
@@ -103,9 +113,11 @@ class Directory:
         """An address that was written as one."""
         channel, value = recipient.kind.value, recipient.value
         match recipient.kind:
-            case RecipientKind.SLACK if not value.startswith("S"):  # a user group is no place to post to
-                person = self._by_slack.get(value)
-                return Address(channel, value, person.email if person else None)
+            case RecipientKind.SLACK if value.startswith("S"):  # is mentioned in the default channel, if there is one
+                place = self._settings.slack.default_channel if self._settings.slack else None
+                return Address(channel, value) if place is not None and place[0] in "CG" else None
+            case RecipientKind.SLACK:
+                return Address(channel, value, self._slack_identity(value))
             case RecipientKind.EMAIL:
                 return Address(channel, value, value)
             case RecipientKind.PAGERDUTY if value in self._services:
@@ -124,39 +136,48 @@ class Directory:
         return ()
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
-        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody."""
+        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody; a Slack user
+        group its members of the last minute, so see to it before that they are known; or whom the door has just found
+        in it (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return recipient.value == actor.identity
             case RecipientKind.GROUP:
                 return actor.identity in self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK if recipient.value.startswith("S"):
+                members = self._accounts.known_members(recipient.value)
+                known = any(self._slack_identity(user) == actor.identity for user in members)
+                return known or str(recipient) in actor.proven
             case RecipientKind.SLACK:
-                person = self._by_slack.get(recipient.value)
-                return person is not None and person.email == actor.identity
+                return self._slack_identity(recipient.value) == actor.identity
             case RecipientKind.PAGERDUTY:
                 return False
             case _ as unknown:
                 assert_never(unknown)
 
     def references_to(self, actor: Actor) -> Collection[str]:
-        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other."""
+        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
+        Slack user group only Slack knows, so that any of them may be theirs."""
         identity, person = actor.identity, self._people.get(actor.identity)
         groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
-        slack = () if person is None or person.slack_user_id is None else (f"slack:{person.slack_user_id}",)
-        return (identity, f"email:{identity}", *groups, *slack)
+        accounts = {person.slack_user_id if person is not None else None, self._accounts.known_user(identity)} - {None}
+        return (identity, f"email:{identity}", *groups, *(f"slack:{one}" for one in accounts), "slack:S")
 
     def people(self, reference: str) -> Collection[str]:
-        """Whom :meth:`answers_to` would say yes to."""
+        """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
         recipient = parse_recipient(reference)
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return (recipient.value,)
             case RecipientKind.GROUP:
                 return self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK if recipient.value.startswith("S"):
+                members = self._accounts.last_members(recipient.value)
+                return tuple(one for one in map(self._slack_identity, sorted(members)) if one is not None)
             case RecipientKind.SLACK:
-                person = self._by_slack.get(recipient.value)
-                return () if person is None else (person.email,)
+                identity = self._slack_identity(recipient.value)
+                return () if identity is None else (identity,)
             case RecipientKind.PAGERDUTY:
                 return ()
             case _ as unknown:
@@ -176,7 +197,8 @@ class Directory:
         """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
         match channel:
             case "slack":
-                person = self._by_slack.get(address)
+                identity = self._slack_identity(address)
+                return None if identity is None else self.actor(identity)
             case "pagerduty":
                 person = self._by_pagerduty.get(address)
             case "email":
@@ -184,6 +206,20 @@ class Directory:
             case _:
                 return None
         return None if person is None else self.actor(person.email)
+
+    def _slack_identity(self, user_id: str) -> str | None:
+        """Whoever has this Slack account, as far as the directory or a key names them."""
+        person = self._by_slack.get(user_id)
+        if person is not None:
+            return person.email
+        email = self._accounts.known_email(user_id)
+        known = email is not None and (self.actor(email).roles or email in self._people)
+        return email if known else None
+
+    @property
+    def without_slack_account(self) -> Collection[str]:
+        """The e-mails of everybody in the directory who has no ``slack_user_id`` there."""
+        return tuple(email for email, person in self._people.items() if not person.slack_user_id)
 
     def _with_mailbox(self, address: str) -> Actor | None:
         try:
@@ -211,7 +247,7 @@ class Directory:
             case RecipientKind.GROUP:
                 return recipient.value in self._groups
             case RecipientKind.SLACK:
-                return recipient.value in self._by_slack
+                return self._slack_identity(recipient.value) in self._people
             case RecipientKind.PAGERDUTY:
                 return recipient.value in self._services
             case _ as unknown:

@@ -8,9 +8,11 @@ Source: API.md §6; https://docs.slack.dev/authentication/verifying-requests-fro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,24 +27,50 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from bot.slack_access import SlackAccess
 from bot.slack_answers import SlackAnswers
-from bot.slack_listeners import IN_TIME, SlackListeners
+from bot.slack_beside import IN_TIME, Beside
+from bot.slack_command import SlackCommand
+from bot.slack_events import SlackEvents
+from bot.slack_home import PAUSE, SlackHome
+from bot.slack_listeners import SlackListeners
 from bot.slack_sockets import Pace, SlackSockets, Standing, Tell
+from bot.slack_threads import SlackThreads
 from bot.web.errors import envelope
+from channels.slack.cut import WhenCut
+from channels.slack.people import SlackPeople
 from channels.slack.replies import read_body
 from channels.slack.signature import SIGNATURE, TIMESTAMP, is_signed
 from channels.slack.values import Sign
+from channels.slack.workspace import OurWorkspace
 from core.engine import Engine
 from core.store.places import Places
 
 log = structlog.get_logger(__name__)
 
 HANDLED = frozenset({"block_actions", "view_submission", "url_verification"})
+"""The kinds of payload, beside events and slash commands."""
 EVERYTHING = re.compile(".*")
 
 BOLT = logging.getLogger("handraise.slack_bolt")
 BOLT.setLevel(logging.CRITICAL)
 """Bolt writes payloads and errors out whole; what has to be known of a failure is logged by us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Everything that bolt calls, and what runs beside it."""
+
+    access: SlackAccess
+    presses: SlackListeners
+    events: SlackEvents
+    command: SlackCommand
+    home: SlackHome
+    beside: Beside
+
+    async def close(self) -> None:
+        await self.home.close()
+        await self.beside.close()
 
 
 class SlackApp:
@@ -52,7 +80,7 @@ class SlackApp:
 
     def __init__(
         self,
-        listeners: SlackListeners,
+        listeners: Listeners,
         client: AsyncWebClient,
         *,
         signing_secret: str | None,
@@ -65,6 +93,7 @@ class SlackApp:
         self._app_id = app_id
         self._bolt = _bolt(listeners, client)
         self._sockets: SlackSockets | None = None
+        self._learning: asyncio.Task[None] | None = None
 
     @property
     def speaks_http(self) -> bool:
@@ -79,6 +108,7 @@ class SlackApp:
         self._sockets = sockets
 
     def start(self) -> None:
+        self._learning = asyncio.create_task(self._listeners.access.learn(), name="slack-workspace")
         if self._sockets is not None:
             self._sockets.start()
 
@@ -87,6 +117,9 @@ class SlackApp:
             await self._sockets.close()
 
     async def close(self) -> None:
+        if self._learning is not None:
+            self._learning.cancel()
+            await asyncio.gather(self._learning, return_exceptions=True)
         await self._listeners.close()
 
     async def handle(self, request: Request) -> Response:
@@ -117,8 +150,7 @@ class SlackApp:
 
     async def take(self, payload: Mapping[str, Any], to_bolt: Callable[[], AsyncBoltRequest]) -> BoltResponse | None:
         """What to say to a payload that came from Slack, whichever way; ``None`` where it is malformed."""
-        kind = payload.get("type")
-        if not isinstance(kind, str) or kind not in HANDLED or self._is_for_another_app(payload):
+        if not _is_handled(payload) or self._is_for_another_app(payload):
             log.info("slack.payload_ignored")
             return BoltResponse(status=200, body="")
         try:
@@ -132,7 +164,14 @@ class SlackApp:
         return self._app_id is not None and payload.get("api_app_id", self._app_id) != self._app_id
 
 
-def _bolt(listeners: SlackListeners, client: AsyncWebClient) -> AsyncApp:
+def _is_handled(payload: Mapping[str, Any]) -> bool:
+    kind, event = payload.get("type"), payload.get("event")
+    if kind == "event_callback":
+        return isinstance(event, dict) and isinstance(event.get("type"), str)
+    return kind in HANDLED if isinstance(kind, str) else kind is None and isinstance(payload.get("command"), str)
+
+
+def _bolt(listeners: Listeners, client: AsyncWebClient) -> AsyncApp:
     """One listener for everything of a kind: ``channels.slack.replies`` tells what it is, and nothing is unknown.
 
     The response waits for the listener, so that the commit comes before the ack. ``auth.test`` is never asked.
@@ -149,11 +188,14 @@ def _bolt(listeners: SlackListeners, client: AsyncWebClient) -> AsyncApp:
         authorize=authorize,
         process_before_response=True,
         request_verification_enabled=False,
+        ignoring_self_events_enabled=False,
         ssl_check_enabled=False,
     )
-    bolt.action(EVERYTHING)(listeners.on_action)
-    bolt.view(EVERYTHING)(listeners.on_submission)
-    bolt.error(listeners.on_error)
+    bolt.action(EVERYTHING)(listeners.presses.on_action)
+    bolt.view(EVERYTHING)(listeners.presses.on_submission)
+    bolt.event(EVERYTHING)(listeners.events.on_event)
+    bolt.command(EVERYTHING)(listeners.command.on_command)
+    bolt.error(listeners.presses.on_error)
     return bolt
 
 
@@ -167,11 +209,28 @@ def build_slack_app(
     now: Callable[[], datetime],
     team_id: str | None = None,
     app_id: str | None = None,
+    answer_in_thread: bool = False,
+    people: SlackPeople | None = None,
+    when_cut: WhenCut = WhenCut.ANSWER,
     in_time: timedelta = IN_TIME,
+    home_pause: timedelta = PAUSE,
 ) -> SlackApp:
-    """``client`` comes from ``channels.slack.client.web_client``, ``sign`` from ``channels.slack.values.signer``."""
-    answers = SlackAnswers(engine, sign=sign, public_url=public_url, team_id=team_id)
-    listeners = SlackListeners(answers, client, sign=sign, now=now, in_time=in_time)
+    """``client`` comes from ``channels.slack.client.web_client``, ``sign`` from ``channels.slack.values.signer``;
+    ``people`` is the process's own, where it has one."""
+    url = public_url.rstrip("/")
+    beside = Beside(client, now, in_time)
+    access = SlackAccess(engine, OurWorkspace(client), people or SlackPeople(client, now), team_id, app_id)
+    answers = SlackAnswers(engine, access, sign=sign, public_url=url, when_cut=when_cut)
+    home = SlackHome(access, answers, beside, url, home_pause)
+    threads = SlackThreads(engine, access, answers, beside, answer_in_thread)
+    listeners = Listeners(
+        access,
+        SlackListeners(answers, beside, sign=sign),
+        SlackEvents(engine, threads, home, beside),
+        SlackCommand(engine, access, answers, beside, url),
+        home,
+        beside,
+    )
     return SlackApp(listeners, client, signing_secret=signing_secret, now=now, app_id=app_id)
 
 

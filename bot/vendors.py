@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
+from bot.config.channels import Slack
 from bot.keys import RootKey
 from bot.roles import Part, Parts
 from bot.web.hooks import Doors
@@ -22,9 +23,23 @@ if TYPE_CHECKING:
     from bot.mail_app import MailDoor
     from bot.pagerduty_app import PagerDutyDoor
     from bot.slack_app import SlackApp
+    from channels.slack.cut import WhenCut
+    from channels.slack.people import SlackPeople
 
 
-def channels_of(settings: Settings, clock: Clock, instance: str) -> dict[str, Channel]:
+def slack_people(settings: Settings, clock: Clock) -> SlackPeople | None:
+    """Who is who in the workspace; one for the whole process, since it keeps what it was told."""
+    if settings.slack is None:
+        return None
+    from channels.slack.client import web_client
+    from channels.slack.people import SlackPeople
+
+    return SlackPeople(web_client(settings.slack.bot_token, settings.slack.api_url), clock.now)
+
+
+def channels_of(
+    settings: Settings, clock: Clock, instance: str, accounts: SlackPeople | None = None
+) -> dict[str, Channel]:
     """By name, in the order in which the first is the default."""
     channels: dict[str, Channel] = {}
     if settings.slack is not None:
@@ -32,7 +47,13 @@ def channels_of(settings: Settings, clock: Clock, instance: str) -> dict[str, Ch
         from channels.slack.client import web_client
 
         client = web_client(settings.slack.bot_token, settings.slack.api_url)
-        channels["slack"] = SlackChannel(client, clock.now)
+        channels["slack"] = SlackChannel(
+            client,
+            clock.now,
+            people=accounts,
+            default_channel=settings.slack.default_channel,
+            when_cut=_when_cut(settings.slack),
+        )
     if settings.email is not None:
         from channels.email.channel import EmailChannel
 
@@ -48,6 +69,12 @@ def channels_of(settings: Settings, clock: Clock, instance: str) -> dict[str, Ch
     return channels
 
 
+def _when_cut(slack: Slack) -> WhenCut:
+    from channels.slack.cut import WhenCut
+
+    return WhenCut.OPEN if slack.require_open_when_cut else WhenCut.ANSWER
+
+
 def doors_of(
     settings: Settings,
     parts: Parts,
@@ -57,18 +84,24 @@ def doors_of(
     root: RootKey,
     tokens: TokenMaker,
     instance: str,
+    accounts: SlackPeople | None = None,
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
     requests is configured."""
     return Doors(
-        slack=_slack_door(settings, engine, transitions, clock, root) if Part.SLACK in parts else None,
+        slack=_slack_door(settings, engine, transitions, clock, root, accounts) if Part.SLACK in parts else None,
         mail=_mail_door(settings, engine, clock, tokens) if Part.MAIL in parts else None,
         pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
     )
 
 
 def _slack_door(
-    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, root: RootKey
+    settings: Settings,
+    engine: Engine,
+    transitions: Transitions,
+    clock: Clock,
+    root: RootKey,
+    accounts: SlackPeople | None,
 ) -> SlackApp | None:
     slack = settings.slack
     if slack is None:
@@ -87,6 +120,9 @@ def _slack_door(
         now=clock.now,
         team_id=slack.team_id,
         app_id=slack.app_id,
+        answer_in_thread=slack.answer_in_thread,
+        people=accounts,
+        when_cut=_when_cut(slack),
     )
     if slack.app_token is not None:
         database = engine.database

@@ -24,9 +24,10 @@ from bot.keys import RootKey, root_key
 from bot.observer import Witness
 from bot.responders import Directory
 from bot.roles import EVERYTHING, Part, Parts, check_fits
+from bot.slack_accounts import AccountSearch
 from bot.telemetry import Metrics
 from bot.tracing import NO_TRACING, Tracing
-from bot.vendors import channels_of, doors_of
+from bot.vendors import channels_of, doors_of, slack_people
 from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
@@ -86,6 +87,7 @@ class Service:
     pages: APIRouter
     scrape: Scrape
     heartbeat: Heartbeat | None = None
+    searching: AccountSearch | None = None
     working: bool = False
     _refreshed_at: datetime | None = field(default=None)
     _refreshing: Every | None = field(default=None)
@@ -103,6 +105,8 @@ class Service:
         await self.keys.refresh()
         if self.news is not None:
             await self.news.start()
+        if self.searching is not None:
+            await self.searching.start()
         if Part.WORKER in self.parts:
             await self._start_working()
         else:
@@ -144,6 +148,8 @@ class Service:
             await self._stop_working()
         if self.heartbeat is not None:
             await self.heartbeat.close()
+        if self.searching is not None:
+            await self.searching.stop()
         if self._refreshing is not None:
             await self._refreshing.stop()
         if self.news is not None:
@@ -187,9 +193,10 @@ def wire(
     with opening(database.engine.url):
         instance = _installation(database, root)
     keys = KeyRing(settings, root, database)
-    people = Directory(settings, keys.stored_roles, keys.stored_names)
+    accounts = slack_people(settings, clock)
+    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts)
     keys.introduce(people)
-    channels = channels_of(settings, clock, instance)
+    channels = channels_of(settings, clock, instance, accounts)
     agents = CallbackAgents(
         keys.secrets,
         clock=clock,
@@ -256,10 +263,11 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, instance),
+        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, instance, accounts),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
         heartbeat=_heartbeat(settings, database, clock),
+        searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )
 
 

@@ -20,17 +20,26 @@ QUIET = timedelta(hours=1)
 
 
 def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused, ref: str, now: datetime) -> None:
-    """A channel takes none of our notices until somebody mends how it is set up."""
-    if row.kind is not RowKind.NOTIFY or refusal.fault is not Fault.SETUP:
+    """A channel takes none of our notices, or none of a kind, until somebody mends that."""
+    consequence = _CONSEQUENCES.get(refusal.fault)
+    if row.kind is not RowKind.NOTIFY or consequence is None:
         return
     channel, reason = row.channel, refusal.reason
     text = (
-        f"Notices by {channel} are refused: {reason}. Nobody is asked there until that is mended. "
+        f"Notices by {channel} are refused: {reason}. {consequence} "
         f"Question {ref} met it first; its next attempts go their own ways.\n\n"
         "This is told once an hour."
     )
     message = Message(Purpose.ALERT, f"Notices by {channel} are refused ({reason})", text)
     _tell(transitions, tx, f"refused:{channel}:{reason}", message, now, around=channel)
+
+
+_CONSEQUENCES = {
+    Fault.SETUP: "Nobody is asked there until that is mended.",
+    Fault.PLACE: "Whoever was to be asked at that place is not, until that is mended; others are.",
+    Fault.CONTENT: "Such a notice does not arrive, in plain words neither; others do.",
+}
+"""What it means, by what is at fault. Whatever is about one message alone is no alarm."""
 
 
 def way_in_lost(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
@@ -42,6 +51,16 @@ def way_in_lost(transitions: Transitions, tx: Tx, channel: str, reason: str, now
     )
     message = Message(Purpose.ALERT, f"Nothing reaches Handraise from {channel} ({reason})", text)
     _tell(transitions, tx, f"way-in:{channel}:{reason}", message, now, around=channel)
+
+
+def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
+    """The vendor says that our access is gone, before any notice has met it."""
+    text = (
+        f"{channel} has taken our access away ({reason}): nobody is asked or can answer there until that is mended.\n\n"
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"{channel} has taken our access away ({reason})", text)
+    _tell(transitions, tx, f"cut_off:{channel}", message, now, around=channel)
 
 
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:

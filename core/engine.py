@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -44,6 +44,7 @@ from core.errors import (
     SuspensionMismatch,
 )
 from core.idempotency import Once, Replayed, perform_once
+from core.incoming import Incoming
 from core.opening import Draft, Drafter
 from core.policies import policy_fields
 from core.ports import Clock, Responders
@@ -99,6 +100,7 @@ class Engine:
         self._clock = clock
         self._quotas = quotas
         self.allows_self_response = allow_self_response
+        self.incoming = Incoming(database, transitions, clock)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -419,18 +421,30 @@ class Engine:
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
         """Open questions that ``actor`` may answer and has not, oldest first, however many others are open."""
+        found: list[Suspension] = []
+        async for page in self.naming(actor):
+            found += [one for one in page if self.waits_for(one, actor)]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    async def naming(self, actor: Actor) -> AsyncIterator[Sequence[Suspension]]:
+        """Open questions that may be meant for ``actor``, oldest first, some at a time; a user group may be anybody's.
+        Whether one waits for them is for :meth:`waits_for` to say."""
         beginnings = [*self.responders.references_to(actor)]
         if actor.has(Role.OPERATOR):
             beginnings.append(suspensions.NOBODY)
-        found: list[Suspension] = []
         last: tuple[datetime, str] | None = None
-        while len(found) < limit:
+        while True:
             page = await self.database.read(_page_naming(beginnings, last))
-            found += [one for one in page if self.may_answer(one, actor) is None and not _has_answered(one, actor)]
+            yield page
             if len(page) < _PAGE:
-                break
+                return
             last = (page[-1].ask.suspended_at, page[-1].id)
-        return found[:limit]
+
+    def waits_for(self, suspension: Suspension, actor: Actor) -> bool:
+        """Whether the open ``suspension`` waits for this person among others: they may answer, and have not."""
+        return self.may_answer(suspension, actor) is None and not _has_answered(suspension, actor)
 
     async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
         """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""

@@ -16,7 +16,7 @@ from core.domain.redaction import Redaction
 from core.domain.suspension import Ask, Choice
 from core.electorate import who_could_answer
 from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest
-from core.planning import Plan, Planner, Problem, check_supported, parse_named
+from core.planning import Plan, Planner, Problem, parse_named
 from core.ports import Agents, Responders
 from core.sensitive import with_rejections
 
@@ -110,7 +110,6 @@ class Drafter:
         for index, name in enumerate(request.responders):
             path = f"responders.{index}"
             recipient = parse_named(name, path)
-            check_supported(recipient, path)
             self._check_group(recipient, path)
         if request.notify_to is not None:
             self._check_group(parse_named(request.notify_to, "notify_to"), "notify_to")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 
 from pydantic import JsonValue
 
@@ -134,7 +133,7 @@ class Planner:
         for path, attempt, name in named:
             if name is None:
                 continue
-            check_supported(parse_named(name, path), path)
+            parse_named(name, path)
             if not self.responders.allowed(name):
                 message = f"{name} is not among the recipients that this service may ask."
                 problems.append(Problem(attempt, RecipientNotAllowed.code, message, path=path))
@@ -149,20 +148,3 @@ def parse_named(text: str, path: str) -> Recipient:
         return parse_recipient(text)
     except InvalidRecipient as refusal:
         raise InvalidRecipient(refusal.message, recipient=text, path=path) from None
-
-
-def check_supported(recipient: Recipient, path: str) -> None:
-    """Raises :class:`NotBuilt` for kinds of the contract that this version can't ask."""
-    match recipient.kind:
-        case RecipientKind.SLACK if recipient.value.startswith("S"):
-            raise NotBuilt("Slack user groups (slack:S…) are not supported yet.", path=path)
-        case (
-            RecipientKind.SLACK
-            | RecipientKind.PERSON
-            | RecipientKind.GROUP
-            | RecipientKind.EMAIL
-            | RecipientKind.PAGERDUTY
-        ):
-            return
-        case _ as unknown:
-            assert_never(unknown)

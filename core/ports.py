@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -53,6 +53,10 @@ class Fault(StrEnum):
     """This message, or whom it was for."""
     SETUP = "setup"
     """How the channel is set up: no other message would fare better."""
+    PLACE = "place"
+    """The place or the account it was for: nothing else gets through there either."""
+    CONTENT = "content"
+    """What we made of it: the channel can't show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +76,15 @@ class Sending:
 
     ``id`` is stable over every try: it is in the mail's Message-ID and in the Slack message's metadata. ``tries``
     counts this one, from 1. ``ambiguous`` says that an earlier try may have got through. ``since`` is when the row
-    was written.
+    was written. ``earlier`` are the receipts of the question's earlier attempts on this channel, oldest first, where
+    the channel follows them up.
     """
 
     id: str
     tries: int
     ambiguous: bool
     since: datetime
+    earlier: tuple[Receipt, ...] = ()
 
 
 class Channel(Protocol):
@@ -89,6 +95,8 @@ class Channel(Protocol):
     """How many sends may be under way at once."""
     withdraws: bool
     """Whether an ended question's messages can be changed or taken back."""
+    follows_up: bool
+    """Whether a reminder is joined to what was sent before (:attr:`Sending.earlier`)."""
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
 
@@ -107,6 +115,15 @@ class Channel(Protocol):
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery: ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class Refreshing(Protocol):
+    """A :class:`Channel` whose messages can also be changed while their question is open."""
+
+    async def refresh(self, notice: Notice, to: Address, receipt: Receipt, delivery: str, sending: Sending) -> Delivery:
+        """Show what has become of the question at the message that ``receipt`` names and ``delivery`` has left."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,10 +40,14 @@ def addresses_of(
 def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:
     """Why a message that has waited is not to be sent to ``to`` any more, as a stable code; ``None`` where it is.
 
-    Asked before each send, since the configuration may have changed while the row waited.
+    Asked before each send, since the configuration may have changed while the row waited. An address that is the
+    person's own identity is theirs as long as they are meant, whatever the directory knows of it just now.
     """
     references = (*suspension.ask.planned(attempt).recipients, *(one.to for one in suspension.assigned))
     if any(_is_at(to, address) for address in _allowed(references, to.channel, responders)):
+        return None
+    meant = (name for name in references if to.value == to.person and to.person in responders.people(name))
+    if any(responders.allowed(name) for name in meant):
         return None
     anyway = (address for name in references for address in responders.addresses(name, to.channel))
     return NOT_ALLOWED if any(_is_at(to, address) for address in anyway) else GONE

@@ -24,12 +24,14 @@ from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
 from core.domain.people import Address
+from core.domain.progress import claimed
 from core.domain.redaction import Redaction
 from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.errors import DatabaseUnavailable
 from core.lanes import Lanes
+from core.messages import is_refresh
 from core.mislaid import Mislaid
 from core.pausing import Pausing
 from core.ports import (
@@ -43,6 +45,7 @@ from core.ports import (
     Delivered,
     Delivery,
     Fault,
+    Refreshing,
     Refused,
     Sending,
 )
@@ -226,6 +229,9 @@ class Relay:
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", Fault.SETUP)
         to = Address(row.channel, row.address, row.person)
+        if channel.follows_up and row.attempt > 1:
+            earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
+            sending = replace(sending, earlier=tuple(earlier))
         if not suspension.is_open:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
@@ -253,8 +259,22 @@ class Relay:
         if channel is None or suspension is None:
             return Refused("channel_not_configured", Fault.SETUP)
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
+        if suspension.is_open:
+            return await self._refresh(row, suspension, channel, receipt, sending)
         shown = self.redaction.shown_on(row.channel, suspension)
         return await channel.withdraw(build_ending(shown), receipt, sending)
+
+    async def _refresh(
+        self, row: Row, suspension: Suspension, channel: Channel, receipt: Mapping[str, str], sending: Sending
+    ) -> Delivery | _Dropped:
+        """The question waits still: its message shows who is on it, who has answered, and what was said."""
+        if not isinstance(channel, Refreshing) or row.address is None or row.attempt is None:
+            return _Dropped("not_shown")
+        to = Address(row.channel, row.address, row.person)
+        links = self._links(suspension, to)
+        notice = build_notice(self.redaction.shown_on(row.channel, suspension), row.attempt, links)
+        notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
+        return await channel.refresh(notice, to, receipt, str((row.body or {}).get("notice")), sending)
 
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
@@ -322,8 +342,9 @@ class Relay:
                 assert_never(unknown)
 
     def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
-        """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once."""
-        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY else None
+        """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
+        that was brought up to date meanwhile, which may have come later than its end."""
+        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
         delivered: Row | None = replace(row, receipt=receipt)
         if not outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt):
             delivered = late.delivered(tx, row, receipt, now)

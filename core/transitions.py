@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, assert_never
 
+from core import messages
 from core.containers.intents import Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
@@ -23,6 +24,7 @@ from core.domain.vocabulary import (
     AskAgentBack,
     AttemptRefused,
     Effect,
+    Event,
     Notify,
     NotifyPerson,
     Outcome,
@@ -95,6 +97,10 @@ class Transitions:
         outcome = decide(suspension, signal, now)
         return self._write(tx, suspension, outcome, intent, now)
 
+    def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
+        """Add lines to the intent's log that move nothing. ``intent`` must be locked in this transaction."""
+        self._follow_up(tx, Outcome(suspension, events), intent, now)
+
     def _write(self, tx: Tx, before: Suspension, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
         if outcome == Outcome(before):
             return outcome
@@ -111,6 +117,8 @@ class Transitions:
         keep(tx, replace(intent, updated_at=now))
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)
+        if messages.changes_messages(outcome):
+            self.dispatch(tx, messages.refreshes(tx, suspension, self.channels, now))
         self._spread_the_news(tx, suspension, bool(outcome.events))
         tx.after_commit(lambda: self.observer.moved(outcome))
         return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.config.kinds import (
     AppToken,
+    Flag,
     HttpUrl,
     Listed,
     Mail,
@@ -37,6 +38,8 @@ class Section(BaseModel):
 class Slack(Section):
     """Slack reaches us over sockets where there is an ``app_token`` (Socket Mode), and by requests that
     ``signing_secret`` verifies where there is one (HTTP mode). One of the two is needed; with both, both ways are open.
+
+    ``require_open_when_cut``: a question that is too long for its message is answered only where all of it is shown.
     """
 
     bot_token: Text = Field(repr=False)
@@ -46,6 +49,9 @@ class Slack(Section):
     default_channel: SlackPlace | None = None
     team_id: SlackTeam | None = None
     app_id: SlackApp | None = None
+    require_open_when_cut: Flag = False
+    answer_in_thread: Flag = False
+    """Whether a reply in a question's thread answers it, where it asks for a text."""
 
 
 class Email(Section):

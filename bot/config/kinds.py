@@ -113,7 +113,7 @@ def _recipient(value: str) -> str:
     try:
         return str(parse_recipient(value))
     except InvalidRecipient:
-        message = "must be a recipient: an e-mail address, group:NAME, slack:C…|U…, email:x@y or pagerduty:SERVICE"
+        message = "must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
         raise ValueError(message) from None
 
 

@@ -17,7 +17,6 @@ Path = tuple[str | int, ...]
 
 LATER: Mapping[str, str] = MappingProxyType(
     {
-        "slack.require_open_when_cut": "a cut question can be answered where it is shown",
         "email.imap_url": "replies come in at POST /email/inbound",
         "email.listen": "replies come in at POST /email/inbound",
         "email.out_of_office_advances": "an out-of-office reply changes nothing",

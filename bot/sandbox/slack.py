@@ -77,6 +77,11 @@ class SlackSandbox:
         self.faults.next(fault, method)
 
     @property
+    def url(self) -> str:
+        """Where it listens, once anybody has called."""
+        return self._api.url
+
+    @property
     def unsaid(self) -> list[JsonObject]:
         """What has happened although the caller could not know: the answers that faults have spoiled."""
         return self._api.unsaid

@@ -5,6 +5,8 @@ Source: https://docs.slack.dev/reference/methods/chat.postMessage, …/chat.upda
 
 from __future__ import annotations
 
+import math
+from datetime import timedelta
 from typing import Any
 
 from bot.sandbox.slack_blocks import check_message
@@ -19,7 +21,9 @@ UPDATED_TEXT_BYTES = 4_000
 
 def post_message(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     conversation = _postable(workspace, str(arguments.get("channel", "")))
+    _keep_the_pace(workspace, conversation)
     text, blocks = _content(arguments)
+    thread = _thread(workspace, conversation, arguments)
     message = Message(
         conversation.id,
         workspace.new_ts(),
@@ -27,10 +31,37 @@ def post_message(workspace: Workspace, arguments: JsonObject) -> JsonObject:
         text[:POSTED_TEXT],
         blocks,
         _metadata(arguments.get("metadata")),
-        arguments.get("thread_ts"),
+        thread,
+        broadcast=thread is not None and is_true(arguments.get("reply_broadcast")),
     )
     workspace.messages.append(message)
     return {"channel": conversation.id, "ts": message.ts, "message": message_json(workspace, message)}
+
+
+def _keep_the_pace(workspace: Workspace, conversation: Conversation) -> None:
+    """Source: https://docs.slack.dev/apis/web-api/rate-limits (one message a second for each channel)."""
+    now, last = workspace.now(), conversation.posted_at
+    between = timedelta(seconds=conversation.seconds_between_posts)
+    if last is not None and now < last + between:
+        wait = (last + between - now).total_seconds()
+        raise SlackRefusal("ratelimited", retry_after=math.ceil(wait))
+    conversation.posted_at = now
+
+
+def _thread(workspace: Workspace, conversation: Conversation, arguments: JsonObject) -> str | None:
+    """The first message of the thread to reply in. Slack wants that one and not a reply
+    (https://docs.slack.dev/reference/methods/chat.postMessage)."""
+    ts = arguments.get("thread_ts")
+    if ts is None:
+        return None
+    root = workspace.at(conversation.id, str(ts))
+    if root is None or root.thread_ts not in {None, root.ts}:
+        raise SlackRefusal("thread_not_found")
+    return root.ts
+
+
+def is_true(given: object) -> bool:
+    return str(given).lower() in {"1", "true"}
 
 
 def update(workspace: Workspace, arguments: JsonObject) -> JsonObject:
@@ -83,6 +114,8 @@ def message_json(workspace: Workspace, message: Message) -> JsonObject:
         written["blocks"] = message.blocks
     if message.thread_ts is not None:
         written["thread_ts"] = message.thread_ts
+    if message.broadcast:
+        written["subtype"] = "thread_broadcast"
     if message.edited:
         written["edited"] = {"user": message.user, "ts": message.ts}
     return written

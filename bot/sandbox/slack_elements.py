@@ -5,6 +5,7 @@ Source: https://docs.slack.dev/reference/block-kit/block-elements and …/compos
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bot.sandbox.slack_problems import Check, Problems
@@ -22,6 +23,7 @@ OPTION_VALUE = 75
 PLACEHOLDER = 150
 GROUPS = 100
 TEXT_INPUT = 3000
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 OPTIONS = {"static_select": 100, "multi_static_select": 100, "radio_buttons": 10, "checkboxes": 10, "overflow": 5}
 
 
@@ -87,6 +89,8 @@ def _confirm(dialog: Any, problems: Problems, path: str) -> None:
 def _text_input(element: JsonObject, problems: Problems, path: str) -> None:
     known = {"type", "action_id", "initial_value", "multiline", "min_length", "max_length", "placeholder"}
     problems.only(element, {*known, "focus_on_load", "dispatch_action_config"}, path)
+    if element.get("min_length", 0) > element.get("max_length", TEXT_INPUT):
+        problems.add("must not be greater than max_length", f"{path}/min_length")
     for name, least in (("min_length", 0), ("max_length", 1)):
         value = element.get(name, 1)
         if not isinstance(value, int) or not least <= value <= TEXT_INPUT:
@@ -101,10 +105,16 @@ def _number_input(element: JsonObject, problems: Problems, path: str) -> None:
     for name in ("initial_value", "min_value", "max_value"):
         if not isinstance(element.get(name, ""), str):
             problems.add("must be a string", f"{path}/{name}")
+        elif name in element and NUMBER.fullmatch(element[name]) is None:
+            problems.add("must be a number", f"{path}/{name}")
 
 
 def _datepicker(element: JsonObject, problems: Problems, path: str) -> None:
     problems.only(element, {"type", "action_id", "initial_date", "confirm", "placeholder", "focus_on_load"}, path)
+
+
+def _users_select(element: JsonObject, problems: Problems, path: str) -> None:
+    problems.only(element, {"type", "action_id", "initial_user", "confirm", "placeholder", "focus_on_load"}, path)
 
 
 ELEMENTS: dict[str, Check] = {
@@ -112,5 +122,6 @@ ELEMENTS: dict[str, Check] = {
     "plain_text_input": _text_input,
     "number_input": _number_input,
     "datepicker": _datepicker,
+    "users_select": _users_select,
     **dict.fromkeys(OPTIONS, _choosing),
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bot.sandbox.slack_chat import message_json
+from bot.sandbox.slack_chat import is_true, message_json
 from bot.sandbox.slack_records import Conversation, JsonObject, Message, SlackRefusal
 from bot.sandbox.slack_world import Workspace
 
@@ -29,9 +29,9 @@ def reading_scope(verb: str) -> Callable[[Workspace, JsonObject], str | None]:
 
 
 def history(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    """Replies in threads are not part of it."""
+    """Replies in threads are not part of it, unless they were sent to the conversation as well."""
     conversation = _readable(workspace, arguments)
-    tops = [one for one in workspace.posted(conversation.id) if one.thread_ts in {None, one.ts}]
+    tops = [one for one in workspace.posted(conversation.id) if one.broadcast or one.thread_ts in {None, one.ts}]
     return _page(workspace, _between(tops, arguments)[::-1], arguments)
 
 
@@ -58,7 +58,7 @@ def _between(messages: list[Message], arguments: JsonObject) -> list[Message]:
     """After ``oldest`` and before ``latest``; both ends too where ``inclusive``."""
     oldest = float(arguments.get("oldest") or 0)
     latest = float(arguments.get("latest") or "inf")
-    edges = {oldest, latest} if _true(arguments.get("inclusive")) else set()
+    edges = {oldest, latest} if is_true(arguments.get("inclusive")) else set()
     return [one for one in messages if oldest < float(one.ts) < latest or float(one.ts) in edges]
 
 
@@ -70,7 +70,7 @@ def _page(workspace: Workspace, messages: list[Message], arguments: JsonObject) 
     start = int(cursor)
     page = messages[start : start + size]
     more = start + size < len(messages)
-    with_metadata = _true(arguments.get("include_all_metadata"))
+    with_metadata = is_true(arguments.get("include_all_metadata"))
     written = []
     for message in page:
         shown = message_json(workspace, message)
@@ -81,7 +81,3 @@ def _page(workspace: Workspace, messages: list[Message], arguments: JsonObject) 
     if more:
         answer["response_metadata"] = {"next_cursor": str(start + size)}
     return answer
-
-
-def _true(given: object) -> bool:
-    return str(given).lower() in {"1", "true"}

@@ -24,7 +24,8 @@ class FormRefused(Exception):
 
 
 def fill_in(view: View, values: Mapping[str, str]) -> JsonObject:
-    """``state.values`` for what a person typed or picked, by block id; an option is picked by its label or its value.
+    """``state.values`` for what a person typed or picked, by block id; an option is picked by its label or its value,
+    several with commas between them, a person by user id.
 
     Raises :class:`FormRefused` where Slack's client would mark the input, and ``LookupError`` for a block that the
     view does not have.
@@ -57,6 +58,13 @@ def _enter(element: JsonObject, given: str) -> JsonObject:
             return {"value": _number(element, given)}
         case "datepicker":
             return {"selected_date": date.fromisoformat(given).isoformat() if given else None}
+        case "multi_static_select" | "checkboxes":
+            picked = [_pick(element, one.strip()) for one in given.split(",") if one.strip()]
+            if len(picked) > element.get("max_selected_items", len(picked)):
+                raise ValueError(f"Pick at most {element['max_selected_items']}.")
+            return {"selected_options": picked}
+        case "users_select":
+            return {"selected_user": given or None}
         case "static_select" | "radio_buttons":
             return {"selected_option": _pick(element, given) if given else None}
         case other:

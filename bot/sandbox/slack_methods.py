@@ -41,5 +41,6 @@ METHODS: dict[str, Method] = {
     "users.lookupByEmail": Method(_needs("users:read.email"), slack_directory.lookup_by_email),
     "usergroups.users.list": Method(_needs("usergroups:read"), slack_directory.usergroup_users),
     "views.open": Method(_needs(None), slack_views.open_view),
+    "views.publish": Method(_needs(None), slack_views.publish_view),
     "views.update": Method(_needs(None), slack_views.update_view),
 }

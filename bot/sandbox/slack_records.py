@@ -44,6 +44,9 @@ class Conversation:
     is_im: bool = False
     posting_restricted: bool = False
     edits_allowed: bool = True
+    seconds_between_posts: float = 0
+    """Slack's own limit is about one; a test that wants it says so."""
+    posted_at: datetime | None = None
 
 
 @dataclass
@@ -56,6 +59,8 @@ class Message:
     metadata: JsonObject | None = None
     thread_ts: str | None = None
     edited: bool = False
+    broadcast: bool = False
+    """A reply that the conversation shows too."""
 
     def button(self, action_id: str) -> JsonObject | None:
         """The element with this action id, with its block's id beside it; ``None`` where the message has none."""

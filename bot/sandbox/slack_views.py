@@ -1,6 +1,7 @@
 """``views.*`` of the pretend Slack, and what a ``response_action`` does to an open view.
 
-Source: https://docs.slack.dev/surfaces/modals, https://docs.slack.dev/reference/methods/views.open.
+Source: https://docs.slack.dev/surfaces/modals, https://docs.slack.dev/reference/methods/views.open,
+https://docs.slack.dev/reference/methods/views.publish.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from bot.sandbox.slack_blocks import check_view
 from bot.sandbox.slack_records import JsonObject, SlackRefusal, View
 from bot.sandbox.slack_world import Workspace
 
+HOME_KEYS = frozenset({"type", "blocks", "private_metadata", "callback_id", "external_id"})
 TROUBLE = "We had some trouble connecting. Try again?"
 
 
@@ -28,6 +30,21 @@ def update_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     if arguments.get("hash", view.hash) != view.hash:
         raise SlackRefusal("hash_conflict")
     view.content, view.hash = content, _new_hash(workspace)
+    return {"view": view_json(workspace, view)}
+
+
+def publish_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    """Somebody's Home. Its blocks are checked as a modal's, of which it has as many."""
+    given, user = arguments.get("view"), workspace.users.get(str(arguments.get("user_id", "")))
+    if not isinstance(given, dict) or given.get("type") != "home" or not given.keys() <= HOME_KEYS:
+        raise SlackRefusal("invalid_arguments", response_metadata={"messages": ["[ERROR] must be a home view"]})
+    if user is None:
+        raise SlackRefusal("user_not_found")
+    checked = check_view({**given, "type": "modal", "title": {"type": "plain_text", "text": "Home"}})
+    content = {**given, "blocks": checked["blocks"]}
+    known = workspace.homes.get(user.id)
+    view = View(known.id if known else f"V{workspace.number():08d}", user.id, content, _new_hash(workspace))
+    workspace.homes[user.id] = view
     return {"view": view_json(workspace, view)}
 
 

@@ -68,6 +68,8 @@ class WebApi:
         return await _spoil(request, said, fault)
 
     def _answered(self, said: JsonObject) -> Response:
+        if "retry_after" in said:
+            return _answer(said, 429, {"Retry-After": str(said["retry_after"])})
         return _answer(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})
 
     async def _perform(self, method: str, request: Request) -> JsonObject:

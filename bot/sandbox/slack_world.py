@@ -79,6 +79,7 @@ class Workspace:
         self.messages: list[Message] = []
         self.ephemerals: list[Ephemeral] = []
         self.views: dict[str, View] = {}
+        self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self._numbers = itertools.count(1)

@@ -20,6 +20,7 @@ class EmailChannel:
 
     name = "email"
     withdraws = False
+    follows_up = False
 
     def __init__(self, smtp_url: str, sender: str, reply_to: str | None = None, *, lanes: int = 4) -> None:
         """``sender`` is From as configured. Without ``reply_to`` nobody can answer by mail, only by the link.

@@ -32,6 +32,7 @@ class PagerDutyChannel:
     name = "pagerduty"
     lanes = 2
     withdraws = True
+    follows_up = False
 
     def __init__(
         self, services: Mapping[str, str], *, instance: str, clock: Clock, events_url: str = EVENTS_URL

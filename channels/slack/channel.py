@@ -1,155 +1,240 @@
 """Asks in Slack: posts a message, finds it again after a doubt, and edits it when the question has ended.
 
-Source: https://docs.slack.dev/reference/methods/chat.postMessage, …/conversations.history, …/chat.update.
+A reminder goes into the thread of the question's first message, and into the conversation as well.
+
+Source: https://docs.slack.dev/reference/methods/chat.postMessage, …/chat.update.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
 
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.slack.errors import CAUGHT, UNSHOWABLE, failure_of, sent_nothing
+from channels.slack import history, pace
+from channels.slack.cut import WhenCut
+from channels.slack.errors import (
+    CAUGHT,
+    LIMITED,
+    THREAD_GONE,
+    UNEDITABLE,
+    UNSHOWABLE,
+    Failure,
+    failure_of,
+    sent_nothing,
+)
+from channels.slack.people import LookupFailed, SlackPeople
+from channels.slack.places import Place, Places
 from channels.slack.render import Rendered, render_ending, render_message, render_notice, render_plain
 from core.domain.notice import Ending, Message, Notice
 from core.domain.people import Address
-from core.ports import Ambiguous, Delivered, Delivery, Receipt, Refused, Sending
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, Refused, Sending
 
 log = structlog.get_logger(__name__)
+Answered = TypeVar("Answered")
 
 NOTICE_EVENT = "handraise_notice"
 MESSAGE_EVENT = "handraise_message"
 
-CLOCKS_APART = timedelta(minutes=5)
-"""How far Slack's clock may be behind ours when a message is looked for."""
-PAGE = 200
-PAGES = 25
-"""A message that is not among the last 5,000 is posted again: better asked twice than never."""
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """What is posted where. ``versions`` are tried in order, as long as Slack can't show the one before."""
+
+    versions: Sequence[Rendered]
+    place: Place
+    thread: str | None
+    event: str
 
 
 class SlackChannel:
-    """``client`` must not repeat requests by itself (``channels.slack.client``)."""
+    """``client`` must not repeat requests by itself (``channels.slack.client``). ``default_channel`` is where user
+    groups are mentioned, ``people`` finds the account behind an e-mail."""
 
     name = "slack"
     lanes = 4
     withdraws = True
+    follows_up = True
 
-    def __init__(self, client: AsyncWebClient, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        now: Callable[[], datetime],
+        *,
+        people: SlackPeople | None = None,
+        default_channel: str | None = None,
+        when_cut: WhenCut = WhenCut.ANSWER,
+    ) -> None:
         self._client = client
         self._now = now
-        self._direct: dict[str, str] = {}
+        self._places = Places(client, people, default_channel)
+        self._pace = pace.Pace(now)
+        self._when_cut = when_cut
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
-        rendered = render_notice(notice, sending.id)
-        return await self._post((rendered, render_plain(notice)), to, sending, NOTICE_EVENT)
+        place = await self._place(to, sending)
+        if not isinstance(place, Place):
+            return place
+        rendered = render_notice(notice, sending.id, when_cut=self._when_cut, mention=place.mention)
+        versions = (rendered, render_plain(notice, mention=place.mention))
+        return await self._post(_Post(versions, place, _thread(sending, place), NOTICE_EVENT), sending)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
-        """Edit the message. Repeating it changes nothing more, so a doubt needs no look first."""
+        """Edit the message. Repeating it changes nothing more, so a doubt needs no look first; and only a message
+        that is gone is given up, since its buttons would stay."""
         channel, ts = receipt.get("channel"), receipt.get("ts")
         if not channel or not ts:
             return Refused("receipt_unreadable")
         rendered = render_ending(ending)
-        outcome = await self._edit(channel, ts, rendered.text, rendered.blocks)
-        if isinstance(outcome, Refused) and outcome.reason in UNSHOWABLE:
-            log.warning("slack.blocks_refused", delivery=sending.id, reason=outcome.reason)
-            outcome = await self._edit(channel, ts, rendered.text, ())
+        versions = (rendered, Rendered(rendered.text))
+        outcome = await self._edit_as(versions, channel, ts, sending)
+        if isinstance(outcome, Refused) and outcome.reason not in UNEDITABLE | UNSHOWABLE:
+            return Deferred(outcome.reason)
         return outcome
 
+    async def refresh(self, notice: Notice, to: Address, receipt: Receipt, delivery: str, sending: Sending) -> Delivery:
+        """The question as it stands now, with the buttons that it had."""
+        channel, ts = receipt.get("channel"), receipt.get("ts")
+        if not channel or not ts:
+            return Refused("receipt_unreadable")
+        mention = to.value if to.value.startswith("S") else None
+        rendered = render_notice(notice, delivery, when_cut=self._when_cut, mention=mention)
+        return await self._edit_as((rendered, render_plain(notice, mention=mention)), channel, ts, sending)
+
     async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
-        try:
-            found = await self._find(await self._conversation(to.value), sending)
-        except CAUGHT as error:
-            return sent_nothing(failure_of(error, self._now()))
+        place = await self._place(to, sending)
+        if not isinstance(place, Place):
+            return place
+        found = await self._found(place, _thread(sending, place), sending)
         return found or Refused("nothing_left")
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
-        return await self._post((render_message(message),), to, sending, MESSAGE_EVENT)
+        place = await self._place(to, sending)
+        if not isinstance(place, Place):
+            return place
+        return await self._post(_Post((render_message(message),), place, None, MESSAGE_EVENT), sending)
 
     async def close(self) -> None:
         """Nothing is kept open: the client makes a connection for each call."""
 
-    async def _post(self, versions: Sequence[Rendered], to: Address, sending: Sending, event: str) -> Delivery:
-        """Post the first version that Slack can show; after a doubt, only if an earlier try did not get through."""
+    # --- Where ----------------------------------------------------------------------------------------------------
+
+    async def _place(self, to: Address, sending: Sending) -> Place | Refused | Deferred:
+        known = self._places.known(to.value)
+        if known is not None:
+            return known
         try:
-            channel = await self._conversation(to.value)
-            found = await self._find(channel, sending) if sending.ambiguous else None
-        except CAUGHT as error:
-            return sent_nothing(failure_of(error, self._now()))
-        if found is not None:
+            place = await self._in_turn(pace.OPEN, sending, lambda: self._places.open(to.value))
+        except LookupFailed as unknown:
+            place = unknown.failure
+        return place if isinstance(place, Place) else sent_nothing(place)
+
+    async def _found(self, place: Place, thread: str | None, sending: Sending) -> Delivered | Refused | Deferred | None:
+        """What an earlier try has left there."""
+
+        def look() -> Awaitable[Receipt | None]:
+            return history.find(self._client, place.conversation, thread, sending)
+
+        found = await self._in_turn(pace.HISTORY, sending, look)
+        if isinstance(found, Ambiguous | Deferred | Refused):
+            return sent_nothing(found)
+        return None if found is None else Delivered(found)
+
+    # --- Posting and editing --------------------------------------------------------------------------------------
+
+    async def _post(self, post: _Post, sending: Sending) -> Delivery:
+        """Post the first version that Slack can show; after a doubt, only if an earlier try did not get through."""
+        found = await self._found(post.place, post.thread, sending) if sending.ambiguous else None
+        if isinstance(found, Delivered):
             log.info("slack.post_found", delivery=sending.id)
+        if found is not None:
             return found
-        metadata = {"event_type": event, "event_payload": {"delivery_id": sending.id}}
         outcome: Delivery = Refused("nothing_to_post")
-        for rendered in versions:
-            outcome = await self._post_once(channel, rendered, metadata)
+        for rendered in post.versions:
+            outcome = await self._post_once(post, rendered, post.thread, sending)
+            if isinstance(outcome, Refused) and post.thread is not None and outcome.reason in THREAD_GONE:
+                log.info("slack.thread_gone", delivery=sending.id, reason=outcome.reason)
+                outcome = await self._post_once(post, rendered, None, sending)
             if not isinstance(outcome, Refused) or outcome.reason not in UNSHOWABLE:
                 break
             log.warning("slack.blocks_refused", delivery=sending.id, reason=outcome.reason)
         return outcome
 
-    async def _conversation(self, value: str) -> str:
-        """Where to post: a channel is its own id, a person's direct messages are opened once and remembered."""
-        if value[:1] not in {"U", "W"}:
-            return value
-        if value not in self._direct:
-            opened = await self._client.conversations_open(users=value)
-            self._direct[value] = opened["channel"]["id"]
-        return self._direct[value]
+    async def _post_once(self, post: _Post, rendered: Rendered, thread: str | None, sending: Sending) -> Delivery:
+        """``parse`` and ``link_names`` are said, so that no text of an agent's becomes a link by itself."""
+        channel = post.place.conversation
 
-    async def _find(self, channel: str, sending: Sending) -> Delivered | None:
-        """The message that an earlier try has left, known by the delivery id in its metadata."""
-        oldest = f"{(sending.since - CLOCKS_APART).timestamp():.6f}"
-        cursor: str | None = None
-        for _ in range(PAGES):
-            page = await self._client.conversations_history(
-                channel=channel, oldest=oldest, limit=PAGE, cursor=cursor, include_all_metadata=True
-            )
-            messages: list[dict[str, Any]] = page.get("messages") or []
-            for message in messages:
-                if _delivery_of(message) == sending.id:
-                    return Delivered({"channel": channel, "ts": message["ts"]})
-            cursor = (page.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                break
-        return None
-
-    async def _post_once(self, channel: str, rendered: Rendered, metadata: Mapping[str, Any]) -> Delivery:
-        try:
-            posted = await self._client.chat_postMessage(
+        async def call() -> Any:
+            return await self._client.chat_postMessage(
                 channel=channel,
                 text=rendered.text,
                 blocks=list(rendered.blocks) or None,
-                metadata=dict(metadata),
+                metadata={"event_type": post.event, "event_payload": {"delivery_id": sending.id}},
+                parse="none",
+                link_names=False,
                 unfurl_links=False,
                 unfurl_media=False,
+                thread_ts=thread,
+                reply_broadcast=None if thread is None else True,
             )
-        except CAUGHT as error:
-            return failure_of(error, self._now())
-        return _delivered(posted.get("channel"), posted.get("ts"))
 
-    async def _edit(self, channel: str, ts: str, text: str, blocks: Sequence[dict[str, Any]]) -> Delivery:
+        posted = await self._in_turn(channel, sending, call)
+        return _delivered(posted, {} if thread is None else {"thread": thread})
+
+    async def _edit_as(self, versions: Sequence[Rendered], channel: str, ts: str, sending: Sending) -> Delivery:
+        """Edit to the first version that Slack can show."""
+        outcome: Delivery = Refused("nothing_to_show")
+        for rendered in versions:
+            outcome = await self._edit(channel, ts, rendered.text, rendered.blocks, sending)
+            if not isinstance(outcome, Refused) or outcome.reason not in UNSHOWABLE:
+                break
+            log.warning("slack.blocks_refused", delivery=sending.id, reason=outcome.reason)
+        return outcome
+
+    async def _edit(
+        self, channel: str, ts: str, text: str, blocks: Sequence[dict[str, Any]], sending: Sending
+    ) -> Delivery:
         """``blocks`` are always given: Slack keeps those of the question otherwise. ``parse`` is not ``none`` here
         unless it is said (https://docs.slack.dev/reference/methods/chat.update)."""
-        try:
-            edited = await self._client.chat_update(
+
+        async def call() -> Any:
+            return await self._client.chat_update(
                 channel=channel, ts=ts, text=text, blocks=list(blocks), parse="none", link_names=False
             )
+
+        return _delivered(await self._in_turn(pace.UPDATE, sending, call), {})
+
+    async def _in_turn(
+        self, bucket: str, sending: Sending, call: Callable[[], Awaitable[Answered]]
+    ) -> Answered | Failure:
+        """What Slack answers; or that it is not this delivery's turn, which costs no request."""
+        turn = self._pace.turn(bucket, sending.id)
+        if turn is not None:
+            return Deferred("waits_for_its_turn", turn)
+        try:
+            return await call()
         except CAUGHT as error:
-            return failure_of(error, self._now())
-        return _delivered(edited.get("channel"), edited.get("ts"))
+            failure = failure_of(error, self._now())
+        if isinstance(failure, Deferred) and failure.reason in LIMITED:
+            self._pace.limited(bucket, failure.until)
+            return Deferred(failure.reason, self._pace.turn(bucket, sending.id))
+        return failure
 
 
-def _delivered(channel: Any, ts: Any) -> Delivery:
+def _thread(sending: Sending, place: Place) -> str | None:
+    """The message of the question that a reminder goes under: the last one there that is in no thread itself."""
+    mine = [one for one in sending.earlier if one.get("channel") == place.conversation and "thread" not in one]
+    return mine[-1].get("ts") if mine else None
+
+
+def _delivered(answer: Any, more: Receipt) -> Delivery:
+    if isinstance(answer, Deferred | Ambiguous | Refused):
+        return answer
+    channel, ts = answer.get("channel"), answer.get("ts")
     if not isinstance(channel, str) or not isinstance(ts, str):
         return Ambiguous("malformed_response")
-    return Delivered({"channel": channel, "ts": ts})
-
-
-def _delivery_of(message: Mapping[str, Any]) -> str | None:
-    """Whoever else's message it is, it has no such metadata."""
-    payload = (message.get("metadata") or {}).get("event_payload") or {}
-    delivery = payload.get("delivery_id")
-    return delivery if isinstance(delivery, str) else None
+    return Delivered({"channel": channel, "ts": ts, **more})

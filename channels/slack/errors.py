@@ -25,15 +25,33 @@ CAUGHT = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError)
 NOT_SENT = frozenset({"ratelimited", "rate_limited", "request_timeout", "team_added_to_org"})
 IN_DOUBT = frozenset({"internal_error", "fatal_error", "service_unavailable"})
 
+LIMITED = frozenset({"ratelimited", "rate_limited", "http_429"})
+
 SETUP = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
-    | {"missing_scope", "no_permission", "restricted_action", "access_denied", "org_login_required"}
-    | {"channel_not_found", "not_in_channel", "is_archived", "user_not_found"}
+    | {"missing_scope", "no_permission", "access_denied", "org_login_required", "team_access_not_granted"}
 )
 """What somebody has to mend in Slack or in our configuration, before anybody is asked there again."""
 
+PLACE = frozenset(
+    {"channel_not_found", "not_in_channel", "is_archived", "restricted_action", "restricted_action_read_only_channel"}
+    | {"user_not_found", "users_not_found", "user_disabled", "cannot_dm_bot", "no_default_channel"}
+)
+"""That conversation, or that person, is not to be had: somebody has to mend it, and everybody else is still asked."""
+
 UNSHOWABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
 """Slack understood the request and can't show the message: a plain one may still get through."""
+
+THREAD_GONE = frozenset(
+    {"thread_not_found", "message_not_found", "cannot_reply_to_message"}
+    | {"restricted_action_thread_locked", "restricted_action_thread_only_channel"}
+)
+"""There is nothing left to reply under, or nobody may: the conversation itself may still take the message."""
+
+UNEDITABLE = frozenset(
+    {"message_not_found", "channel_not_found", "is_archived", "edit_window_closed", "cant_update_message"}
+)
+"""The message, or its place, is gone: an edit will never arrive, and nobody misses it."""
 
 
 def failure_of(error: Exception, now: datetime) -> Failure:
@@ -53,16 +71,29 @@ def failure_of(error: Exception, now: datetime) -> Failure:
             return Ambiguous("connection_lost")
 
 
-def sent_nothing(failure: Failure) -> Failure:
+def fault_of(reason: str) -> Fault:
+    """What has to be mended where Slack refuses for this ``reason``."""
+    for fault, reasons in ((Fault.SETUP, SETUP), (Fault.PLACE, PLACE), (Fault.CONTENT, UNSHOWABLE)):
+        if reason in reasons:
+            return fault
+    return Fault.MESSAGE
+
+
+def sent_nothing(failure: Failure) -> Deferred | Refused:
     """The same, for a call that could not have posted anything: a doubt about it is none about the message."""
     return Deferred(failure.reason) if isinstance(failure, Ambiguous) else failure
+
+
+def code_of(error: SlackApiError) -> str | None:
+    """Slack's own word for it, where it gave one."""
+    return _code(error.response)
 
 
 def _answered(response: Any, now: datetime) -> Failure:
     status, code = _status(response), _code(response)
     verdict, reason = _verdict(status, code), code or f"http_{status}"
     if verdict is Verdict.NEVER:
-        return Refused(reason, Fault.SETUP if code in SETUP else Fault.MESSAGE)
+        return Refused(reason, fault_of(reason))
     if verdict is Verdict.NOT_SENT:
         return Deferred(reason, retry_after(_headers(response), now))
     return Ambiguous(reason)  # accepted, but not in words that we understand, is a doubt too

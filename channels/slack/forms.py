@@ -9,7 +9,7 @@ Source: https://docs.slack.dev/reference/block-kit/blocks/input-block.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -23,6 +23,7 @@ from channels.slack.values import read_option
 LONG_TEXT = 255
 """A text that may be longer than this gets several lines."""
 MULTI_LINE = frozenset({"multiline", "multi-line", "textarea"})
+PERSON_FORMAT = "user"
 YES_NO: tuple[tuple[str, JsonValue], ...] = (("Yes", True), ("No", False))
 
 
@@ -32,12 +33,14 @@ class Kind(StrEnum):
     NUMBER = "number"
     INTEGER = "integer"
     OPTION = "option"
+    OPTIONS = "options"
+    PERSON = "person"
     DATE = "date"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One input. ``options`` are labels and values; ``bounds`` are lengths for a text, values for a number."""
+    """One input. ``options`` are labels and values; ``bounds`` are values for a number, lengths for all else."""
 
     name: str
     label: str
@@ -48,7 +51,17 @@ class Field:
     bounds: tuple[int | float | None, int | float | None] = (None, None)
 
 
+Named = Callable[[str], str | None]
+"""The identity of a Slack user, ``None`` where the directory knows none."""
+
 NUMBERS = {"integer": Kind.INTEGER, "number": Kind.NUMBER}
+
+
+BOUNDS = {
+    Kind.TEXT: ("minLength", "maxLength"),
+    Kind.LINES: ("minLength", "maxLength"),
+    Kind.OPTIONS: ("minItems", "maxItems"),
+}
 
 
 class NotThat(Exception):
@@ -75,8 +88,17 @@ def block_id(number: int) -> str:
     return f"f:{number}"
 
 
-def read(form: tuple[Field, ...], entered: Mapping[str, str]) -> tuple[dict[str, JsonValue], dict[str, str]]:
-    """The form's values, and what is wrong by block id. What was left empty is left out."""
+def _unnamed(_user_id: str) -> str | None:
+    return None
+
+
+def read(
+    form: tuple[Field, ...], entered: Mapping[str, str], named: Named = _unnamed
+) -> tuple[dict[str, JsonValue], dict[str, str]]:
+    """The form's values, and what is wrong by block id. What was left empty is left out.
+
+    A person is their identity where ``named`` knows one, else ``slack:U…``.
+    """
     values: dict[str, JsonValue] = {}
     problems: dict[str, str] = {}
     for number, field in enumerate(form):
@@ -84,7 +106,7 @@ def read(form: tuple[Field, ...], entered: Mapping[str, str]) -> tuple[dict[str,
         if not given:
             continue
         try:
-            values[field.name] = _value(field, given)
+            values[field.name] = _value(field, given, named)
         except NotThat as refusal:
             problems[block_id(number)] = str(refusal)
     return values, problems
@@ -99,7 +121,7 @@ def _field(name: str, described: JsonValue, required: bool) -> Field | None:
     kind, options = _kind(described)
     if kind is None or len(options) > limits.OPTIONS:
         return None
-    low, high = ("minLength", "maxLength") if kind in {Kind.TEXT, Kind.LINES} else ("minimum", "maximum")
+    low, high = BOUNDS.get(kind, ("minimum", "maximum"))
     bounds = _number(described.get(low)), _number(described.get(high))
     return Field(name, label, kind, required, hint if isinstance(hint, str) else None, options, bounds)
 
@@ -112,6 +134,8 @@ def _kind(described: Mapping[str, JsonValue]) -> tuple[Kind | None, tuple[tuple[
     match [one for one in given if one != "null"] if isinstance(given, list) else [given]:
         case ["boolean"]:
             return Kind.OPTION, YES_NO
+        case ["array"]:
+            return _list_kind(described.get("items"))
         case ["string"]:
             return _text_kind(described), ()
         case [str(name)] if name in NUMBERS:
@@ -119,7 +143,17 @@ def _kind(described: Mapping[str, JsonValue]) -> tuple[Kind | None, tuple[tuple[
     return None, ()
 
 
+def _list_kind(items: JsonValue) -> tuple[Kind | None, tuple[tuple[str, JsonValue], ...]]:
+    """Several of a given list; a list of anything has no input in Slack."""
+    options = items.get("enum") if isinstance(items, dict) else None
+    if not isinstance(options, list) or not options:
+        return None, ()
+    return Kind.OPTIONS, tuple((shown(value), value) for value in options)
+
+
 def _text_kind(described: Mapping[str, JsonValue]) -> Kind:
+    if described.get("format") == PERSON_FORMAT:
+        return Kind.PERSON
     if described.get("format") == "date":
         return Kind.DATE
     longest = _number(described.get("maxLength"))
@@ -127,13 +161,14 @@ def _text_kind(described: Mapping[str, JsonValue]) -> Kind:
     return Kind.LINES if long else Kind.TEXT
 
 
-def _value(field: Field, given: str) -> JsonValue:
+def _value(field: Field, given: str, named: Named) -> JsonValue:  # noqa: PLR0911 (one for each kind)
     match field.kind:
         case Kind.OPTION:
-            index = read_option(given)
-            if index is None or index >= len(field.options):
-                raise NotThat("Pick one of the options.")
-            return field.options[index][1]
+            return _picked(field, given)
+        case Kind.OPTIONS:
+            return [_picked(field, one) for one in dict.fromkeys(given.split(","))]
+        case Kind.PERSON:
+            return named(given) or f"slack:{given}"
         case Kind.INTEGER:
             return _whole(given)
         case Kind.NUMBER:
@@ -142,6 +177,13 @@ def _value(field: Field, given: str) -> JsonValue:
             return _day(given)
         case Kind.TEXT | Kind.LINES:
             return given
+
+
+def _picked(field: Field, given: str) -> JsonValue:
+    index = read_option(given)
+    if index is None or index >= len(field.options):
+        raise NotThat("Pick one of the options.")
+    return field.options[index][1]
 
 
 def _whole(given: str) -> int:

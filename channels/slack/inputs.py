@@ -5,9 +5,12 @@ Source: https://docs.slack.dev/reference/block-kit/blocks/input-block, …/block
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
 from channels.slack import limits
 from channels.slack.forms import Field, Kind, block_id
-from channels.slack.mrkdwn import Block, plain_text
+from channels.slack.mrkdwn import Block, one_line, plain_text
 from channels.slack.values import option
 
 
@@ -28,27 +31,52 @@ def _element(field: Field) -> Block:
     low, high = field.bounds
     match field.kind:
         case Kind.OPTION:
-            return select([label for label, _ in field.options])
+            return select([(label, None) for label, _ in field.options])
+        case Kind.OPTIONS:
+            several = select([(label, None) for label, _ in field.options], "multi_static_select")
+            return several if high is None else several | {"max_selected_items": max(1, int(high))}
+        case Kind.PERSON:
+            return {"type": "users_select", "placeholder": plain_text("Pick a person", limits.PLACEHOLDER, "—")}
         case Kind.DATE:
             return {"type": "datepicker"}
         case Kind.NUMBER | Kind.INTEGER:
-            element: Block = {"type": "number_input", "is_decimal_allowed": field.kind is Kind.NUMBER}
-            edges = {"min_value": low, "max_value": high}
-            return element | {name: f"{edge}" for name, edge in edges.items() if edge is not None}
+            return number_input(low, high, decimal=field.kind is Kind.NUMBER)
         case Kind.TEXT | Kind.LINES:
             return text_input(multiline=field.kind is Kind.LINES, least=low, most=high)
 
 
-def select(labels: list[str]) -> Block:
-    """A list to pick from; each option's value is its index."""
+def select(options: Sequence[tuple[str, str | None]], kind: str = "static_select") -> Block:
+    """A list to pick from, of labels and what they mean; each option's value is its index."""
     return {
-        "type": "static_select",
-        "placeholder": plain_text("Pick one", limits.PLACEHOLDER, "—"),
-        "options": [
-            {"text": plain_text(label, limits.OPTION_TEXT, f"Option {index + 1}"), "value": option(index)}
-            for index, label in enumerate(labels)
-        ],
+        "type": kind,
+        "placeholder": plain_text("Pick one" if kind == "static_select" else "Pick any", limits.PLACEHOLDER, "—"),
+        "options": [_option(index, label, meaning) for index, (label, meaning) in enumerate(options)],
     }
+
+
+def _option(index: int, label: str, meaning: str | None) -> Block:
+    written: Block = {"text": plain_text(label, limits.OPTION_TEXT, f"Option {index + 1}"), "value": option(index)}
+    if meaning is not None and one_line(meaning):
+        written["description"] = plain_text(meaning, limits.OPTION_DESCRIPTION, "—")
+    return written
+
+
+def number_input(low: float | None, high: float | None, *, decimal: bool) -> Block:
+    """Bounds that Slack could not read, or that leave nothing between them, are left to the engine."""
+    element: Block = {"type": "number_input", "is_decimal_allowed": decimal}
+    bounds = {
+        name: _bound(edge, rounding, decimal=decimal)
+        for name, edge, rounding in (("min_value", low, ROUND_CEILING), ("max_value", high, ROUND_FLOOR))
+        if edge is not None and abs(edge) <= limits.LARGEST_BOUND
+    }
+    if len(bounds) == 2 and bounds["min_value"] > bounds["max_value"]:
+        return element
+    return element | {name: f"{edge:f}" for name, edge in bounds.items()}
+
+
+def _bound(edge: float, rounding: str, *, decimal: bool) -> Decimal:
+    exact = Decimal(str(edge))
+    return exact if decimal else exact.to_integral_value(rounding)
 
 
 def text_input(*, multiline: bool, least: float | None = None, most: float | None = None) -> Block:

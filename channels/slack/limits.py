@@ -28,25 +28,38 @@ CONFIRM_BUTTON = 30
 BLOCKS_TEXT = 10_000
 """All text of one message. Slack refuses at about 13,200 without documenting it: github.com/slackapi/bolt-js#2509."""
 
+MODAL_TEXT = 30_000
+"""All that the agent wrote in one modal. A view may have 250,000 characters of JSON, in which one may take six."""
+
 FALLBACK_BYTES = 3_900
 """``chat.update`` refuses a ``text`` of more than 4,000 bytes after escaping, as GitLab found (gitlab!258898)."""
 
 BUTTONS = 5
 """More choices than this are picked from a list in a modal."""
 
-QUESTION = 2_800
+QUESTION = SECTION_TEXT
 CONTEXT_KEY = 60
-CONTEXT_VALUE = 180
-DESCRIPTION = 200
-FOOTER = 800
+CONTEXT_VALUE = 160
+LABEL_IN_FULL = 120
+"""A choice whose label is longer than its button is told above it."""
+DESCRIPTION = 150
+FOOTER = 400
 RISK = 300
-NOTES = 1_000
+NOTES = 600
 ANSWER = 300
 SENTENCE = 2_600
 CONFIRM_LABEL = 60
 LABEL = 150
 HINT = 300
-FORM_FIELDS = 50
+OPTION_DESCRIPTION = 75
+MODAL_HEAD = 5
+"""Blocks above the inputs of a modal where not everything is shown."""
+FORM_FIELDS = MODAL_BLOCKS - MODAL_HEAD
 PLAIN_QUESTION = 1_000
+FALLBACK_CHOICES = 25
+FALLBACK_CHOICES_BYTES = 1_500
+
+LARGEST_BOUND = 10**15
+"""A bound of a number input beyond this is left to the engine: Slack's own arithmetic is a browser's."""
 
 MORE = "… open to read all"

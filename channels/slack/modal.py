@@ -6,10 +6,12 @@ Source: https://docs.slack.dev/surfaces/modals.
 from __future__ import annotations
 
 from channels.slack import forms, inputs, limits
-from channels.slack.buttons import Way, label_of, way
+from channels.slack.buttons import Way, inputs_of, way
+from channels.slack.cut import WhenCut, label_of
 from channels.slack.mrkdwn import Block, escaped, mrkdwn, plain_text
 from channels.slack.render import context_blocks, question_block
 from channels.slack.values import Carried, Sign, sealed
+from channels.slack.whole import whole_blocks
 from core.domain.notice import Notice
 from core.domain.suspension import ResponseType
 
@@ -17,10 +19,11 @@ CALLBACK = "answer"
 ANSWER_BLOCK = "answer"
 
 
-def answer_modal(notice: Notice, delivery: str, sign: Sign) -> Block | None:
+def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = WhenCut.ANSWER) -> Block | None:
     """``None`` where it is not answered in a modal but by buttons, or only on the page."""
-    if way(notice) is not Way.MODAL:
+    if way(notice, when_cut) not in {Way.MODAL, Way.OPEN_MODAL}:
         return None
+    head = whole_blocks(notice, inputs_of(notice)) or [question_block(notice), *context_blocks(notice)]
     return {
         "type": "modal",
         "callback_id": CALLBACK,
@@ -28,7 +31,7 @@ def answer_modal(notice: Notice, delivery: str, sign: Sign) -> Block | None:
         "title": plain_text(notice.ref, limits.MODAL_TITLE, "Question"),
         "submit": plain_text("Send answer", limits.MODAL_TITLE, "—"),
         "close": plain_text("Cancel", limits.MODAL_TITLE, "—"),
-        "blocks": [question_block(notice), *context_blocks(notice), *_inputs(notice)],
+        "blocks": [*head, *_inputs(notice)],
     }
 
 
@@ -57,8 +60,8 @@ def _inputs(notice: Notice) -> list[Block]:
             form = forms.fields(notice.form_schema, notice.context) or ()
             return [inputs.input_block(number, field) for number, field in enumerate(form)]
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            labels = [label_of(choice) for choice in notice.choices]
-            return [_answer_input("Your answer", inputs.select(labels))]
+            options = [(label_of(choice), choice.description) for choice in notice.choices]
+            return [_answer_input("Your answer", inputs.select(options))]
 
 
 def _answer_input(label: str, element: Block) -> Block:

@@ -10,6 +10,7 @@ https://docs.slack.dev/reference/block-kit/composition-objects/text-object.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,7 @@ from pydantic import JsonValue
 Block = dict[str, Any]
 
 ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPE = re.compile(r"&(?:amp|lt|gt);|.", re.DOTALL)
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 DIRECTIONS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """Signs that turn the reading direction, with which a label could be shown backwards."""
@@ -44,9 +46,23 @@ def clipped(text: str, most: int, tail: str = "…") -> str:
     return _fitted(clean(text), most, tail)
 
 
-def escaped(text: str, most: int, tail: str = "…") -> str:
-    """For ``mrkdwn`` and for the ``text`` of a message."""
-    return _fitted((ESCAPES.get(sign, sign) for sign in clean(text)), most, tail)
+def escaped(text: str, most: int | None = None, tail: str = "…") -> str:
+    """For ``mrkdwn`` and for the ``text`` of a message; whole where ``most`` is not given."""
+    signs = (ESCAPES.get(sign, sign) for sign in clean(text))
+    return "".join(signs) if most is None else _fitted(signs, most, tail)
+
+
+def pieces(text: str, most: int) -> list[str]:
+    """``text``, which is escaped already, in parts of at most ``most``, never parted inside an escape."""
+    parts: list[str] = []
+    room = 0
+    for sign in ESCAPE.findall(text):
+        if width(sign) > room:
+            parts.append("")
+            room = most
+        parts[-1] += sign
+        room -= width(sign)
+    return parts
 
 
 def in_bytes(text: str, most: int, tail: str = "…") -> str:

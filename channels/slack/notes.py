@@ -20,9 +20,20 @@ MOST_NAMES = 10
 
 STRANGER = "Handraise does not know your Slack account. Whoever runs it here can add you to its people."
 OTHER_WORKSPACE = "This question is not asked in your workspace, so your answer does not count."
+SLACK_IS_SILENT = "Slack does not tell us just now whether you may answer. Nothing was recorded: try again in a moment."
+RECORDED = "Your answer is recorded."
+NOT_YOURS = "There is no question of that name that you may answer."
 NO_LONGER_OPEN = "This question is no longer open."
 NOT_SAVED = "That could not be saved just now. Try again in a moment: an answer counts only once."
+USE_BUTTONS_OR_COMMAND = (
+    "Handraise does not read messages as answers. Use the buttons of the question, or type /handraise."
+)
 USE_THE_BUTTONS = "Use the buttons of the message, or its page."
+
+
+def turned_away(text: str, asked: Sequence[str]) -> str:
+    """Somebody whose account is not known here, and who may answer instead."""
+    return f"{text} {_may_answer(asked)} The question stays open."
 
 
 def ended(ending: Ending | None) -> str:
@@ -56,6 +67,11 @@ def claimed(ref: str, claim: Claim | None) -> str:
 def press_again(link: str) -> str:
     """Slack gives three seconds to open a modal."""
     return f"That took too long for Slack. Press “Answer…” again, or answer here: {link}"
+
+
+def open_first(link: str) -> str:
+    """``slack.require_open_when_cut``: what they pressed stands under a part of the question."""
+    return f"Your answer was not recorded: this question is longer than its message. Read all of it and answer: {link}"
 
 
 def _may_answer(asked: Sequence[str]) -> str:

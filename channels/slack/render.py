@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pydantic import JsonValue
+
 from channels.slack import limits
-from channels.slack.buttons import answer_blocks, description_blocks, label_of, more_block
+from channels.slack.buttons import answer_blocks, description_blocks, more_block
+from channels.slack.cut import WhenCut, label_of
 from channels.slack.mrkdwn import Block, clipped, escaped, in_bytes, mrkdwn, one_line, plain_text, shown
 from core.domain.notice import Ending, Message, Notice
 from core.domain.suspension import Status
-
-FALLBACK_CHOICES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,41 +28,71 @@ class Rendered:
     blocks: tuple[Block, ...] = ()
 
 
-def render_notice(notice: Notice, delivery: str) -> Rendered:
+def render_notice(
+    notice: Notice, delivery: str, *, when_cut: WhenCut = WhenCut.ANSWER, mention: str | None = None
+) -> Rendered:
+    """``mention`` is the id of a user group that is called by it."""
     blocks = [
         {
             "type": "header",
             "block_id": "headline",
             "text": plain_text(notice.headline, limits.HEADER_TEXT, "Input needed"),
         },
+        *_mention_blocks(mention),
         question_block(notice),
         *context_blocks(notice),
         *notes_blocks(notice),
         *description_blocks(notice),
-        *answer_blocks(notice, delivery),
-        more_block(notice, delivery),
+        *answer_blocks(notice, delivery, when_cut),
+        more_block(notice, delivery, when_cut),
         _footer_block(notice),
     ]
-    return Rendered(fallback_text(notice), tuple(blocks))
+    return Rendered(_called(mention) + fallback_text(notice), tuple(blocks))
+
+
+def _called(mention: str | None) -> str:
+    """Only what Slack would take for a user group's id: this is the one mention there is, and it is ours."""
+    return f"<!subteam^{mention}> " if mention is not None and mention.isalnum() else ""
+
+
+def _mention_blocks(mention: str | None) -> list[Block]:
+    called = _called(mention).strip()
+    return [{"type": "section", "block_id": "mention", "text": mrkdwn(called)}] if called else []
 
 
 def fallback_text(notice: Notice) -> str:
-    """The question, the numbered choices, the deadline and the link, in plain words."""
-    shown_choices = notice.choices[:FALLBACK_CHOICES]
-    lines = [
-        f"{notice.headline}: {escaped(notice.question, limits.PLAIN_QUESTION, limits.MORE)}",
-        *(f"{one.number}. {escaped(label_of(one), limits.BUTTON_TEXT)}" for one in shown_choices),
-    ]
-    if len(notice.choices) > len(shown_choices):
-        lines.append(f"… and {len(notice.choices) - len(shown_choices)} more")
-    lines.append(escaped(notice.silence, limits.FOOTER))
-    return _ending_with("\n".join(lines), f"{notice.links.shared} ({escaped(notice.ref, 64)})")
+    """The question, the numbered choices, the deadline and the link, in plain words: the question gives way first."""
+    silence = in_bytes(escaped(notice.silence, limits.FOOTER), limits.FOOTER)
+    last = f"{silence}\n{notice.links.shared} ({escaped(notice.ref, 64)})"
+    numbered = _numbered(notice)
+    room = limits.FALLBACK_BYTES - sum(len(line.encode()) + 1 for line in (*numbered, last))
+    question = in_bytes(f"{notice.headline}: {escaped(notice.question)}", room, limits.MORE)
+    return "\n".join([question, *numbered, last])
 
 
-def render_plain(notice: Notice) -> Rendered:
+def _numbered(notice: Notice) -> list[str]:
+    """A line for each choice, as many as there is room for."""
+    lines: list[str] = []
+    used = 0
+    for choice in notice.choices:
+        line = f"{choice.number}. {escaped(label_of(choice), limits.BUTTON_TEXT)}"
+        used += len(line.encode()) + 1
+        if len(lines) == limits.FALLBACK_CHOICES or used > limits.FALLBACK_CHOICES_BYTES:
+            return [*lines, f"… and {len(notice.choices) - len(lines)} more"]
+        lines.append(line)
+    return lines
+
+
+def render_plain(notice: Notice, *, mention: str | None = None) -> Rendered:
     """What still gets through where Slack refuses the blocks: the question and where to answer it."""
     question = escaped(notice.question, limits.PLAIN_QUESTION, limits.MORE)
-    return Rendered(_ending_with(f"{notice.headline}: {question}", f"Answer here: {notice.links.shared}"))
+    plain = f"{_called(mention)}{notice.headline}: {question}"
+    return Rendered(_ending_with(plain, f"Answer here: {_link(notice.links.shared)}"))
+
+
+def _link(url: str) -> str:
+    """One that works where nothing else becomes a link (``parse`` is ``none``)."""
+    return f"<{escaped(url)}>"
 
 
 def render_ending(ending: Ending) -> Rendered:
@@ -85,7 +116,7 @@ def render_ending(ending: Ending) -> Rendered:
 
 def render_message(message: Message) -> Rendered:
     lines = [f"*{escaped(one_line(message.subject), limits.LABEL)}*", escaped(message.text, limits.QUESTION)]
-    return Rendered(_ending_with("\n".join(lines), message.link or ""))
+    return Rendered(_ending_with("\n".join(lines), _link(message.link) if message.link else ""))
 
 
 def question_block(notice: Notice) -> Block:
@@ -94,14 +125,11 @@ def question_block(notice: Notice) -> Block:
 
 
 def context_blocks(notice: Notice) -> list[Block]:
-    """What the agent told beside the question: ten values at most, the rest on the page."""
+    """What the agent told beside the question: ten values at most, the rest where the question is opened."""
     blocks: list[Block] = []
     items = list(notice.context.items())
     if items:
-        fields = [
-            mrkdwn(f"*{escaped(one_line(key), limits.CONTEXT_KEY)}*\n{escaped(shown(value), limits.CONTEXT_VALUE)}")
-            for key, value in items[: limits.SECTION_FIELDS]
-        ]
+        fields = [_field(key, value) for key, value in items[: limits.SECTION_FIELDS]]
         blocks.append({"type": "section", "block_id": "context", "fields": fields})
     if len(items) > limits.SECTION_FIELDS:
         more = f"{limits.MORE}: {len(items) - limits.SECTION_FIELDS} more values"
@@ -110,6 +138,11 @@ def context_blocks(notice: Notice) -> list[Block]:
         text = f"⚠️ {escaped(one_line(notice.risk), limits.RISK)}"
         blocks.append({"type": "context", "block_id": "risk", "elements": [mrkdwn(text)]})
     return blocks
+
+
+def _field(key: str, value: JsonValue) -> Block:
+    name = escaped(one_line(key), limits.CONTEXT_KEY)
+    return mrkdwn(f"*{name}*\n{escaped(shown(value), limits.CONTEXT_VALUE, limits.MORE)}")
 
 
 def notes_blocks(notice: Notice) -> list[Block]:

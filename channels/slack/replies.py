@@ -1,4 +1,4 @@
-"""What somebody did in Slack: pressed a button or submitted a modal. Pure.
+"""What somebody did in Slack: pressed a button (of a message or of their Home) or submitted a modal. Pure.
 
 A payload that is not one of ours becomes :class:`NotForUs`, never an exception. Verify it first
 (``channels.slack.signature``).
@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 
 from channels.slack import buttons
 from channels.slack.modal import CALLBACK
+from channels.slack.reasons import CALLBACK as REASON_CALLBACK
 from channels.slack.values import Carried, Sign, read, unsealed
 
 Payload = Mapping[str, Any]
@@ -34,14 +35,28 @@ class Who:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How whoever pressed can be told something, and where the message is that they pressed.
+
+    A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
+    seconds.
+    """
+
+    response_url: str | None = None
+    trigger_id: str | None = None
+    channel: str | None = None
+    ts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Chosen:
-    """A choice's button was pressed. ``response_url`` takes the private reply."""
+    """A choice's button was pressed."""
 
     by: Who
     ref: str
     index: int
     delivery: str
-    response_url: str | None
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +66,17 @@ class OnIt:
     by: Who
     ref: str
     delivery: str
-    response_url: str | None
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True)
 class WantsModal:
-    """ "Answer…" was pressed; ``trigger_id`` opens one modal within three seconds."""
+    """ "Answer…" was pressed."""
 
     by: Who
     ref: str
     delivery: str
-    trigger_id: str
-    response_url: str | None
+    reach: Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +86,14 @@ class LinkFollowed:
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value."""
+    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value, several are
+    their values with commas. ``index`` is the choice that the modal asks a reason for, ``None`` for any other."""
 
     by: Who
     ref: str
     delivery: str
     entered: Mapping[str, str]
+    index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +101,21 @@ class NotForUs:
     """Not of ours, or nothing that we could have sent. ``reason`` is a stable code."""
 
     reason: str
-    response_url: str | None = None
 
 
 Action = Chosen | OnIt | WantsModal | LinkFollowed | NotForUs
 
 
 def read_body(raw: bytes) -> Payload | None:
-    """The payload of a request: JSON, or JSON in the field ``payload`` of a form; ``None`` where it is neither."""
+    """The payload of a request: JSON, JSON in the field ``payload`` of a form, or the form of a slash command (or of
+    Slack's look at our certificate) itself; ``None`` where it is none of them."""
     try:
         text = raw.decode()
         if not text.startswith("{"):
-            text = dict(parse_qsl(text, keep_blank_values=True)).get("payload", "")
+            form = dict(parse_qsl(text, keep_blank_values=True))
+            if "payload" not in form and ("command" in form or "ssl_check" in form):
+                return form
+            text = form.get("payload", "")
         payload = json.loads(text)
     except (ValueError, RecursionError):
         return None
@@ -105,40 +124,50 @@ def read_body(raw: bytes) -> Payload | None:
 
 def read_action(payload: Payload) -> Action:
     """What a ``block_actions`` payload says; Slack sends one action at a time for buttons."""
-    by, response_url = _who(payload), _text(payload, "response_url")
-    actions = payload.get("actions")
+    by, actions = who_of(payload), payload.get("actions")
     action = actions[0] if isinstance(actions, list) and len(actions) == 1 else None
     action_id = _text(action, "action_id")
     if by is None or action_id is None:
-        return NotForUs("malformed_payload", response_url)
+        return NotForUs("malformed_payload")
     if action_id == buttons.LINK:
         return LinkFollowed()
     carried = read(_text(action, "value") or "")
     if carried is None:
-        return NotForUs("unknown_action", response_url)
-    return _pressed(action_id, carried, by, _text(payload, "trigger_id"), response_url)
+        return NotForUs("unknown_action")
+    return _pressed(action_id, carried, by, reach_of(payload))
 
 
-def _pressed(action_id: str, carried: Carried, by: Who, trigger_id: str | None, response_url: str | None) -> Action:
+def _pressed(action_id: str, carried: Carried, by: Who, reach: Reach) -> Action:
     answer = ANSWER.fullmatch(action_id)
     if answer is not None and carried.index == int(answer[1]):
-        return Chosen(by, carried.ref, carried.index, carried.delivery, response_url)
+        return Chosen(by, carried.ref, carried.index, carried.delivery, reach)
     if action_id == buttons.CLAIM:
-        return OnIt(by, carried.ref, carried.delivery, response_url)
-    if action_id == buttons.OPEN_MODAL and trigger_id is not None:
-        return WantsModal(by, carried.ref, carried.delivery, trigger_id, response_url)
-    return NotForUs("unknown_action", response_url)
+        return OnIt(by, carried.ref, carried.delivery, reach)
+    if action_id == buttons.OPEN_MODAL and reach.trigger_id is not None:
+        return WantsModal(by, carried.ref, carried.delivery, reach)
+    return NotForUs("unknown_action")
+
+
+def reach_of(payload: Payload) -> Reach:
+    container = payload.get("container")
+    return Reach(
+        _text(payload, "response_url"),
+        _text(payload, "trigger_id"),
+        _text(container, "channel_id"),
+        _text(container, "message_ts"),
+    )
 
 
 def read_submission(payload: Payload, sign: Sign) -> Submitted | NotForUs:
     """What a ``view_submission`` payload says; a modal whose seal is not ours is not ours."""
-    by, view = _who(payload), payload.get("view")
-    if by is None or _text(view, "callback_id") != CALLBACK:
+    by, view = who_of(payload), payload.get("view")
+    callback = _text(view, "callback_id")
+    if by is None or callback not in {CALLBACK, REASON_CALLBACK}:
         return NotForUs("unknown_view")
     carried = unsealed(_text(view, "private_metadata") or "", sign)
-    if carried is None:
+    if carried is None or (carried.index is None) != (callback == CALLBACK):
         return NotForUs("forged_view")
-    return Submitted(by, carried.ref, carried.delivery, _entered(view))
+    return Submitted(by, carried.ref, carried.delivery, _entered(view), carried.index)
 
 
 def first_input(payload: Payload) -> str | None:
@@ -151,7 +180,8 @@ def first_input(payload: Payload) -> str | None:
     return None
 
 
-def _who(payload: Payload) -> Who | None:
+def who_of(payload: Payload) -> Who | None:
+    """Whoever caused an interaction; their own workspace, where Slack says it, and not the one they did it in."""
     user_id = _text(payload.get("user"), "id")
     if user_id is None:
         return None
@@ -165,7 +195,8 @@ def _entered(view: Any) -> Mapping[str, str]:
     entered: dict[str, str] = {}
     for block_id, inputs in values.items() if isinstance(values, dict) else ():
         for given in inputs.values() if isinstance(inputs, dict) else ():
-            text = _text(given, "value") or _text(given, "selected_date") or _option(given)
+            text = _text(given, "value") or _text(given, "selected_date") or _text(given, "selected_user")
+            text = text or _option(given) or _options(given)
             if isinstance(block_id, str) and text:
                 entered[block_id] = text
     return entered
@@ -173,6 +204,13 @@ def _entered(view: Any) -> Mapping[str, str]:
 
 def _option(given: Any) -> str | None:
     return _text(given.get("selected_option"), "value") if isinstance(given, dict) else None
+
+
+def _options(given: Any) -> str:
+    """The values of all that was picked, with commas, which are in none of ours."""
+    picked = given.get("selected_options") if isinstance(given, dict) else None
+    values = [_text(one, "value") for one in picked] if isinstance(picked, list) else []
+    return ",".join(value for value in values if value)
 
 
 def _text(thing: Any, key: str) -> str | None:

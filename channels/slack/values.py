@@ -19,7 +19,7 @@ Sign = Callable[[bytes], str]
 SEAL = b"slack.modal:"
 """Keeps these digests apart from any other that is made with the same key."""
 VALUE = re.compile(r"q=(?P<ref>[A-Za-z0-9-]{1,64})(;c=(?P<index>[0-9]{1,4}))?;m=(?P<delivery>[A-Za-z0-9_.~:%-]{1,256})")
-SEALED = re.compile(r"(?P<body>[^;]*;[^;]*);s=(?P<seal>[0-9a-f]{1,128})")
+SEALED = re.compile(r"(?P<body>[^;]*;([^;]*;)?[^;]*);s=(?P<seal>[0-9a-f]{1,128})")
 OPTION = re.compile(r"c=([0-9]{1,4})")
 
 

@@ -193,7 +193,7 @@ def _answer_recorded(suspension: Suspension, signal: AnswerGiven, now: datetime)
     if suspension.claim is None or suspension.claim.by != signal.by:
         return recorded
     freed = _release(suspension, Released(signal.by), now)
-    return Outcome(freed.suspension, recorded.events + freed.events)
+    return Outcome(freed.suspension, recorded.events + freed.events, recorded.effects + freed.effects)
 
 
 def _answer_callback(ask: Ask, signal: AnswerGiven) -> ResumeAgent:
@@ -226,7 +226,7 @@ def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome
     released = Event(RELEASED, {"suspension_id": suspension.id, "released_by": signal.by}, signal.by)
     freed = replace(suspension, claim=None)
     if freed.held:
-        return Outcome(replace(freed, look_at=now), (released,))
+        return Outcome(_with_look_due(freed, now), (released,))
     freed = _with_next_look(freed, now)
     following = _nobody_reached(freed, now) if _was_refused(suspension) else Outcome(freed)
     return replace(following, events=(released, *following.events))
@@ -255,7 +255,7 @@ def _looking_on(before: Suspension, outcome: Outcome, now: datetime) -> Outcome:
         return outcome
     moved = outcome.suspension
     may_hold = moved.claim is not None or bool(moved.held)
-    looking = replace(moved, look_at=now) if may_hold and not moved.asks_back else _with_next_look(moved, now)
+    looking = _with_look_due(moved, now) if may_hold and not moved.asks_back else _with_next_look(moved, now)
     return replace(outcome, suspension=looking)
 
 
@@ -287,7 +287,7 @@ def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> O
         shift=suspension.shift + signal.by,
         claim=None if claim is None else replace(claim, until=claim.until + signal.by),
     )
-    moved = replace(moved, look_at=now) if suspension.look_at <= now else _with_next_look(moved, now)
+    moved = _with_look_due(moved, now) if suspension.look_at <= now else _with_next_look(moved, now)
     payload = {
         "suspension_id": suspension.id,
         "reason": signal.reason,
@@ -443,6 +443,12 @@ def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
     if suspension.expires_at is not None:
         times.append(suspension.expires_at)
     return replace(suspension, look_at=min(times, default=None))
+
+
+def _with_look_due(suspension: Suspension, now: datetime) -> Suspension:
+    """The record with a look that is due: by whatever it is about, should the host's clock be set back before it."""
+    times = (now, next_attempt_at(suspension), _with_next_look(suspension, now).look_at)
+    return replace(suspension, look_at=min(at for at in times if at is not None))
 
 
 _EVERY_SIGNAL: tuple[type[Any], ...] = (

@@ -37,13 +37,15 @@ class Person:
 class Actor:
     """Whoever is doing something: an identity, the roles of its key, and the directory's person where there is one.
 
-    ``key`` is the name of the API key that authenticated, ``None`` where a channel did.
+    ``key`` is the name of the API key that authenticated, ``None`` where a channel did. ``proven`` are references that
+    the channel has just found them behind and that the directory can't know, such as a Slack user group.
     """
 
     identity: str
     roles: frozenset[Role] = frozenset()
     key: str | None = None
     person: Person | None = None
+    proven: frozenset[str] = frozenset()
 
     def has(self, role: Role) -> bool:
         return role in self.roles or Role.ADMIN in self.roles
@@ -81,7 +83,7 @@ class Recipient:
 
 
 _MAILBOX = re.compile(r"[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,255}")
-_FORMS = "a person's e-mail, group:NAME, slack:C…|U…, email:x@y or pagerduty:SERVICE"
+_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
 
 
 @lru_cache(maxsize=4096)

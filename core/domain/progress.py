@@ -5,12 +5,22 @@ Who has answered is said, what they answered is not: whoever answers next should
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from core.domain.suspension import Clarification, Suspension
 
 
 def notes(suspension: Suspension) -> tuple[str, ...]:
     """Nothing where one person is asked and nobody has done anything yet."""
     return (*_answers(suspension), *_hand_over(suspension), *map(_clarified, suspension.clarifications))
+
+
+def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
+    """Who is on it, where somebody is."""
+    claim = suspension.claim
+    if claim is None or claim.until <= now:
+        return ()
+    return (f"{claim.by} is on it until {claim.until:%Y-%m-%d %H:%M} UTC.",)
 
 
 def remaining(suspension: Suspension) -> str:

@@ -45,6 +45,13 @@ class Status(StrEnum):
 CLOSED = frozenset(Status) - {Status.AWAITING}
 
 
+class ReasonWanted(StrEnum):
+    """Whether a choice asks for a reason where it is pressed (``metadata.reason``, decision 0017)."""
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+
+
 class Style(StrEnum):
     """A hint for how a choice looks (RFC-0025 §4.2)."""
 
@@ -84,6 +91,11 @@ class Choice:
     def on_acknowledge(self) -> bool:
         """Whether acknowledging a page *is* this answer."""
         return self.metadata.get("on_acknowledge") is True
+
+    @property
+    def reason_wanted(self) -> ReasonWanted | None:
+        """``None`` where a press is enough; so it is where the metadata says anything else."""
+        return next((one for one in ReasonWanted if one == self.metadata.get("reason")), None)
 
 
 YES_NO = (Choice("yes", "Yes"), Choice("no", "No"))

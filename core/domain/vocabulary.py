@@ -153,6 +153,7 @@ ASSIGNED = "intent.suspension_assigned"
 CLARIFICATION_REQUESTED = "intent.suspension_clarification_requested"
 CLARIFICATION_LAPSED = "intent.suspension_clarification_lapsed"
 CLARIFIED = "intent.suspension_clarified"
+ANSWER_REFUSED = "intent.suspension_answer_refused"
 ENGAGEMENT = "engagement.decision"
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------

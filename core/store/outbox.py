@@ -261,13 +261,27 @@ def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
     return [_row(row) for row in _OF_SUSPENSION.all(conn, {"suspension_id": suspension_id})]
 
 
+def earlier_receipts(conn: sa.Connection, row: Row) -> list[Mapping[str, str]]:
+    """Of the question's notices of earlier attempts that ``row``'s channel has accepted, oldest first."""
+    rows = of_suspension(conn, row.suspension_id or "")
+    return [
+        one.receipt
+        for one in rows
+        if one.kind is RowKind.NOTIFY and one.channel == row.channel and (one.attempt or 0) < (row.attempt or 0)
+        if one.status is RowStatus.DELIVERED and one.receipt
+    ]
+
+
 def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
     """The question has ended: drop the notices that were surely not sent; returns those that a channel has accepted.
 
-    One that may have been sent stays: its next try finds out, and it is withdrawn then.
+    One that may have been sent stays: its next try finds out, and it is withdrawn then. Changes to messages that wait
+    are dropped too, since what follows shows more.
     """
-    notices = [row for row in of_suspension(tx.conn, suspension_id) if row.kind is RowKind.NOTIFY]
+    rows = of_suspension(tx.conn, suspension_id)
+    notices = [row for row in rows if row.kind is RowKind.NOTIFY]
     waiting = [row.id for row in notices if row.status is RowStatus.PENDING and not row.ambiguous]
+    waiting += [row.id for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
     if waiting:
         gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(waiting)).values(**gone))

@@ -72,7 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "slack: {require_open_when_cut: true}": "slack.require_open_when_cut",
     "email: {imap_url: 'imap://h'}": "email.imap_url",
     "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
     "email: {out_of_office_advances: true}": "email.out_of_office_advances",
@@ -282,7 +281,7 @@ WRONG = [
     ),
     (
         "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2, notify_to: boss}]}}",
-        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…, "
+        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, "
         "email:x@y or pagerduty:SERVICE",
     ),
     ("answers: {allow_self_response: 'yes please'}", "answers.allow_self_response must be true or false"),
@@ -307,10 +306,10 @@ VARIABLES = [
     ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
     ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
     (
-        "HANDRAISE_SLACK__REQUIRE_OPEN_WHEN_CUT",
+        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES",
         "true",
-        "HANDRAISE_SLACK__REQUIRE_OPEN_WHEN_CUT is not supported by this version: "
-        "a cut question can be answered where it is shown",
+        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES is not supported by this version: "
+        "an out-of-office reply changes nothing",
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
 from bot.config import Settings
 from bot.responders import Directory
+from bot.slack_accounts import NoAccounts
 from core.domain.people import Actor, Address, Role
 from core.errors import InvalidRecipient
+from core.recipients import GONE, NOT_ALLOWED, no_longer_asked
+from tests.core.examples import hourly
 
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -56,7 +60,7 @@ def directory(**changes: Any) -> Directory:
         ("slack:C0OPS", "slack", [("C0OPS", None)]),
         ("slack:U0ALICE", "slack", [("U0ALICE", ALICE)]),
         ("slack:U0NOBODY", "slack", [("U0NOBODY", None)]),
-        ("slack:S0GROUP", "slack", []),
+        ("slack:S0GROUP", "slack", [("S0GROUP", None)]),
         ("slack:U0ALICE", "email", []),
         ("email:X@Example.org", "email", [("x@example.org", "x@example.org")]),
         ("email:x@example.org", "slack", []),
@@ -259,3 +263,93 @@ def test_who_is_meant_is_meant_by_a_reference_that_begins_as_theirs_do(identity:
     beginnings = tuple(known.references_to(actor))
     assert [one for one in meant if not one.startswith(beginnings)] == []
     assert len(beginnings) < len(references)
+
+
+def test_whom_slack_has_told_of_is_meant_by_what_begins_as_theirs_do() -> None:
+    people = informed()
+    references = ["slack:U0BOB", "slack:U0ALICE", "slack:S0FINANCE", "slack:U0STRANGER"]
+    for identity in (ALICE, BOB):
+        actor = people.actor(identity)
+        meant = [one for one in references if people.answers_to(one, actor)]
+        assert meant
+        assert all(one.startswith(tuple(people.references_to(actor))) for one in meant)
+
+
+# --- Slack accounts that the directory does not name ---------------------------------------------------------------
+
+
+class Told(NoAccounts):
+    """What Slack has said: Bob, a stranger and an operator have accounts, and Alice and Bob are in a user group."""
+
+    users: ClassVar = {BOB: "U0BOB", STRANGER: "U0STRANGER"}
+
+    def known_user(self, email: str) -> str | None:
+        return self.users.get(email)
+
+    def known_email(self, user_id: str) -> str | None:
+        return {user: email for email, user in self.users.items()}.get(user_id)
+
+    def known_members(self, group: str) -> frozenset[str]:
+        return frozenset({"U0ALICE", "U0STRANGER"} if group == "S0FINANCE" else ())
+
+    def last_members(self, group: str) -> frozenset[str]:
+        return self.known_members(group) | {"U0BOB"}
+
+
+def informed(**changes: Any) -> Directory:
+    return Directory(Settings(**{**BASE, **changes}), accounts=Told())
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        (BOB, [(BOB, BOB)]),
+        (CAROL, []),
+        (STRANGER, []),
+        ("group:finance", [("U0ALICE", ALICE), (BOB, BOB)]),
+        ("slack:U0BOB", [("U0BOB", BOB)]),
+        ("slack:U0STRANGER", [("U0STRANGER", None)]),
+    ],
+)
+def test_who_is_in_the_directory_is_reached_where_slack_has_said(
+    reference: str, expected: list[tuple[str, str | None]]
+) -> None:
+    found = informed().addresses(reference, "slack")
+    assert list(found) == [Address("slack", value, person) for value, person in expected]
+
+
+def test_an_account_is_its_persons_and_a_strangers_is_nobodys() -> None:
+    people = informed()
+    assert people.actor_at("slack", "U0BOB") == people.actor(BOB)
+    assert people.actor_at("slack", "U0STRANGER") is None
+    assert people.answers_to("slack:U0BOB", people.actor(BOB))
+
+
+def test_a_user_group_means_its_members_of_the_last_minute_as_far_as_they_are_known() -> None:
+    people = informed()
+    assert people.answers_to("slack:S0FINANCE", people.actor(ALICE))
+    assert not people.answers_to("slack:S0FINANCE", people.actor(BOB)), "he has left it"
+    assert not people.answers_to("slack:S0FINANCE", people.actor(STRANGER))
+    assert not people.answers_to("slack:S0OTHER", people.actor(ALICE))
+    assert set(people.people("slack:S0FINANCE")) == {ALICE, BOB}
+
+
+@pytest.mark.parametrize(
+    ("default", "reachable"), [("C0OPS", True), ("G0OPS", True), ("U0ALICE", False), (None, False)]
+)
+def test_a_user_group_is_reachable_where_there_is_a_channel_to_mention_it_in(
+    default: str | None, *, reachable: bool
+) -> None:
+    slack = {**BASE["slack"], "default_channel": default}
+    assert bool(informed(slack=slack).addresses("slack:S0FINANCE", "slack")) is reachable
+
+
+def test_whom_slack_has_not_told_of_since_a_restart_is_still_asked_and_who_is_not_meant_any_more_is_not() -> None:
+    """A message that waits is not dropped because the one process that looked up its recipient is gone."""
+    waiting, to = hourly(notify_to=BOB), Address("slack", BOB, BOB)
+    step = replace(waiting.ask.attempts[0], recipients=("group:oncall",))
+    waiting = replace(waiting, ask=replace(waiting.ask, attempts=(step, *waiting.ask.attempts[1:])))
+    assert no_longer_asked(waiting, 1, to, directory()) is None
+    nobody = [{"name": "Alice", "email": ALICE, "groups": "oncall"}]
+    assert no_longer_asked(waiting, 1, to, directory(people=nobody)) == GONE
+    assert no_longer_asked(waiting, 1, to, informed(recipients={"allow": [ALICE]})) == NOT_ALLOWED

@@ -73,8 +73,10 @@ async def test_who_may_not_answer_is_told_who_may_and_the_question_stays_open(se
 
 async def test_a_slack_account_that_nobody_knows_cannot_answer(service: SlackService) -> None:
     asked = await service.ask()
+    service.sandbox.workspace.scopes.discard("users:read.email")
     await service.sandbox.click("U9", await service.sandbox.expect_message("Refund"), "ans:0")
-    await service.sandbox.expect_private("U9", "does not know your Slack account")
+    note = await service.sandbox.expect_private("U9", "does not know your Slack account")
+    assert "It can be answered by alice@example.com." in shown(note)
     assert (await service.record(asked)).is_open
 
 

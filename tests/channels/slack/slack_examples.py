@@ -71,7 +71,12 @@ hostile = st.sampled_from(
         "<!channel> help",
         "<@U1>",
         "a & b < c > d",
-        "\u202eevil",
+        "\u202eevil\u2066",
+        "هل نعيد المبلغ؟ שלום",
+        "👩‍👩‍👧‍👦 " * 700,
+        "https://evil.example/ http://x <https://evil.example|Approve> mailto:a@b.example",
+        "@channel #general @here &amp;lt;!here&amp;gt;",
+        "*_~`>```",
         "\x00\x07",
         " \n\t ",
         "😀" * 2500,
@@ -88,7 +93,8 @@ json_values = st.recursive(
 
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
-    labels = draw(st.lists(words, max_size=6) | st.lists(words, min_size=1, max_size=2).map(lambda two: two * 60))
+    few_words = st.lists(words, min_size=1, max_size=2)
+    labels = draw(st.lists(words, max_size=6) | few_words.map(lambda two: (two * 101)[: draw(st.integers(90, 102))]))
     choices = tuple(
         NoticeChoice(number, label, draw(words), draw(st.none() | words), draw(st.none() | st.sampled_from(Style)))
         for number, label in enumerate(labels)
@@ -104,7 +110,22 @@ def notices(draw: st.DrawFn) -> Notice:
         kind=draw(st.sampled_from(Kind)),
         form_schema=draw(st.none() | schemas()),
         risk=draw(st.none() | words),
+        notes=tuple(draw(st.lists(words, max_size=3))),
     )
+
+
+@st.composite
+def endings(draw: st.DrawFn) -> Ending:
+    return an_ending(
+        question=draw(words),
+        resolution=draw(st.sampled_from([Status.RESPONDED, Status.EXPIRED, Status.CANCELLED])),
+        answer=draw(st.none() | words),
+        by=draw(words)[:300],
+        continued_with=draw(st.none() | words),
+    )
+
+
+bounds = st.integers(-5, 5) | st.floats(allow_nan=False, allow_infinity=False)
 
 
 @st.composite
@@ -113,15 +134,20 @@ def schemas(draw: st.DrawFn) -> dict[str, Any]:
         {},
         optional={
             "type": st.sampled_from(["string", "number", "integer", "boolean", "array", ["string", "null"]]),
+            "items": st.fixed_dictionaries({"enum": st.lists(scalars, max_size=5)}),
+            "minItems": st.integers(0, 3),
+            "maxItems": st.integers(0, 3),
             "title": words,
             "description": words,
             "enum": st.lists(scalars, max_size=5),
-            "format": st.sampled_from(["date", "textarea", "email"]),
+            "format": st.sampled_from(["date", "textarea", "email", "user"]),
             "minLength": st.integers(0, 5000),
             "maxLength": st.integers(0, 5000),
-            "minimum": st.integers(-5, 5),
-            "maximum": st.integers(-5, 5),
+            "minimum": bounds,
+            "maximum": bounds,
         },
     )
-    properties = draw(st.dictionaries(words, described, max_size=6))
+    fields = draw(st.dictionaries(words, described, max_size=6))
+    often = draw(st.sampled_from([1, 1, 40]))
+    properties = {f"{name}{number}": field for name, field in fields.items() for number in range(often)}
     return {"type": "object", "properties": properties, "required": draw(st.just(list(properties)) | st.just([]))}

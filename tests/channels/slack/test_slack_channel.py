@@ -293,7 +293,7 @@ async def test_a_short_message_is_told_once_whatever_happens(channel: SlackChann
     assert await channel.tell(message, ALICE, FIRST) == Ambiguous("connection_lost")
     assert isinstance(await channel.tell(message, ALICE, AGAIN), Delivered)
     (told,) = sandbox.workspace.messages
-    assert told.text.endswith("https://handraise.example.com/s/x")
+    assert told.text.endswith("<https://handraise.example.com/s/x>")
     assert told.blocks == []
 
 

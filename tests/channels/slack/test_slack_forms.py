@@ -127,10 +127,10 @@ def test_without_a_schema_every_key_of_the_context_is_a_text_that_may_be_left_ou
     [
         {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}},
         {"type": "object", "properties": {"one": {"enum": [str(number) for number in range(101)]}}},
-        {"type": "object", "properties": {f"f{number}": {"type": "string"} for number in range(51)}},
+        {"type": "object", "properties": {f"f{number}": {"type": "string"} for number in range(96)}},
         {"type": "object", "properties": {}},
     ],
-    ids=["a list", "101 options", "51 fields", "no field"],
+    ids=["a list", "101 options", "96 fields", "no field"],
 )
 def test_what_a_modal_cannot_hold_is_left_to_the_page(schema: dict[str, Any]) -> None:
     notice = a_notice(response_type=ResponseType.FORM, choices=(), context={}, form_schema=schema)

@@ -67,7 +67,8 @@ def test_a_choice_says_who_which_question_and_which_choice() -> None:
     action = read_action(pressed(a_notice(), "ans:1"))
     assert isinstance(action, Chosen)
     assert (action.by, action.ref, action.index, action.delivery) == (ALICE, "HR-7F3K", 1, "delivery-1")
-    assert action.response_url is not None
+    assert action.reach.response_url is not None
+    assert (action.reach.channel, action.reach.ts) == ("C1", "1.000001")
 
 
 def test_claiming_asking_for_the_modal_and_following_the_link_are_told_apart() -> None:
@@ -76,7 +77,7 @@ def test_claiming_asking_for_the_modal_and_following_the_link_are_told_apart() -
     assert (claim.ref, claim.delivery) == ("HR-7F3K", "delivery-1")
     wants = read_action(pressed(a_notice(choices=many_choices(6)), "open_modal"))
     assert isinstance(wants, WantsModal)
-    assert wants.trigger_id
+    assert wants.reach.trigger_id
     assert read_action(pressed(a_notice(), "link")) == LinkFollowed()
 
 

@@ -247,7 +247,8 @@ class Questions(RuleBasedStateMachine):
         asked = [effect for effect in outcome.effects if isinstance(effect, NotifyPerson)]
         assert len(asked) == (isinstance(signal, Assigned) and before.is_open)
         hold = held_until(before)
-        given_back = isinstance(signal, Released)
+        held_by = None if before.claim is None else before.claim.by
+        given_back = isinstance(signal, Released) or (isinstance(signal, AnswerGiven) and signal.by == held_by)
         assert hold is None or self.now >= hold or given_back or not numbers, "a claim holds attempts back"
         told = [event.payload for event in outcome.events if event.type == "intent.suspension_renotified"]
         assert [payload["attempt"] for payload in told] == numbers

@@ -9,7 +9,15 @@ import pytest
 from core.domain import quorum
 from core.domain.machine import decide
 from core.domain.suspension import Status, Suspension
-from core.domain.vocabulary import Notify, Outcome, ReactivateIntent, ResumeAgent, Withdraw
+from core.domain.vocabulary import (
+    AlertOperators,
+    AttemptRefused,
+    Notify,
+    Outcome,
+    ReactivateIntent,
+    ResumeAgent,
+    Withdraw,
+)
 from core.domain.wire import record_json
 from tests.core.examples import a_question, after, an_answer, claimed, hourly, look, opened, types_of
 
@@ -83,3 +91,19 @@ def test_the_record_says_how_many_count(people: tuple[str, ...], received: int) 
     record = record_json(suspension, None)
     assert (record["answers_required"], record["answers_received"]) == (3, received)
     assert quorum.received(suspension) == received
+
+
+def test_whoever_was_on_it_and_answers_lets_the_ladder_go_on_from_an_attempt_that_reached_nobody() -> None:
+    """Their answer gives the claim back, and what a refusal under it calls for is due."""
+    held = decide(
+        claimed(hourly(answers_required=2), after(minutes=1), after(minutes=30)), AttemptRefused(1), after(minutes=2)
+    ).suspension
+    outcome = decide(held, an_answer(by=ALICE), after(minutes=3))
+    assert outcome.effects == (Notify(2),)
+    assert outcome.suspension.attempt == 2
+
+
+def test_whoever_was_on_it_and_answers_after_the_last_attempt_reached_nobody_has_the_operators_told() -> None:
+    last = hourly(answers_required=2, attempts=1)
+    held = decide(claimed(last, after(minutes=1), after(minutes=30)), AttemptRefused(1), after(minutes=2)).suspension
+    assert decide(held, an_answer(by=ALICE), after(minutes=3)).effects == (AlertOperators("nobody_reachable"),)

@@ -1,0 +1,148 @@
+"""Who somebody in Slack is to us, at the moment they press: decided from the directory, never from a name Slack shows.
+
+Nobody counts before we know which workspace is ours: where it is not configured it is learned from Slack, and as long
+as Slack does not say, nobody's word is taken.
+
+Source: facts on channels §A4; API.md §2, "Who may answer"; docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import structlog
+
+from channels.slack import notes
+from channels.slack.errors import CAUGHT
+from channels.slack.people import LookupFailed, SlackPeople
+from channels.slack.replies import Who
+from channels.slack.workspace import OurWorkspace
+from core.domain.people import Actor, RecipientKind, parse_recipient
+from core.domain.suspension import Suspension
+from core.engine import Engine
+from core.errors import NotAResponder
+
+log = structlog.get_logger(__name__)
+
+CHANNEL = "slack"
+LEARN_AGAIN = timedelta(seconds=10)
+MOST_WAITING = 200
+"""Of what waits for somebody, that they are shown or counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nobody whose word counts. ``text`` is for them alone, ``reason`` a stable code."""
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlackAccess:
+    """``team_id`` (a workspace, or a whole organisation ``E…``) and ``app_id`` are ours, where they are configured."""
+
+    engine: Engine
+    ours: OurWorkspace
+    people: SlackPeople
+    team_id: str | None = None
+    app_id: str | None = None
+
+    async def learn(self) -> None:
+        """Learn our workspace at the start, trying again until Slack says: the first click need not wait for it."""
+        while True:
+            try:
+                home = await self.ours.home()
+            except CAUGHT as error:
+                log.warning("slack.workspace_unknown", error=type(error).__name__)
+                await asyncio.sleep(LEARN_AGAIN.total_seconds())
+            else:
+                log.info("slack.workspace_known", team=home.team_id)
+                return
+
+    async def who(self, who: Who) -> Actor | Refused:
+        """The directory's person, else whoever has the e-mail of their Slack profile."""
+        if self.app_id is not None and who.app_id not in {None, self.app_id}:
+            log.warning("slack.other_app_refused", app=who.app_id)
+            return Refused(notes.NO_LONGER_OPEN, "other_app")
+        try:
+            if not await self._is_of_ours(who):
+                log.warning("slack.other_workspace_refused", team=who.team_id)
+                return Refused(notes.OTHER_WORKSPACE, "other_workspace")
+            actor = await self._known(who.user_id)
+        except (*CAUGHT, LookupFailed) as error:
+            log.warning("slack.person_unknown", error=type(error).__name__)
+            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+        if actor is None:
+            log.warning("slack.stranger_refused", team=who.team_id)
+            return Refused(notes.STRANGER, "stranger")
+        return actor
+
+    async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | Refused:
+        """``actor`` with the user groups of ``suspension`` that they are in now, where it is these that decide."""
+        if self.engine.may_answer(suspension, actor) != NotAResponder.code:
+            return actor
+        try:
+            proven = [one for one in _groups(suspension) if who.user_id in await self.people.members(_id(one))]
+        except LookupFailed as error:
+            log.warning("slack.group_unknown", ref=suspension.ask.ref, error=type(error).__name__)
+            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+        return replace(actor, proven=frozenset(proven))
+
+    async def waiting(self, actor: Actor, who: Who) -> list[Suspension]:
+        """What waits for ``actor``, oldest first. A user group that Slack does not tell us of counts as nobody's."""
+        found: list[Suspension] = []
+        async for page in self.engine.naming(actor):
+            actor = replace(actor, proven=actor.proven | await self._groups_of(who, page))
+            found += [one for one in page if self.engine.waits_for(one, actor)]
+            if len(found) >= MOST_WAITING:
+                break
+        return found[:MOST_WAITING]
+
+    async def _groups_of(self, who: Who, asked: Iterable[Suspension]) -> frozenset[str]:
+        proven = set()
+        for group in dict.fromkeys(one for suspension in asked for one in _groups(suspension)):
+            with contextlib.suppress(LookupFailed):
+                if who.user_id in await self.people.members(_id(group)):
+                    proven.add(group)
+        return frozenset(proven)
+
+    async def _is_of_ours(self, who: Who) -> bool:
+        """Whether their account is of our workspace. In an organisation (Enterprise Grid) a person of another
+        workspace is ours too where Slack says that they are a member of ours as well."""
+        if self.team_id is not None and who.team_id == self.team_id:
+            return True
+        home = await self.ours.home()
+        if self.team_id not in {None, home.team_id, home.enterprise_id}:
+            return False
+        if who.team_id == home.team_id:
+            return True
+        return home.enterprise_id is not None and await self.people.email_of(who.user_id) is not None
+
+    async def _known(self, user_id: str) -> Actor | None:
+        people = self.engine.responders
+        actor = people.actor_at(CHANNEL, user_id)
+        if actor is not None:
+            return actor
+        email = await self.people.email_of(user_id)
+        if email is None:
+            return None
+        found = people.actor(email)
+        other = found.person.slack_user_id if found.person is not None else None
+        return None if other is not None else found  # the directory knows that person by another account
+
+
+def _groups(suspension: Suspension) -> Iterator[str]:
+    """The references among those who may answer that are Slack user groups."""
+    for reference in dict.fromkeys((*suspension.ask.responders, *suspension.asked)):
+        recipient = parse_recipient(reference)
+        if recipient.kind is RecipientKind.SLACK and recipient.value.startswith("S"):
+            yield str(recipient)
+
+
+def _id(reference: str) -> str:
+    return parse_recipient(reference).value

@@ -1,0 +1,83 @@
+"""Slack accounts of people whom the directory knows by e-mail alone, looked up beside the work and read without it.
+
+Source: API.md §2 ("Reachable": no network call); docs/decisions/0016.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Collection
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from core.work.every import Every
+
+if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
+    from channels.slack.people import SlackPeople
+
+log = structlog.get_logger(__name__)
+
+AGAIN = timedelta(minutes=1)
+PATIENCE = timedelta(seconds=3)
+"""How long a start waits for Slack to say who is who; whoever is not known by then is so a minute later."""
+
+
+class Accounts(Protocol):
+    """What is known about Slack accounts without asking anybody (``channels.slack.people``)."""
+
+    def known_user(self, email: str) -> str | None: ...
+
+    def known_email(self, user_id: str) -> str | None: ...
+
+    def known_members(self, group: str) -> frozenset[str]: ...
+
+    def last_members(self, group: str) -> frozenset[str]: ...
+
+
+class NoAccounts:
+    """Where Slack is not set up."""
+
+    def known_user(self, _email: str) -> str | None:
+        return None
+
+    def known_email(self, _user_id: str) -> str | None:
+        return None
+
+    def known_members(self, _group: str) -> frozenset[str]:
+        return frozenset()
+
+    def last_members(self, _group: str) -> frozenset[str]:
+        return frozenset()
+
+
+class AccountSearch:
+    """Looks up the accounts behind ``emails`` at the start, and then each minute those that Slack has not told of yet,
+    or told of a day ago."""
+
+    def __init__(self, people: SlackPeople, emails: Collection[str]) -> None:
+        self.people = people
+        self._emails = emails
+        self._every = Every("slack-accounts", AGAIN, self.search)
+
+    async def start(self) -> None:
+        if self._emails:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.search(), PATIENCE.total_seconds())
+            self._every.start()
+
+    async def stop(self) -> None:
+        await self._every.stop()
+
+    async def search(self) -> None:
+        """Until Slack does not answer; the rest is for the next time."""
+        from channels.slack.people import LookupFailed
+
+        for email in self._emails:
+            try:
+                await self.people.user_of(email)
+            except LookupFailed as unknown:
+                log.warning("slack.lookup_failed", reason=unknown.failure.reason)
+                return

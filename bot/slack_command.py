@@ -1,0 +1,123 @@
+"""``/handraise``: lists, shows and answers, seen by whoever typed it alone.
+
+Source: issue 4; docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck
+
+from bot.slack_access import CHANNEL, Refused, SlackAccess
+from bot.slack_answers import Seat, SlackAnswers
+from bot.slack_beside import NOTE_LENGTH, Beside
+from bot.slack_said import Modal, Recorded, Told, Wrong
+from channels.grammar import ClaimWord, Matched, read_answer
+from channels.slack import notes
+from channels.slack.command import (
+    DELIVERY,
+    HELP,
+    LISTED,
+    Answer,
+    Help,
+    ListThem,
+    Show,
+    Typed,
+    choices,
+    listing,
+    read_command,
+)
+from channels.slack.mrkdwn import escaped
+from channels.slack.render import Rendered, render_notice
+from channels.slack.replies import OnIt
+from core.domain.answering import GivenAnswer
+from core.domain.people import Role
+from core.domain.suspension import ResponseType
+from core.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class SlackCommand:
+    engine: Engine
+    access: SlackAccess
+    answers: SlackAnswers
+    beside: Beside
+    public_url: str
+
+    async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        typed = read_command(body)
+        if typed is None:
+            await ack(response_type="ephemeral", text=HELP)
+            return
+        said = await self.beside.in_time(self._do(typed))
+        if isinstance(said, Modal):
+            await ack()
+            self.beside.open(said, typed.reach)
+        else:
+            await ack(response_type="ephemeral", text=said.text, blocks=list(said.blocks) or None)
+
+    async def _do(self, typed: Typed) -> Rendered | Modal:
+        match typed.command:
+            case ListThem():
+                return await self._list(typed)
+            case Show(ref):
+                return await self._show(typed, ref)
+            case Answer(ref, words):
+                return await self._answer(typed, ref, words)
+            case Help():
+                return Rendered(HELP)
+
+    async def _list(self, typed: Typed) -> Rendered:
+        actor = await self.access.who(typed.by)
+        if isinstance(actor, Refused):
+            return _plain(actor.text)
+        waiting = await self.access.waiting(actor, typed.by)
+        notices = [self.answers.notice(one) for one in waiting[:LISTED]]
+        return Rendered(listing(notices, len(waiting) - len(notices), f"{self.public_url}/inbox"))
+
+    async def _show(self, typed: Typed, ref: str) -> Rendered:
+        """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
+        seat = await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        if isinstance(seat, Told):
+            return _plain(seat.text)
+        may_read = self.engine.may_answer(seat.suspension, seat.actor) is None or seat.actor.has(Role.OPERATOR)
+        if not may_read:
+            return _plain(notes.NOT_YOURS)
+        if seat.suspension.is_open:
+            return render_notice(self.answers.notice(seat.suspension), DELIVERY, when_cut=self.answers.when_cut)
+        return _plain(self.answers.truth(seat.suspension))
+
+    async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
+        seat = await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        if isinstance(seat, Told):
+            return _plain(seat.text)
+        said = await self._give(typed, seat, words)
+        match said:
+            case Recorded():
+                return _plain(notes.RECORDED)
+            case Told(text) | Wrong(text=text):
+                return _plain(text)
+            case Rendered() | Modal():
+                return said
+
+    async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
+        """By the same grammar as a mail. What takes more than a line is answered in its modal."""
+        ask, may_not = seat.suspension.ask, self.engine.may_answer(seat.suspension, seat.actor) is not None
+        if ask.response_type is ResponseType.FORM or (ask.response_type is ResponseType.TEXT and not words) or may_not:
+            return await self.answers.open(seat)  # which also says why somebody may not, and how it ended
+        notice = self.answers.notice(seat.suspension)
+        read = read_answer([words], ask.response_type, notice.choices)
+        if isinstance(read, ClaimWord):
+            return await self.answers.claim(OnIt(typed.by, seat.ref, DELIVERY, typed.reach))
+        if not isinstance(read, Matched):
+            return Rendered(choices(notice))
+        if read.index is not None and read.reason is None:
+            return await self.answers.pick(seat, read.index)
+        given = GivenAnswer(ask.id, seat.actor, CHANNEL, read.value, read.index, read.reason)
+        return self.answers.unopened(seat) or await self.answers.give(seat, given)
+
+
+def _plain(text: str) -> Rendered:
+    return Rendered(escaped(text, NOTE_LENGTH))

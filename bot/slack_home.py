@@ -1,0 +1,106 @@
+"""Everybody's App Home: published when they open it, and again when what waits for them has changed.
+
+Best effort beside the work: nobody waits for it, a Home that could not be published is so the next time it is opened.
+It is kept up to date for those who looked at theirs lately, a bounded number of them, and each change costs one look at
+the open questions for all of them.
+
+Source: https://docs.slack.dev/surfaces/app-home; docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from bot.slack_access import Refused, SlackAccess
+from bot.slack_answers import SlackAnswers
+from bot.slack_beside import Beside
+from channels.slack.errors import CAUGHT, failure_of
+from channels.slack.home import MOST, closed_view, home_view
+from channels.slack.mrkdwn import Block
+from channels.slack.replies import Who
+
+log = structlog.get_logger(__name__)
+
+VIEWERS = 50
+"""Whose Homes are kept up to date: those who opened theirs last."""
+WATCHED = timedelta(hours=1)
+"""For so long after it was opened."""
+PAUSE = timedelta(seconds=3)
+"""Between two rounds: what happens meanwhile is shown together."""
+
+
+@dataclass(slots=True)
+class _Viewer:
+    who: Who
+    opened_at: datetime
+    shown: Block | None = None
+
+
+@dataclass(slots=True)
+class SlackHome:
+    access: SlackAccess
+    answers: SlackAnswers
+    beside: Beside
+    public_url: str
+    pause: timedelta = PAUSE
+    _viewers: OrderedDict[str, _Viewer] = field(default_factory=OrderedDict)
+    _watching: asyncio.Task[None] | None = None
+
+    def opened(self, who: Who) -> None:
+        viewer = _Viewer(who, self.beside.now())
+        self._viewers[who.user_id] = viewer
+        self._viewers.move_to_end(who.user_id)
+        while len(self._viewers) > VIEWERS:
+            self._viewers.popitem(last=False)
+        self.beside.spawn(self._publish(viewer))
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch(), name="slack-homes")
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """As long as anybody's Home is worth it."""
+        with self.access.engine.incoming.changes() as changed:
+            while self._viewers:
+                await changed.wait()
+                await asyncio.sleep(self.pause.total_seconds())
+                changed.clear()
+                await self._round()
+
+    async def _round(self) -> None:
+        now = self.beside.now()
+        for user_id, viewer in list(self._viewers.items()):
+            if now - viewer.opened_at > WATCHED:
+                self._viewers.pop(user_id, None)
+                continue
+            try:
+                await self._publish(viewer)
+            except Exception as error:  # noqa: BLE001 (the next change is another chance; nothing hangs on this one)
+                log.warning("slack.home_not_published", error=type(error).__name__)
+
+    async def _publish(self, viewer: _Viewer) -> None:
+        view = await self._view(viewer.who)
+        if view == viewer.shown:
+            return
+        try:
+            await self.beside.client.views_publish(user_id=viewer.who.user_id, view=view)
+        except CAUGHT as error:
+            log.warning("slack.home_not_published", reason=failure_of(error, self.beside.now()).reason)
+            return
+        viewer.shown = view
+
+    async def _view(self, who: Who) -> Block:
+        actor = await self.access.who(who)
+        if isinstance(actor, Refused):
+            return closed_view(actor.text)
+        waiting = await self.access.waiting(actor, who)
+        notices = [self.answers.notice(one) for one in waiting[:MOST]]
+        return home_view(notices, len(waiting) - len(notices), f"{self.public_url}/inbox", self.answers.when_cut)

@@ -1,0 +1,115 @@
+"""``/handraise``: what was typed, and what it shows. Pure.
+
+Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from channels.slack import limits
+from channels.slack.cut import label_of
+from channels.slack.mrkdwn import escaped, one_line
+from channels.slack.replies import Payload, Reach, Who
+from core.domain.notice import Notice
+
+DELIVERY = "command"
+"""What buttons of its answers carry in place of a delivery."""
+LISTED = 10
+LINE = 200
+CHOICES = 20
+
+HELP = "\n".join(
+    [
+        "*/handraise* lists what waits for you.",
+        "*/handraise show REF* shows one question, with its buttons.",
+        "*/handraise answer REF VALUE* answers it: a choice by its number or its words, or your text.",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListThem:
+    """What waits for whoever typed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``words`` may be empty: then it is asked for."""
+
+    ref: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Anything else."""
+
+
+Command = ListThem | Show | Answer | Help
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    by: Who
+    command: Command
+    reach: Reach
+
+
+def read_command(payload: Payload) -> Typed | None:
+    """``None`` where Slack has sent no such thing. Its name is whatever the app calls it."""
+    user_id, text = payload.get("user_id"), payload.get("text", "")
+    if not isinstance(user_id, str) or not isinstance(text, str):
+        return None
+    team, app = (_text(payload, key) for key in ("team_id", "api_app_id"))
+    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"))
+    return Typed(Who(user_id, team, app), _command(text), reach)
+
+
+def _command(text: str) -> Command:
+    match text.split(maxsplit=2):
+        case [] | ["list"]:
+            return ListThem()
+        case ["show", ref]:
+            return Show(ref)
+        case ["answer", ref, *words]:
+            return Answer(ref, words[0] if words else "")
+        case _:
+            return Help()
+
+
+def listing(waiting: Sequence[Notice], more: int, inbox: str) -> str:
+    """One line for each, oldest first; ``more`` are on the page at ``inbox``."""
+    if not waiting:
+        return "Nothing waits for you."
+    lines = [_line(notice) for notice in waiting]
+    if more:
+        lines.append(f"… and {more} more: {inbox}")
+    return "\n".join(lines)
+
+
+def choices(notice: Notice) -> str:
+    """Why that was no answer, and what would be one."""
+    shown = notice.choices[:CHOICES]
+    lines = [f"{one.number}. {escaped(one_line(label_of(one)), limits.BUTTON_TEXT)}" for one in shown]
+    more = [f"… and {len(notice.choices) - len(shown)} more"] if len(notice.choices) > len(shown) else []
+    question = escaped(one_line(notice.question), LINE, limits.MORE)
+    return "\n".join(
+        [f"That is not one of the answers to {escaped(notice.ref, 64)} ({question}). One of these is:", *lines, *more]
+    )
+
+
+def _line(notice: Notice) -> str:
+    question = escaped(one_line(notice.question), LINE)
+    return f"• `{escaped(notice.ref, 64)}` {question} — {escaped(notice.silence, LINE)}"
+
+
+def _text(payload: Payload, key: str) -> str | None:
+    found = payload.get(key)
+    return found if isinstance(found, str) and found else None

@@ -1,0 +1,111 @@
+"""What Slack tells of by itself (Events API): a word in a thread, a Home that was opened, our access taken away. Pure.
+
+Source: https://docs.slack.dev/apis/events-api, …/reference/events/message, …/app_home_opened, …/tokens_revoked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from channels.slack.replies import Payload, Who
+
+LONGEST_ID = 200
+SAID_TO_ALL = "thread_broadcast"
+"""The one subtype that is somebody's own new words: a reply that was sent to the channel as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Somebody has written ``text``, which is in Slack's markup, in a thread (``thread_ts``) or in direct messages.
+
+    ``thread_by`` is who began the thread.
+    """
+
+    by: Who
+    channel: str
+    ts: str
+    text: str
+    is_direct: bool
+    thread_ts: str | None = None
+    thread_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HomeOpened:
+    by: Who
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """Our access was taken away; ``reason`` is the event's type."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing that concerns us, or nothing that anybody has said just now."""
+
+
+Happened = Words | HomeOpened | CutOff | Nothing
+
+
+def event_id(payload: Payload) -> str | None:
+    """What Slack calls this event, the same on every try."""
+    found = payload.get("event_id")
+    return found if isinstance(found, str) and 0 < len(found) <= LONGEST_ID else None
+
+
+def read_event(payload: Payload) -> Happened:
+    event = payload.get("event")
+    if not isinstance(event, Mapping):
+        return Nothing()
+    match event.get("type"):
+        case "message":
+            return _words(event, payload)
+        case "app_home_opened" if event.get("tab", "home") == "home":
+            by = _who(event, payload)
+            return HomeOpened(by) if by is not None else Nothing()
+        case "app_uninstalled":
+            return CutOff("app_uninstalled")
+        case "tokens_revoked":
+            return CutOff("tokens_revoked") if _lists_a_bot(event) else Nothing()
+        case _:
+            return Nothing()
+
+
+def _words(event: Mapping[str, Any], payload: Payload) -> Words | Nothing:
+    """Words of a person, in a thread or to us alone; never an edit, a deletion, a join, or what a bot says."""
+    subtype = event.get("subtype")
+    if subtype not in {None, SAID_TO_ALL} or event.get("bot_id") or event.get("edited") or event.get("hidden"):
+        return Nothing()
+    by, is_direct = _who(event, payload), event.get("channel_type") == "im"
+    channel, ts, text = (_text(event, key) for key in ("channel", "ts", "text"))
+    thread_ts = _text(event, "thread_ts")
+    if by is None or channel is None or ts is None or text is None or not (thread_ts or is_direct):
+        return Nothing()
+    return Words(by, channel, ts, text, is_direct, thread_ts, _text(event, "parent_user_id"))
+
+
+def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:
+    """In a channel that is shared with others (Slack Connect) only the event itself says whose the person is."""
+    user_id = _text(event, "user")
+    if user_id is None:
+        return None
+    team = _text(event, "user_team") or _text(event, "source_team") or _text(event, "team")
+    if team is None and payload.get("is_ext_shared_channel") is not True:
+        team = _text(payload, "team_id")
+    return Who(user_id, team, _text(payload, "api_app_id"))
+
+
+def _lists_a_bot(event: Mapping[str, Any]) -> bool:
+    """Tokens of people are none of ours."""
+    tokens = event.get("tokens")
+    return isinstance(tokens, Mapping) and bool(tokens.get("bot"))
+
+
+def _text(thing: Mapping[str, Any], key: str) -> str | None:
+    found = thing.get(key)
+    return found if isinstance(found, str) and found else None

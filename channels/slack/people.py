@@ -1,0 +1,157 @@
+"""Who is who in the workspace: a person by e-mail, a person by user id, the members of a user group.
+
+Each is asked of Slack once and kept for a while; what nobody is known by is kept too. The ``known_…`` methods only
+read what is kept, for places that must not wait for the network (a transaction, a suspension). Nothing here says who
+*may* answer or be asked: that is the directory's.
+
+Source: https://docs.slack.dev/reference/methods/users.lookupByEmail, …/users.info, …/usergroups.users.list;
+facts on channels §A4.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from channels.slack.errors import CAUGHT, Failure, code_of, failure_of, sent_nothing
+
+PERSON_KEPT = timedelta(hours=24)
+GROUP_KEPT = timedelta(seconds=60)
+"""How old a group's members may be when they decide who may answer."""
+MOST_KEPT = 10_000
+"""Of each kind; what was asked for longest ago is forgotten first."""
+
+NOBODY = frozenset({"users_not_found", "user_not_found"})
+NO_GROUP = frozenset({"no_such_subteam", "subteam_not_found"})
+
+Found = TypeVar("Found")
+
+
+class LookupFailed(Exception):
+    """Slack could not be asked. ``failure`` is what that means for whatever waits for the answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class _Kept(Generic[Found]):
+    """What was found, by what it was asked for, with the time it was asked at."""
+
+    lifetime: timedelta
+    now: Callable[[], datetime]
+    _found: OrderedDict[str, tuple[datetime, Found]] = field(default_factory=OrderedDict)
+
+    def keep(self, key: str, found: Found) -> Found:
+        self._found[key] = (self.now(), found)
+        self._found.move_to_end(key)
+        while len(self._found) > MOST_KEPT:
+            self._found.popitem(last=False)
+        return found
+
+    def fresh(self, key: str) -> tuple[Found] | None:
+        """What was found within the lifetime; ``None`` where it has to be asked for."""
+        if key not in self._found:
+            return None
+        at, found = self._found[key]
+        return (found,) if abs(self.now() - at) <= self.lifetime else None
+
+    def last(self, key: str) -> Found | None:
+        """What was found last, however long ago."""
+        return self._found[key][1] if key in self._found else None
+
+
+class SlackPeople:
+    """Ask before a transaction (``user_of``, ``email_of``, ``refresh``), read inside it (``known_…``).
+
+    E-mails are canonical (lower case). A call raises :class:`LookupFailed` where Slack gives no answer.
+    """
+
+    def __init__(self, client: AsyncWebClient, now: Callable[[], datetime]) -> None:
+        self._client = client
+        self._now = now
+        self._users: _Kept[str | None] = _Kept(PERSON_KEPT, now)
+        self._emails: _Kept[str | None] = _Kept(PERSON_KEPT, now)
+        self._groups: _Kept[frozenset[str]] = _Kept(GROUP_KEPT, now)
+        self._team: str | None = None
+
+    # --- asking Slack ---
+
+    async def user_of(self, email: str) -> str | None:
+        """The user id behind an e-mail, ``None`` where this workspace has nobody with it."""
+        kept = self._users.fresh(email)
+        if kept is not None:
+            return kept[0]
+        user = await self._ask(lambda: self._client.users_lookupByEmail(email=email), NOBODY, "user")
+        user_id = user["id"] if user is not None and await self._is_ours(user) else None
+        if user_id is not None:
+            self._emails.keep(user_id, email)
+        return self._users.keep(email, user_id)
+
+    async def email_of(self, user_id: str) -> str | None:
+        """The e-mail of a user; ``None`` for bots, for who has left, and for strangers of a shared channel."""
+        kept = self._emails.fresh(user_id)
+        if kept is not None:
+            return kept[0]
+        user = await self._ask(lambda: self._client.users_info(user=user_id), NOBODY, "user")
+        email = (user.get("profile") or {}).get("email") if user is not None and await self._is_ours(user) else None
+        return self._emails.keep(user_id, email.lower() if isinstance(email, str) and email else None)
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        """See to it that :meth:`known_members` knows every user group (``slack:S…``) among ``references``."""
+        for reference in references:
+            if reference.startswith("slack:S"):
+                await self.members(reference.removeprefix("slack:"))
+
+    async def members(self, group: str) -> frozenset[str]:
+        """The user ids in a user group, asked for at most once a minute; none where there is no such group."""
+        kept = self._groups.fresh(group)
+        if kept is not None:
+            return kept[0]
+        users = await self._ask(lambda: self._client.usergroups_users_list(usergroup=group), NO_GROUP, "users")
+        return self._groups.keep(group, frozenset(users or ()))
+
+    # --- reading what is kept ---
+
+    def known_user(self, email: str) -> str | None:
+        """The user id behind an e-mail, as it was found last."""
+        return self._users.last(email)
+
+    def known_email(self, user_id: str) -> str | None:
+        """The e-mail of a user, as it was found last."""
+        return self._emails.last(user_id)
+
+    def known_members(self, group: str) -> frozenset[str]:
+        """The user ids in a user group within the last minute; none where that has not been asked."""
+        return (self._groups.fresh(group) or (frozenset(),))[0]
+
+    def last_members(self, group: str) -> frozenset[str]:
+        """As they were when they were asked for last: to tell how many could answer, never to let one."""
+        return self._groups.last(group) or frozenset()
+
+    async def _ask(self, call: Callable[[], Awaitable[Any]], nothing: frozenset[str], field: str) -> Any:
+        """The ``field`` of the answer, ``None`` where Slack says that there is no such thing."""
+        try:
+            return (await call()).get(field)
+        except CAUGHT as error:
+            if isinstance(error, SlackApiError) and code_of(error) in nothing:
+                return None
+            raise LookupFailed(sent_nothing(failure_of(error, self._now()))) from None
+
+    async def _is_ours(self, user: dict[str, Any]) -> bool:
+        """Somebody of this workspace, still there and no machine, whose e-mail Slack has seen confirmed. Slack Connect
+        brings in strangers; in an Enterprise organisation one person is in several workspaces."""
+        gone = user.get("deleted") or user.get("is_bot") or user.get("is_stranger")
+        if gone or not user.get("is_email_confirmed", True):
+            return False
+        if self._team is None:
+            self._team = await self._ask(self._client.auth_test, frozenset(), "team_id")
+        everywhere = (user.get("enterprise_user") or {}).get("teams") or []
+        return self._team in {user.get("team_id"), *everywhere}

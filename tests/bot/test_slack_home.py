@@ -1,0 +1,132 @@
+"""The App Home: what waits for me, oldest first, with the deadline, and something to press."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.sandbox.slack_blocks import check_message
+from bot.sandbox.slack_doings import expect_home, open_home, press_home, tell
+from bot.sandbox.slack_faults import RateLimited
+from bot.sandbox.slack_records import View
+from channels.slack.home import home_view
+from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
+from tests.channels.slack.slack_examples import a_notice
+
+
+@pytest.fixture
+async def service(tmp_path: Path, slack_mode: Mode) -> AsyncIterator[SlackService]:
+    async with slack_service(tmp_path, slack_mode, home_pause=timedelta(milliseconds=10)) as service:
+        yield service
+
+
+def text_of(view: View) -> str:
+    return json.dumps(view.content, ensure_ascii=False)
+
+
+def questions(view: View) -> list[str]:
+    return [block["text"]["text"] for block in view.content["blocks"] if block["block_id"].startswith("question:")]
+
+
+async def test_it_lists_what_waits_for_me_oldest_first_with_the_deadline(service: SlackService) -> None:
+    await service.ask(question="First?")
+    service.clock.advance(minutes=5)
+    await service.ask(question="Not mine?", responders=("bob@example.com",))
+    await service.ask(question="Second?")
+    assert (await open_home(service.sandbox, "U1")).status_code == 200
+    view = await expect_home(service.sandbox, "U1", "2 waiting for you")
+    assert questions(view) == ["First?", "Second?"]
+    assert "If nobody answers by 2026-03-24 10:05 UTC, the agent stops." in text_of(view)
+
+
+async def test_nothing_waits_for_who_has_nothing(service: SlackService) -> None:
+    await service.ask()
+    await open_home(service.sandbox, "U2")
+    await expect_home(service.sandbox, "U2", "Nothing waits for you")
+
+
+async def test_a_stranger_sees_no_question(service: SlackService) -> None:
+    await service.ask()
+    service.sandbox.workspace.users["U9"].team_id = "T0OTHER"
+    event = {"type": "app_home_opened", "user": "U9", "tab": "home", "team": "T0OTHER"}
+    await tell(service.sandbox, event)
+    view = await expect_home(service.sandbox, "U9", "not asked in your workspace")
+    assert "Refund" not in text_of(view)
+
+
+async def test_a_question_is_answered_there_and_leaves_it(service: SlackService) -> None:
+    asked = await service.ask()
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    response = await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "ans:0")
+    assert response.status_code == 200
+    assert await service.answered(asked) == "approve"
+    await expect_home(service.sandbox, "U1", "Nothing waits for you")
+    await service.sandbox.expect_message("Answered “Approve refund”")
+
+
+async def test_what_cannot_be_said_in_a_channel_is_said_in_a_modal(service: SlackService) -> None:
+    asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
+    message = await service.sandbox.expect_message("Refund")
+    await open_home(service.sandbox, "U2")
+    await expect_home(service.sandbox, "U2", "Refund order 12345?")
+    stale = service.sandbox.workspace.homes["U2"]
+    await service.sandbox.click("U1", message, "ans:0")
+    service.sandbox.workspace.homes["U2"] = stale  # as it was when they pressed
+    await press_home(service.sandbox, "U2", f"answer:{asked.ask.ref}", "ans:1")
+    view = await service.sandbox.expect_view("U2")
+    assert "Answered “Approve refund” by alice@example.com" in text_of(view)
+
+
+async def test_a_text_is_answered_from_there_in_a_modal(service: SlackService) -> None:
+    asked = await service.ask(**TEXT)
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "open_modal")
+    view = await service.sandbox.expect_view("U1")
+    await service.sandbox.submit(view.id, "U1", {"answer": "Because"})
+    assert await service.answered(asked) == "Because"
+
+
+async def test_it_follows_what_happens_elsewhere(service: SlackService) -> None:
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Nothing waits for you")
+    asked = await service.ask()
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    await service.sandbox.click("U1", await service.sandbox.expect_message("Refund"), "ans:0")
+    await expect_home(service.sandbox, "U1", "Nothing waits for you")
+    assert await service.answered(asked) == "approve"
+
+
+async def test_a_home_that_slack_does_not_take_is_published_with_the_next_change(service: SlackService) -> None:
+    service.sandbox.fail_next(RateLimited(), "views.publish")
+    assert (await open_home(service.sandbox, "U1")).status_code == 200
+    await service.ask()
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+
+
+async def test_more_than_fits_leads_to_the_inbox(tmp_path: Path) -> None:
+    async with slack_service(tmp_path) as service:
+        for number in range(30):
+            await service.ask(question=f"Question {number}? <!channel> " + "x" * 3000)
+            service.clock.advance(seconds=1)
+        await open_home(service.sandbox, "U1")
+        view = await expect_home(service.sandbox, "U1", "30 waiting for you")
+        assert len(view.content["blocks"]) <= 100
+        assert len(questions(view)) == 24
+        assert "and 6 more" in text_of(view)
+        assert "https://handraise.example.com/inbox" in text_of(view)
+        assert "<!channel>" not in text_of(view)
+
+
+def test_the_blocks_of_a_home_are_slacks_own() -> None:
+    """Checked as a message's are, in parts."""
+    blocks: list[dict[str, Any]] = home_view([a_notice(ref=f"HR-{n}") for n in range(3)], 2, "https://x/inbox")[
+        "blocks"
+    ]
+    check_message(blocks)
