@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
 log = structlog.get_logger(__name__)
 
 AGAIN = timedelta(minutes=1)
-PATIENCE = timedelta(seconds=3)
+PATIENCE = timedelta(seconds=1)
 """How long a start waits for Slack to say who is who; whoever is not known by then is so a minute later."""
 
 
