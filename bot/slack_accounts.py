@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
 log = structlog.get_logger(__name__)
 
 AGAIN = timedelta(minutes=1)
-PATIENCE = timedelta(seconds=3)
+PATIENCE = timedelta(seconds=1)
 """How long a start waits for Slack to say who is who; whoever is not known by then is so a minute later."""
 
 
@@ -60,6 +60,8 @@ class AccountSearch:
     def __init__(self, people: SlackPeople, emails: Collection[str]) -> None:
         self.people = people
         self._emails = emails
+        self._told: str | None = None
+        """The trouble that the log has, so that it does not have it every minute."""
         self._every = Every("slack-accounts", AGAIN, self.search)
 
     async def start(self) -> None:
@@ -79,5 +81,9 @@ class AccountSearch:
             try:
                 await self.people.user_of(email)
             except LookupFailed as unknown:
-                log.warning("slack.lookup_failed", reason=unknown.failure.reason)
+                reason = unknown.failure.reason
+                if reason != self._told:
+                    log.warning("slack.lookup_failed", reason=reason)
+                self._told = reason
                 return
+        self._told = None

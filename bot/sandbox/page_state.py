@@ -43,7 +43,9 @@ def slack_json(slack: SlackSandbox, user_id: str, seen: Sequence[datetime]) -> J
     notes = [
         (note, at) for note, at in zip(workspace.ephemerals, seen, strict=False) if note.user == user_id
     ]  # those that came after ``seen`` was taken are shown the next time
+    people = [one for one in workspace.users.values() if not one.is_bot and not one.deleted]
     return {
+        "people": [{"id": one.id, "name": one.name} for one in people],
         "conversations": [
             _conversation(one, workspace.posted(one.id), [pair for pair in notes if pair[0].channel == one.id])
             for one in mine
@@ -55,18 +57,23 @@ def slack_json(slack: SlackSandbox, user_id: str, seen: Sequence[datetime]) -> J
 def _conversation(
     conversation: Conversation, messages: Sequence[Message], notes: Sequence[tuple[Ephemeral, datetime]]
 ) -> JsonObject:
-    items = [_message(one) for one in messages] + [_note(number, *pair) for number, pair in enumerate(notes)]
-    items.sort(key=lambda item: str(item["at"]))
+    items = [_message(one, messages) for one in messages] + [_note(number, *pair) for number, pair in enumerate(notes)]
+    items.sort(key=lambda item: (str(item["place"]), str(item["at"])))
     name = "Handraise" if conversation.is_im else conversation.name
     return {"id": conversation.id, "name": name, "is_im": conversation.is_im, "items": items}
 
 
-def _message(message: Message) -> JsonObject:
-    seconds, _, counter = message.ts.partition(".")
-    at = datetime.fromtimestamp(int(seconds), UTC).replace(microsecond=min(int(counter), 999_999))
+def _message(message: Message, others: Sequence[Message]) -> JsonObject:
+    """A reply that was sent to the conversation too stands there with its thread above it; any other stands under
+    the message that began the thread."""
+    root = next((one for one in others if one.ts == message.thread_ts and one is not message), None)
+    beside = root is not None and not message.broadcast
     return {
         "key": message.ts,
-        "at": _instant(at),
+        "at": _at(message),
+        "place": _at(root) if root is not None and beside else _at(message),
+        "thread": None if root is None else {"text": _first_line(root), "beside": beside},
+        "replies": sum(1 for one in others if one.thread_ts == message.ts and one is not message),
         "text": message.text,
         "blocks": message.blocks,
         "edited": message.edited,
@@ -74,10 +81,22 @@ def _message(message: Message) -> JsonObject:
     }
 
 
+def _at(message: Message) -> str:
+    seconds, _, counter = message.ts.partition(".")
+    return _instant(datetime.fromtimestamp(int(seconds), UTC).replace(microsecond=min(int(counter), 999_999)))
+
+
+def _first_line(message: Message) -> str:
+    return message.text.splitlines()[0] if message.text else ""
+
+
 def _note(number: int, note: Ephemeral, at: datetime) -> JsonObject:
     return {
         "key": f"private-{number}",
         "at": _instant(at),
+        "place": _instant(at),
+        "thread": None,
+        "replies": 0,
         "text": note.text,
         "blocks": note.blocks,
         "edited": False,

@@ -42,7 +42,7 @@ CONTEXT_KEY = 60
 CONTEXT_VALUE = 160
 LABEL_IN_FULL = 120
 """A choice whose label is longer than its button is told above it."""
-DESCRIPTION = 150
+DESCRIPTION = 200
 FOOTER = 400
 RISK = 300
 NOTES = 600

@@ -3,6 +3,13 @@
 import { el } from "./dom.js";
 import { text } from "./mrkdwn.js";
 
+let people = [];
+
+/** Who can be picked in a form: `[{ id, name }]`. */
+export function know(everybody) {
+  people = everybody;
+}
+
 /** `press(element, button)` is called for each button that somebody presses. */
 export function blocks(list, press) {
   return list.map((block) => (SHAPES[block.type] ?? unknown)(block, press));
@@ -67,6 +74,15 @@ function field(one, id) {
       const options = one.options.map((option) => el("option", { value: option.value }, option.text.text));
       return el("select", { id }, el("option", { value: "" }, one.placeholder?.text ?? "Pick one"), options);
     }
+    case "multi_static_select":
+    case "checkboxes": {
+      const options = one.options.map((option) => el("option", { value: option.value }, option.text.text));
+      return el("select", { id, multiple: true, size: Math.min(options.length, 6) }, options);
+    }
+    case "users_select": {
+      const options = people.map(({ id: user, name }) => el("option", { value: user }, name));
+      return el("select", { id }, el("option", { value: "" }, one.placeholder?.text ?? "Pick a person"), options);
+    }
     default:
       return unknown(one);
   }
@@ -77,7 +93,9 @@ export function filledIn(form) {
   const values = {};
   for (const block of form.querySelectorAll("[data-block]")) {
     const given = block.querySelector("input, textarea, select");
-    if (given) values[block.dataset.block] = given.value;
+    if (!given) continue;
+    const picked = given.multiple ? [...given.selectedOptions].map((option) => option.value) : [given.value];
+    values[block.dataset.block] = picked.join(",");
   }
   return values;
 }

@@ -50,7 +50,7 @@ function marked(whole, { pre, code, target, label, bold, italic, struck, bare },
   if (italic) return el("i", {}, ...mrkdwn(italic, links));
   if (struck) return el("s", {}, ...mrkdwn(struck, links));
   if (bare) return links ? link(plain(bare), plain(bare)) : plain(bare);
-  if (/^[@#!]/.test(target)) return el("span", { class: "mention" }, plain(label ?? target));
+  if (/^[@#!]/.test(target)) return el("span", { class: "mention" }, plain(label ?? target.replace(/^!(subteam\^)?/, "@")));
   return /^(https?|mailto):/.test(target) ? link(plain(target), plain(label || target)) : plain(whole);
 }
 

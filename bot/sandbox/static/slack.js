@@ -1,6 +1,6 @@
 // The Slack window: conversations, messages with buttons, private notes, and modals.
 
-import { blocks, filledIn } from "./blocks.js";
+import { blocks, filledIn, know } from "./blocks.js";
 import { el, sync, time } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { act } from "./server.js";
@@ -17,6 +17,7 @@ let inFront = "";
 
 /** Draw it; returns how much is unread in conversations that are not open. `visible` says whether the pane is. */
 export function drawSlack(slack, visible) {
+  know(slack.people);
   open ??= slack.conversations[0]?.id;
   const conversation = slack.conversations.find((one) => one.id === open);
   if (visible && conversation) seen.set(conversation.id, conversation.items.length);
@@ -60,11 +61,13 @@ function message(item) {
   const hide = () => { dismissed.add(item.key); document.dispatchEvent(new Event("redraw")); };
   return el(
     "article",
-    { class: item.private ? "message private" : "message" },
+    { class: ["message", item.private && "private", item.thread?.beside && "reply"].filter(Boolean).join(" ") },
+    item.thread && !item.thread.beside && el("p", { class: "thread" }, "replied to a thread: ", el("span", {}, ...mrkdwn(item.thread.text, false))),
     item.private && el("p", { class: "only-you" }, "Only visible to you"),
     el("img", { src: "/static/hand.svg", alt: "", width: 36, height: 36 }),
     el("header", {}, el("b", {}, "Handraise"), el("span", { class: "app" }, "APP"), time(item.at), item.edited && el("span", { class: "edited" }, "(edited)")),
     el("div", { class: "body" }, body),
+    item.replies > 0 && el("p", { class: "replies" }, item.replies === 1 ? "1 reply" : `${item.replies} replies`),
     item.private && el("button", { class: "link", onclick: hide }, "Dismiss message"),
   );
 }

@@ -14,6 +14,7 @@ import pytest
 
 from bot.config import load
 from bot.sandbox.person import YOU
+from bot.sandbox.slack_records import Message
 from bot.sandbox.world import Place, World
 
 
@@ -85,6 +86,24 @@ async def test_the_world_is_sent_again_only_when_it_has_changed(
     world[0].page.board = {"samples": [], "agents": [{"number": 1}]}
 
     assert (await inside.get("/world", headers=known)).json()["board"]["agents"] == [{"number": 1}]
+
+
+async def test_a_reply_stands_in_the_channel_with_its_thread_or_under_the_message_that_began_it(
+    world: tuple[World, Place], inside: httpx.AsyncClient
+) -> None:
+    workspace = world[0].slack.workspace
+    root, between = (Message("C0OPS", f"{second}.000001", "U0HANDRAISE", f"line {second}\nmore") for second in (1, 2))
+    shown = Message("C0OPS", "3.000001", "U0HANDRAISE", "shown", thread_ts=root.ts, broadcast=True)
+    beside = Message("C0OPS", "4.000001", "U0HANDRAISE", "beside", thread_ts=root.ts)
+    workspace.messages += [root, between, shown, beside]
+    conversations = (await inside.get("/world")).json()["slack"]["conversations"]
+    items = next(one["items"] for one in conversations if one["id"] == "C0OPS")
+    assert [(item["text"].partition("\n")[0], item["thread"], item["replies"]) for item in items] == [
+        ("line 1", None, 2),
+        ("beside", {"text": "line 1", "beside": True}, 0),
+        ("line 2", None, 0),
+        ("shown", {"text": "line 1", "beside": False}, 0),
+    ]
 
 
 async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(

@@ -237,6 +237,43 @@ async def test_replies_are_in_their_thread_and_not_in_the_history(client: AsyncW
     assert await refused(client.conversations_replies(channel="C1", ts="9.9")) == "thread_not_found"
 
 
+async def test_a_reply_that_is_broadcast_is_in_the_history_too(client: AsyncWebClient) -> None:
+    root = await client.chat_postMessage(channel="C1", text="root")
+    reply = await client.chat_postMessage(channel="C1", text="reply", thread_ts=root["ts"], reply_broadcast=True)
+    history = await client.conversations_history(channel="C1")
+    assert [(one["text"], one.get("subtype")) for one in history["messages"]] == [
+        ("reply", "thread_broadcast"),
+        ("root", None),
+    ]
+    assert reply["message"]["thread_ts"] == root["ts"]
+
+
+async def test_a_thread_is_named_by_its_first_message_and_nothing_else(
+    sandbox: SlackSandbox, client: AsyncWebClient
+) -> None:
+    root = await client.chat_postMessage(channel="C1", text="root")
+    reply = await client.chat_postMessage(channel="C1", text="reply", thread_ts=root["ts"])
+    again = client.chat_postMessage(channel="C1", text="reply to a reply", thread_ts=reply["ts"])
+    assert await refused(again) == "thread_not_found"
+    sandbox.workspace.messages.clear()
+    gone = client.chat_postMessage(channel="C1", text="too late", thread_ts=root["ts"])
+    assert await refused(gone) == "thread_not_found"
+
+
+async def test_a_channel_takes_one_message_a_second_where_a_test_wants_it(
+    sandbox: SlackSandbox, client: AsyncWebClient, clock: HandClock
+) -> None:
+    sandbox.workspace.conversations["C1"].seconds_between_posts = 1
+    await client.chat_postMessage(channel="C1", text="one")
+    with pytest.raises(SlackApiError) as limited:
+        await client.chat_postMessage(channel="C1", text="two")
+    assert (limited.value.response.status_code, limited.value.response.headers["Retry-After"]) == (429, "1")
+    assert limited.value.response["error"] == "ratelimited"
+    clock.advance(seconds=1)
+    await client.chat_postMessage(channel="C1", text="two")
+    assert [message.text for message in sandbox.workspace.messages] == ["one", "two"]
+
+
 async def test_metadata_must_be_flat(client: AsyncWebClient) -> None:
     nested = {"event_type": "greeting", "event_payload": {"id": {"deep": 1}}}
     assert await refused(client.chat_postMessage(channel="C1", text="x", metadata=nested)) == "invalid_metadata_schema"

@@ -183,6 +183,20 @@ async def test_the_message_is_found_behind_many_others_and_in_direct_messages(
     assert outcome == Delivered({"channel": "D1", "ts": asked.ts})
 
 
+async def test_a_reminder_in_doubt_is_found_in_its_thread_where_the_channel_does_not_show_it(
+    channel: SlackChannel, sandbox: SlackSandbox
+) -> None:
+    root = await channel.send(a_notice(), OPS, replace(FIRST, id="delivery-0"))
+    assert isinstance(root, Delivered)
+    sandbox.fail_next(DropAfterStoring(), "chat.postMessage")
+    await channel.send(a_notice(attempt=2), OPS, replace(FIRST, earlier=(root.receipt,)))
+    reminder = sandbox.workspace.messages[-1]
+    reminder.broadcast = False
+    found = await channel.send(a_notice(attempt=2), OPS, replace(AGAIN, earlier=(root.receipt,)))
+    assert found == Delivered({"channel": "C1", "ts": reminder.ts, "thread": root.receipt["ts"]})
+    assert len(sandbox.workspace.messages) == 2
+
+
 async def test_somebody_elses_message_is_not_taken_for_ours(channel: SlackChannel, sandbox: SlackSandbox) -> None:
     await channel.send(a_notice(), OPS, replace(FIRST, id="delivery-0"))
     await channel.send(a_notice(), OPS, AGAIN)

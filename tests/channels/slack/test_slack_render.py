@@ -46,8 +46,9 @@ def test_even_the_longest_notice_stays_well_below_what_slack_takes(sign_used: st
     long = sign_used * 20_000
     choices = tuple(NoticeChoice(number, long, "v", long, Style.DANGER) for number in range(5))
     context = {f"{number}{long}": long for number in range(20)}
-    notice = a_notice(question=long, choices=choices, context=context, asked_by=long, silence=long, risk=long)
-    rendered = render_notice(notice, "d" * 64)
+    said = {"asked_by": long, "silence": long, "risk": long, "notes": (long,)}
+    notice = a_notice(question=long, choices=choices, context=context, **said)
+    rendered = render_notice(notice, "d" * 64, mention="S" + "0" * 20)
     check_message(list(rendered.blocks))
     assert sum(limits_width(text) for text in texts(list(rendered.blocks))) <= limits.BLOCKS_TEXT
 
