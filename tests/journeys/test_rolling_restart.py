@@ -18,6 +18,8 @@ import sqlalchemy as sa
 from tests.clock import START, ManualClock
 from tests.world import World, running
 
+pytestmark = pytest.mark.kills
+
 RECORDED = json.loads((Path(__file__).parent / "release_0001.json").read_text())
 THEIRS = {
     "intent_id": "0d0f7a5e-3c5b-4a55-9d5f-0a3c1d1f0001",

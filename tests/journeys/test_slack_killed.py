@@ -15,6 +15,8 @@ from bot.sandbox.slack_socket_faults import AckLost
 from tests.process import service_process
 from tests.world import CHANNEL, KEYS, config
 
+pytestmark = pytest.mark.kills
+
 PATIENCE = 20
 UPDATE = "chat.update"
 

@@ -21,6 +21,8 @@ from core.store.database import open_database
 from tests.postgres import Cluster, cluster
 from tests.process import ROOT, free_port
 
+pytestmark = pytest.mark.kills
+
 PATIENCE = 30.0
 PASSWORD = "not-to-be-told"
 

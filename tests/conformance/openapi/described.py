@@ -57,14 +57,22 @@ class Described:
     ids: Ids
     folder: Path
 
-    def run(self, paths: str, most: int, storyteller: str = "admin", peers: Sequence[str] = ()) -> Report:
+    def run(
+        self,
+        paths: str,
+        most: int,
+        storyteller: str = "admin",
+        peers: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> Report:
         """Everything that the document says of ``paths`` (a regular expression), with ``most`` made-up requests for
-        each operation. With ``peers``, they send all of it, and none may be shown what is another's.
+        each operation, but for the phases ``without``. With ``peers``, they send all of it, and none may be shown what
+        is another's.
         """
         settings = _settings(self.ids, most)
+        settings["phases"] = {name: {"enabled": False} for name in without}
         if peers:
             settings["auth"] = {"wfc": {"path": str(self._key_file(peers)), "peers": list(peers)}}
-            settings["phases"] = {"coverage": {"enabled": False}}  # edge cases say nothing about owners
             del settings["parameters"]  # whose a thing is, is known of those alone that a peer has made or found
         schema = schemathesis.openapi.from_url(
             f"{self.world.url}/openapi.json", config=schemathesis.Config.from_dict(settings)

@@ -16,6 +16,11 @@ def test_vendors_hooks_and_health_are_as_the_document_says(tmp_path: Path) -> No
 
 def test_no_agent_is_shown_what_another_has_asked(tmp_path: Path) -> None:
     with described(tmp_path) as service:
-        report = service.run(r"^/v1/(intents|suspensions|sessions|callbacks)", most=6, peers=("agent", "other_agent"))
+        report = service.run(
+            r"^/v1/(intents|suspensions|sessions|callbacks)",
+            most=6,
+            peers=("agent", "other_agent"),
+            without=("coverage",),  # edge cases say nothing about owners
+        )
     assert report.failures == []
     assert report.checks["object_level_authorization"] > 0

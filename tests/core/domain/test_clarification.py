@@ -145,7 +145,7 @@ def test_what_a_claim_held_is_looked_at_as_soon_as_the_agent_has_spoken() -> Non
     waiting = look(asked_back(held, minutes=65), after(minutes=80)).suspension
     assert (waiting.claim, waiting.held) == (None, (2,))
     going_on = clarified(waiting, minutes=85)
-    assert going_on.look_at == after(minutes=85)
+    assert going_on.look_at == going_on.due_at(2)
     assert look(going_on, after(minutes=85)).effects == (Notify(2),)
 
 
