@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -11,6 +12,9 @@ from typing import Any
 
 import httpx
 import uvicorn
+
+GRACE_SECONDS = 1
+"""What a request that is under way gets, once its server is to stop."""
 
 
 def loopback_client(timeout: float) -> httpx.AsyncClient:
@@ -45,17 +49,46 @@ async def _started(apps: Sequence[Any], host: str, port: int) -> AsyncIterator[S
         yield [f"http://{host}:{listener.getsockname()[1]}" for _, listener in running]
     finally:
         for server, _ in running:
-            server.should_exit = True
+            server.stop()
         await asyncio.gather(*tasks)
         for _, listener in running:
             listener.close()
 
 
-def _server(app: Any) -> uvicorn.Server:
-    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1)
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    return server
+class _Server(uvicorn.Server):
+    """Uvicorn looks ten times a second whether it is to stop, and waits once or twice as long before it has; a test
+    would wait with it."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stopping.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):  # which also keeps the Date header
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), 1)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        state = self.server_state
+        for server in self.servers:
+            server.close()
+        for connection in list(state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_SECONDS):
+                while state.connections or state.tasks:  # noqa: ASYNC110 (uvicorn tells nobody)
+                    await asyncio.sleep(0.002)
+        for task in state.tasks:
+            task.cancel()
+        await self.lifespan.shutdown()
+
+
+def _server(app: Any) -> _Server:
+    return _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -141,7 +141,7 @@ def context_blocks(notice: Notice) -> list[Block]:
 
 
 def _field(key: str, value: JsonValue) -> Block:
-    name = escaped(one_line(key), limits.CONTEXT_KEY)
+    name = escaped(one_line(key), limits.CONTEXT_KEY, limits.MORE)
     return mrkdwn(f"*{name}*\n{escaped(shown(value), limits.CONTEXT_VALUE, limits.MORE)}")
 
 

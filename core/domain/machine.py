@@ -224,12 +224,18 @@ def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome
     if suspension.claim is None:
         return Outcome(suspension)
     released = Event(RELEASED, {"suspension_id": suspension.id, "released_by": signal.by}, signal.by)
-    freed = replace(suspension, claim=None)
-    if freed.held:
-        return Outcome(_with_look_due(freed, now), (released,))
-    freed = _with_next_look(freed, now)
-    following = _nobody_reached(freed, now) if _was_refused(suspension) else Outcome(freed)
+    following = _given_back(suspension, now)
     return replace(following, events=(released, *following.events))
+
+
+def _given_back(suspension: Suspension, now: datetime) -> Outcome:
+    freed = _with_next_look(replace(suspension, claim=None), now)
+    if not _was_refused(suspension):
+        return Outcome(_with_look_due(freed, now) if freed.held else freed)
+    held_back = _held_back(suspension, _overdue(suspension, now))
+    if held_back and not (freed.expires_at is not None and now >= freed.expires_at):
+        return _renotify(freed, held_back[-1], now, skipped=held_back[:-1])
+    return _nobody_reached(freed, now)
 
 
 def _ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcome:
