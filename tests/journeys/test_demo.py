@@ -23,6 +23,8 @@ from bot.demo.samples import REFUND
 from bot.demo.show import Show
 from bot.demo.stage import staged
 
+pytestmark = pytest.mark.kills
+
 A_MINUTE = 60.0
 
 
