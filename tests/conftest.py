@@ -28,7 +28,7 @@ structlog.configure(
 
 _numbers = itertools.count(1)
 
-_LONG = ("openapi", "retention_store", "export_audit", "replicas")
+_LONG = ("openapi", "slack_properties", "retention_store", "export_audit", "replicas")
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 

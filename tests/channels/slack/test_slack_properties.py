@@ -30,7 +30,7 @@ VIEW_JSON = 250_000
 """Slack refuses a view of more characters (``view must be less than 250001 characters``)."""
 
 whatever = settings(
-    max_examples=50,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
