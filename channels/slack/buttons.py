@@ -33,7 +33,8 @@ class Way(Enum):
 
 def way(notice: Notice, when_cut: WhenCut) -> Way:
     usual = _usual_way(notice)
-    if usual is Way.PAGE or not must_open(notice, when_cut):
+    nothing_to_pick = notice.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM} and not notice.choices
+    if usual is Way.PAGE or nothing_to_pick or not must_open(notice, when_cut):
         return usual
     return Way.PAGE if whole_blocks(notice, inputs_of(notice)) is None else Way.OPEN_MODAL
 
