@@ -21,7 +21,7 @@ from core.containers.intents import Intent
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Rescheduled
 from core.ports import Clock
-from core.store import intents, outages, suspensions
+from core.store import intents, outages
 from core.store.database import Database, Tx
 from core.store.outages import Place
 from core.transitions import Transitions
@@ -44,8 +44,8 @@ def caught_up(
     tx: Tx, intent: Intent, suspension_id: str, transitions: Transitions, now: datetime
 ) -> tuple[Intent, Suspension | None]:
     """As :func:`locked`, where the intent is locked in this transaction already."""
-    suspension = suspensions.get(tx.conn, suspension_id)
-    for outage in outages.unheard(tx.conn, suspension_id):
+    suspension, unheard = outages.read(tx.conn, suspension_id)
+    for outage in unheard:
         assert suspension is not None  # noqa: S101 (it has something to hear)
         by = outage.since(suspension.ask.suspended_at)
         suspension = transitions.move(tx, suspension, Rescheduled(by), intent, now).suspension

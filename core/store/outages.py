@@ -15,8 +15,11 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.domain.suspension import Suspension
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.suspensions import COLUMNS
+from core.store.suspensions import record as record_of
 from core.store.tables import outages, suspensions
 
 
@@ -58,8 +61,22 @@ _UNHEARD = Prepared(
 )
 
 
+_WITH_WHETHER_BEHIND = Prepared(
+    sa.select(*COLUMNS, sa.exists().where(_MINE).correlate(suspensions).label("is_behind")).where(
+        suspensions.c.id == sa.bindparam("id")
+    )
+)
+
+
+def read(conn: sa.Connection, suspension_id: str) -> tuple[Suspension | None, list[Outage]]:
+    """A suspension, and the outages that it has lived through while open and not yet heard of, oldest first."""
+    row = _WITH_WHETHER_BEHIND.first(conn, {"id": suspension_id})
+    if row is None:
+        return None, []
+    return record_of(row), unheard(conn, suspension_id) if row.is_behind else []
+
+
 def unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
-    """The outages that an open question has lived through and not yet heard of, oldest first."""
     return [Outage(*row) for row in _UNHEARD.all(conn, {"suspension": suspension_id})]
 
 

@@ -27,7 +27,7 @@ _CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clar
 
 _SHARES = 8
 
-_COLUMNS = (
+COLUMNS = (
     suspensions.c.ask,
     suspensions.c.status,
     suspensions.c.attempt,
@@ -114,7 +114,8 @@ def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
     return adapter.dump_python(records, mode="json") if records else None
 
 
-def _record(row: Any) -> Suspension:
+def record(row: Any) -> Suspension:
+    """The suspension in a row that has :data:`COLUMNS`."""
     return Suspension(
         ask=_ASK.validate_python(row.ask),
         status=Status(row.status),
@@ -131,7 +132,7 @@ def _record(row: Any) -> Suspension:
     )
 
 
-_BY_ID = Prepared(sa.select(*_COLUMNS).where(suspensions.c.id == sa.bindparam("id")))
+_BY_ID = Prepared(sa.select(*COLUMNS).where(suspensions.c.id == sa.bindparam("id")))
 _REF_IS_TAKEN = Prepared(
     sa.select(
         (
@@ -143,12 +144,12 @@ _REF_IS_TAKEN = Prepared(
 _STATUS_SHARED = Prepared(
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
-_BY_REF = sa.select(*_COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
+_BY_REF = sa.select(*COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
 
 
 def get(conn: sa.Connection, suspension_id: str) -> Suspension | None:
     row = _BY_ID.first(conn, {"id": suspension_id})
-    return None if row is None else _record(row)
+    return None if row is None else record(row)
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> bool:
@@ -158,7 +159,7 @@ def is_still_open(tx: Tx, suspension_id: str) -> bool:
 
 def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
     row = conn.execute(_BY_REF, {"ref": ref}).first()
-    return None if row is None else _record(row)
+    return None if row is None else record(row)
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
@@ -230,11 +231,11 @@ def open_naming(
     for beginning in beginnings:
         written = _NO_RESPONDERS if beginning is NOBODY else json.dumps(beginning)[:-1]
         named += [column.contains(written, autoescape=True) for column in (_ASK_TEXT, _ASSIGNED_TEXT)]
-    statement = sa.select(*_COLUMNS).where(table.status == sa.literal_column("'open'"), sa.or_(*named))
+    statement = sa.select(*COLUMNS).where(table.status == sa.literal_column("'open'"), sa.or_(*named))
     if after is not None:
         statement = statement.where(sa.tuple_(table.suspended_at, table.id) > sa.tuple_(*_typed(after)))
     statement = statement.order_by(table.suspended_at, table.id).limit(limit)
-    return [_record(row) for row in conn.execute(statement)]
+    return [record(row) for row in conn.execute(statement)]
 
 
 NOBODY = ""
@@ -258,7 +259,7 @@ def page(
 ) -> Sequence[Suspension]:
     """Newest first, older than ``before`` (its ``suspended_at`` and id)."""
     table = suspensions.c
-    statement = sa.select(*_COLUMNS).order_by(table.suspended_at.desc(), table.id.desc()).limit(limit)
+    statement = sa.select(*COLUMNS).order_by(table.suspended_at.desc(), table.id.desc()).limit(limit)
     same = {
         table.status: wanted.status,
         table.session_id: wanted.session_id,
@@ -273,7 +274,7 @@ def page(
         statement = statement.where(found)
     if before is not None:
         statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
-    return [_record(row) for row in conn.execute(statement)]
+    return [record(row) for row in conn.execute(statement)]
 
 
 def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:
