@@ -225,7 +225,7 @@ def build_slack_app(
     threads = SlackThreads(engine, access, answers, beside, answer_in_thread)
     listeners = Listeners(
         access,
-        SlackListeners(answers, beside, sign=sign),
+        SlackListeners(answers, beside, home, sign=sign),
         SlackEvents(engine, threads, home, beside),
         SlackCommand(engine, access, answers, beside, url),
         home,

@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack_said import Modal
 from channels.slack import notes
-from channels.slack.client import tell_privately
+from channels.slack.client import replace_private, tell_privately
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.modal import told_modal
 from channels.slack.mrkdwn import escaped
@@ -25,6 +25,8 @@ from channels.slack.replies import Reach
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+Send = Callable[[str, str], Coroutine[Any, Any, int]]
+"""An address of Slack's and the escaped text for it; the HTTP status."""
 
 IN_TIME = timedelta(seconds=2)
 """Slack shows a warning sign after three seconds; a person is told before that."""
@@ -72,6 +74,11 @@ class Beside:
         elif reach.trigger_id is not None:
             self.spawn(self._show(reach.trigger_id, text))
 
+    def replace(self, reach: Reach, text: str) -> None:
+        """In place of what they alone saw and pressed. Nothing where Slack gave no address for it."""
+        if reach.response_url is not None:
+            self.spawn(self._tell(reach.response_url, text, replace_private))
+
     def whisper(self, channel: str, user_id: str, thread_ts: str | None, text: str) -> None:
         """To somebody who has written, in the place where they did."""
         self.spawn(self._whisper(channel, user_id, thread_ts, text))
@@ -79,8 +86,8 @@ class Beside:
     def open(self, modal: Modal, reach: Reach) -> None:
         self.spawn(self._open(modal, reach))
 
-    async def _tell(self, response_url: str, text: str) -> None:
-        status = await tell_privately(response_url, escaped(text, NOTE_LENGTH))
+    async def _tell(self, response_url: str, text: str, send: Send = tell_privately) -> None:
+        status = await send(response_url, escaped(text, NOTE_LENGTH))
         if status != 200:
             log.warning("slack.private_reply_refused", status=status)
 

@@ -97,6 +97,16 @@ async def test_it_shows_how_a_question_ended(service: SlackService) -> None:
     assert "Answered “Approve refund” by alice@example.com" in await typed(service, "U1", f"show {asked.ask.ref}")
 
 
+async def test_a_button_that_it_showed_answers_and_gives_way_to_the_word_that_it_did(service: SlackService) -> None:
+    asked = await service.ask()
+    await typed(service, "U1", f"show {asked.ask.ref}")
+    mine = service.sandbox.workspace.ephemerals[-1]
+    assert (await service.sandbox.click("U1", mine, "ans:0")).status_code == 200
+    assert await service.answered(asked) == "approve"
+    assert await service.sandbox.expect_private("U1", "Your answer is recorded.") is mine
+    assert mine.button("ans:1") is None
+
+
 @pytest.mark.parametrize("words", ["approve", "1", "Approve refund", "APPROVE"])
 async def test_a_choice_is_answered_by_its_number_or_its_words(words: str, service: SlackService) -> None:
     asked = await service.ask()

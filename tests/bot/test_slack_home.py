@@ -70,6 +70,22 @@ async def test_a_question_is_answered_there_and_leaves_it(service: SlackService)
     await service.sandbox.expect_message("Answered “Approve refund”")
 
 
+@pytest.mark.parametrize("kind", ["choice", "text"])
+async def test_it_shows_its_own_answer_however_long_ago_it_was_opened(kind: str, service: SlackService) -> None:
+    asked = await service.ask(**(TEXT if kind == "text" else {}), timeout=timedelta(days=2))
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    service.clock.advance(hours=2)
+    if kind == "choice":
+        await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "ans:0")
+    else:
+        await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "open_modal")
+        view = await service.sandbox.expect_view("U1")
+        await service.sandbox.submit(view.id, "U1", {"answer": "Because"})
+    await expect_home(service.sandbox, "U1", "Nothing waits for you")
+    assert await service.answered(asked) == ("approve" if kind == "choice" else "Because")
+
+
 async def test_what_cannot_be_said_in_a_channel_is_said_in_a_modal(service: SlackService) -> None:
     asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
     message = await service.sandbox.expect_message("Refund")
