@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -12,7 +13,7 @@ import pytest
 
 from bot.sandbox.slack_blocks import check_message
 from bot.sandbox.slack_doings import expect_home, open_home, press_home, tell
-from bot.sandbox.slack_faults import RateLimited
+from bot.sandbox.slack_faults import RateLimited, SaysNo
 from bot.sandbox.slack_records import View
 from channels.slack.home import home_view
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
@@ -120,10 +121,37 @@ async def test_it_follows_what_happens_elsewhere(service: SlackService) -> None:
 
 
 async def test_a_home_that_slack_does_not_take_is_published_with_the_next_change(service: SlackService) -> None:
-    service.sandbox.fail_next(RateLimited(), "views.publish")
+    service.sandbox.fail_next(SaysNo("internal_error"), "views.publish")
     assert (await open_home(service.sandbox, "U1")).status_code == 200
     await service.ask()
     await expect_home(service.sandbox, "U1", "Refund order 12345?")
+
+
+async def test_a_home_that_slack_puts_off_is_published_once_it_may_be(service: SlackService) -> None:
+    service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
+    await open_home(service.sandbox, "U1")
+    async with asyncio.timeout(5):
+        while "U1" not in service.sandbox.workspace.homes:
+            service.clock.advance(seconds=31)
+            await asyncio.sleep(0.01)
+
+
+async def test_as_long_as_slack_wants_to_be_left_alone_no_home_is_published(
+    service: SlackService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
+    await open_home(service.sandbox, "U1")
+    logged = ""
+    async with asyncio.timeout(5):
+        while "slack.home_not_published" not in (logged := logged + capsys.readouterr().out):
+            await asyncio.sleep(0.01)
+    await open_home(service.sandbox, "U2")
+    await service.ask()
+    await service.sandbox.expect_message("Refund")
+    assert service.sandbox.workspace.homes == {}
+    service.clock.advance(seconds=31)
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    await expect_home(service.sandbox, "U2", "Nothing waits for you")
 
 
 async def test_more_than_fits_leads_to_the_inbox(tmp_path: Path) -> None:
