@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.slack_said import Modal
 from channels.slack import notes
 from channels.slack.client import replace_private, tell_privately
-from channels.slack.errors import CAUGHT, failure_of
+from channels.slack.errors import CAUGHT, TOO_LONG, failure_of
 from channels.slack.modal import told_modal
 from channels.slack.mrkdwn import escaped
 from channels.slack.replies import Reach
@@ -68,11 +69,13 @@ class Beside:
         return task
 
     def tell(self, reach: Reach, text: str) -> None:
-        """To whoever pressed, and to nobody else: under the message, else in a modal."""
+        """To whoever pressed, and to nobody else: under the message, else in a modal, else in their direct messages."""
         if reach.response_url is not None:
             self.spawn(self._tell(reach.response_url, text))
         elif reach.trigger_id is not None:
-            self.spawn(self._show(reach.trigger_id, text))
+            self.spawn(self._show(reach.trigger_id, reach.user_id, text))
+        elif reach.user_id is not None:
+            self.spawn(self._write_to(reach.user_id, text))
 
     def replace(self, reach: Reach, text: str) -> None:
         """In place of what they alone saw and pressed. Nothing where Slack gave no address for it."""
@@ -91,9 +94,17 @@ class Beside:
         if status != 200:
             log.warning("slack.private_reply_refused", status=status)
 
-    async def _show(self, trigger_id: str, text: str) -> None:
+    async def _show(self, trigger_id: str, user_id: str | None, text: str) -> None:
         try:
             await self.client.views_open(trigger_id=trigger_id, view=told_modal("", text))
+        except CAUGHT as error:
+            log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
+            if user_id is not None:
+                await self._write_to(user_id, text)
+
+    async def _write_to(self, user_id: str, text: str) -> None:
+        try:
+            await self.client.chat_postMessage(channel=user_id, text=escaped(text, NOTE_LENGTH))
         except CAUGHT as error:
             log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
 
@@ -109,9 +120,10 @@ class Beside:
         try:
             await self.client.views_open(trigger_id=reach.trigger_id or "", view=modal.view)
         except CAUGHT as error:
-            log.warning("slack.modal_not_opened", reason=failure_of(error, self.now()).reason)
-            if reach.response_url is not None:
-                self.tell(reach, notes.press_again(modal.link))
+            reason = failure_of(error, self.now()).reason
+            log.warning("slack.modal_not_opened", reason=reason)
+            says = notes.press_again if reason in TOO_LONG else notes.not_opened
+            self.tell(replace(reach, trigger_id=None), says(modal.link))  # a trigger opens one modal, and none now
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         """Nothing hangs on what is told beside a response: a failure is only noted, by its kind, since asyncio would

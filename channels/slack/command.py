@@ -68,7 +68,7 @@ def read_command(payload: Payload) -> Typed | None:
     if not isinstance(user_id, str) or not isinstance(text, str):
         return None
     team, app = (_text(payload, key) for key in ("team_id", "api_app_id"))
-    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"))
+    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"), user_id=user_id)
     return Typed(Who(user_id, team, app), _command(text), reach)
 
 

@@ -39,13 +39,14 @@ class Reach:
     """How whoever pressed can be told something, and where the message is that they pressed.
 
     A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
-    seconds.
+    seconds; ``user_id`` has direct messages with us, where there is nothing better.
     """
 
     response_url: str | None = None
     trigger_id: str | None = None
     channel: str | None = None
     ts: str | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ def reach_of(payload: Payload) -> Reach:
         _text(payload, "trigger_id"),
         _text(container, "channel_id"),
         _text(container, "message_ts"),
+        _text(payload.get("user"), "id"),
     )
 
 

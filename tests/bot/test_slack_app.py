@@ -267,6 +267,16 @@ async def test_a_modal_that_slack_does_not_open_in_time_leads_to_the_page(servic
     assert f"https://handraise.example.com/q/{asked.ask.ref}" in shown(note)
 
 
+async def test_a_modal_that_slack_does_not_open_for_another_reason_leads_to_the_page(service: SlackService) -> None:
+    asked = await service.ask(**TEXT)
+    message = await service.sandbox.expect_message("Refund")
+    service.sandbox.fail_next(SaysNo("internal_error"), "views.open")
+    await service.sandbox.click("U1", message, "open_modal")
+    note = await service.sandbox.expect_private("U1", "Slack could not open it.")
+    assert f"https://handraise.example.com/q/{asked.ask.ref}" in shown(note)
+    assert "too long" not in shown(note)
+
+
 async def test_slack_is_answered_before_it_has_opened_the_modal(service: SlackService) -> None:
     await service.ask(**TEXT)
     slow = Slow(seconds=60)

@@ -110,6 +110,36 @@ async def test_a_text_is_answered_from_there_in_a_modal(service: SlackService) -
     assert await service.answered(asked) == "Because"
 
 
+@pytest.mark.parametrize(
+    ("code", "said"), [("expired_trigger_id", "That took too long"), ("internal_error", "Slack could not open it.")]
+)
+async def test_a_modal_that_does_not_open_from_there_leads_to_the_page(
+    code: str, said: str, service: SlackService
+) -> None:
+    asked = await service.ask(**TEXT)
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    service.sandbox.fail_next(SaysNo(code), "views.open")
+    await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "open_modal")
+    told = await service.sandbox.expect_message(said)
+    assert told.channel == service.sandbox.workspace.im_with("U1").id
+    assert f"https://handraise.example.com/q/{asked.ask.ref}" in told.text
+
+
+async def test_what_no_modal_says_is_said_in_direct_messages(service: SlackService) -> None:
+    asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
+    message, workspace = await service.sandbox.expect_message("Refund"), service.sandbox.workspace
+    await open_home(service.sandbox, "U2")
+    stale = await expect_home(service.sandbox, "U2", "Refund order 12345?")
+    await service.sandbox.click("U1", message, "ans:0")
+    workspace.homes["U2"] = stale  # as it was when they pressed
+    service.sandbox.fail_next(SaysNo("expired_trigger_id"), "views.open")
+    await press_home(service.sandbox, "U2", f"answer:{asked.ask.ref}", "ans:1")
+    direct = workspace.im_with("U2").id
+    told = await workspace.until(lambda: next(iter(workspace.posted(direct)), None))
+    assert "Answered “Approve refund” by alice@example.com" in told.text
+
+
 async def test_it_follows_what_happens_elsewhere(service: SlackService) -> None:
     await open_home(service.sandbox, "U1")
     await expect_home(service.sandbox, "U1", "Nothing waits for you")
