@@ -26,6 +26,7 @@ from channels.slack.replies import (
     LinkFollowed,
     NotForUs,
     OnIt,
+    Payload,
     Submitted,
     WantsModal,
     first_input,
@@ -95,6 +96,16 @@ class SlackListeners:
             case Wrong(errors):
                 await ack(response_action="errors", errors=dict(errors))
         self._show_again(submitted, said)
+
+    def on_another_app(self, payload: Payload) -> BoltResponse:
+        """Nothing of it is ours to answer, and whoever pressed is told so. Bolt never sees it."""
+        log.warning("slack.other_app_refused")
+        if payload.get("type") == "view_submission":
+            view = told_modal("", notes.NO_LONGER_OPEN)
+            return BoltResponse(status=200, body={"response_action": SAME_VIEW, "view": view})
+        if payload.get("type") == "block_actions":
+            self._beside.tell(reach_of(payload), notes.NO_LONGER_OPEN)
+        return BoltResponse(status=200, body="")
 
     async def on_error(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
         """Nothing was recorded, or we can't know: the person is told to try again, which is always harmless. An event

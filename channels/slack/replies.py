@@ -27,11 +27,10 @@ ANSWER = re.compile(re.escape(buttons.ANSWER) + r"([0-9]{1,4})")
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The person, their workspace, and the app that Slack thinks this is for."""
+    """The person and their workspace."""
 
     user_id: str
     team_id: str | None
-    app_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +187,7 @@ def who_of(payload: Payload) -> Who | None:
     if user_id is None:
         return None
     team = _text(payload.get("user"), "team_id") or _text(payload.get("team"), "id")
-    return Who(user_id, team, _text(payload, "api_app_id"))
+    return Who(user_id, team)
 
 
 def _entered(view: Any) -> Mapping[str, str]:
