@@ -53,16 +53,13 @@ class Beside:
 
     async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
         """Raises ``TimeoutError`` when it takes too long; it goes on all the same, never cut off inside a commit."""
-        task = asyncio.create_task(work)
-        self._under_way.add(task)
+        task = self.spawn(work)
         done, _ = await asyncio.wait({task}, timeout=self._limit.total_seconds())
         if not done:
-            task.add_done_callback(self._done)
             raise TimeoutError
-        self._under_way.discard(task)
         return task.result()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._done)
