@@ -44,13 +44,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SlackAccess:
-    """``team_id`` (a workspace, or a whole organisation ``E…``) and ``app_id`` are ours, where they are configured."""
+    """``team_id`` (a workspace, or a whole organisation ``E…``) is ours, where it is configured."""
 
     engine: Engine
     ours: OurWorkspace
     people: SlackPeople
     team_id: str | None = None
-    app_id: str | None = None
 
     async def learn(self) -> None:
         """Learn our workspace at the start, trying again until Slack says: the first click need not wait for it."""
@@ -66,9 +65,6 @@ class SlackAccess:
 
     async def who(self, who: Who) -> Actor | Refused:
         """The directory's person, else whoever has the e-mail of their Slack profile."""
-        if self.app_id is not None and who.app_id not in {None, self.app_id}:
-            log.warning("slack.other_app_refused", app=who.app_id)
-            return Refused(notes.NO_LONGER_OPEN, "other_app")
         try:
             if not await self._is_of_ours(who):
                 log.warning("slack.other_workspace_refused", team=who.team_id)

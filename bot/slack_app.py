@@ -150,9 +150,11 @@ class SlackApp:
 
     async def take(self, payload: Mapping[str, Any], to_bolt: Callable[[], AsyncBoltRequest]) -> BoltResponse | None:
         """What to say to a payload that came from Slack, whichever way; ``None`` where it is malformed."""
-        if not _is_handled(payload) or self._is_for_another_app(payload):
+        if not _is_handled(payload):
             log.info("slack.payload_ignored")
             return BoltResponse(status=200, body="")
+        if self._is_for_another_app(payload):
+            return self._listeners.presses.on_another_app(payload)
         try:
             return await self._bolt.async_dispatch(to_bolt())
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -219,13 +221,13 @@ def build_slack_app(
     ``people`` is the process's own, where it has one."""
     url = public_url.rstrip("/")
     beside = Beside(client, now, in_time)
-    access = SlackAccess(engine, OurWorkspace(client), people or SlackPeople(client, now), team_id, app_id)
+    access = SlackAccess(engine, OurWorkspace(client), people or SlackPeople(client, now), team_id)
     answers = SlackAnswers(engine, access, sign=sign, public_url=url, when_cut=when_cut)
     home = SlackHome(access, answers, beside, url, home_pause)
     threads = SlackThreads(engine, access, answers, beside, answer_in_thread)
     listeners = Listeners(
         access,
-        SlackListeners(answers, beside, sign=sign),
+        SlackListeners(answers, beside, home, sign=sign),
         SlackEvents(engine, threads, home, beside),
         SlackCommand(engine, access, answers, beside, url),
         home,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -17,14 +18,16 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack_said import Modal
 from channels.slack import notes
-from channels.slack.client import tell_privately
-from channels.slack.errors import CAUGHT, failure_of
+from channels.slack.client import replace_private, tell_privately
+from channels.slack.errors import CAUGHT, TOO_LONG, failure_of
 from channels.slack.modal import told_modal
 from channels.slack.mrkdwn import escaped
 from channels.slack.replies import Reach
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+Send = Callable[[str, str], Coroutine[Any, Any, int]]
+"""An address of Slack's and the escaped text for it; the HTTP status."""
 
 IN_TIME = timedelta(seconds=2)
 """Slack shows a warning sign after three seconds; a person is told before that."""
@@ -50,27 +53,31 @@ class Beside:
 
     async def in_time(self, work: Coroutine[Any, Any, T]) -> T:
         """Raises ``TimeoutError`` when it takes too long; it goes on all the same, never cut off inside a commit."""
-        task = asyncio.create_task(work)
-        self._under_way.add(task)
+        task = self.spawn(work)
         done, _ = await asyncio.wait({task}, timeout=self._limit.total_seconds())
         if not done:
-            task.add_done_callback(self._done)
             raise TimeoutError
-        self._under_way.discard(task)
         return task.result()
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._done)
         return task
 
     def tell(self, reach: Reach, text: str) -> None:
-        """To whoever pressed, and to nobody else: under the message, else in a modal."""
+        """To whoever pressed, and to nobody else: under the message, else in a modal, else in their direct messages."""
         if reach.response_url is not None:
             self.spawn(self._tell(reach.response_url, text))
         elif reach.trigger_id is not None:
-            self.spawn(self._show(reach.trigger_id, text))
+            self.spawn(self._show(reach.trigger_id, reach.user_id, text))
+        elif reach.user_id is not None:
+            self.spawn(self._write_to(reach.user_id, text))
+
+    def replace(self, reach: Reach, text: str) -> None:
+        """In place of what they alone saw and pressed. Nothing where Slack gave no address for it."""
+        if reach.response_url is not None:
+            self.spawn(self._tell(reach.response_url, text, replace_private))
 
     def whisper(self, channel: str, user_id: str, thread_ts: str | None, text: str) -> None:
         """To somebody who has written, in the place where they did."""
@@ -79,14 +86,22 @@ class Beside:
     def open(self, modal: Modal, reach: Reach) -> None:
         self.spawn(self._open(modal, reach))
 
-    async def _tell(self, response_url: str, text: str) -> None:
-        status = await tell_privately(response_url, escaped(text, NOTE_LENGTH))
+    async def _tell(self, response_url: str, text: str, send: Send = tell_privately) -> None:
+        status = await send(response_url, escaped(text, NOTE_LENGTH))
         if status != 200:
             log.warning("slack.private_reply_refused", status=status)
 
-    async def _show(self, trigger_id: str, text: str) -> None:
+    async def _show(self, trigger_id: str, user_id: str | None, text: str) -> None:
         try:
             await self.client.views_open(trigger_id=trigger_id, view=told_modal("", text))
+        except CAUGHT as error:
+            log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
+            if user_id is not None:
+                await self._write_to(user_id, text)
+
+    async def _write_to(self, user_id: str, text: str) -> None:
+        try:
+            await self.client.chat_postMessage(channel=user_id, text=escaped(text, NOTE_LENGTH))
         except CAUGHT as error:
             log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
 
@@ -102,9 +117,10 @@ class Beside:
         try:
             await self.client.views_open(trigger_id=reach.trigger_id or "", view=modal.view)
         except CAUGHT as error:
-            log.warning("slack.modal_not_opened", reason=failure_of(error, self.now()).reason)
-            if reach.response_url is not None:
-                self.tell(reach, notes.press_again(modal.link))
+            reason = failure_of(error, self.now()).reason
+            log.warning("slack.modal_not_opened", reason=reason)
+            says = notes.press_again if reason in TOO_LONG else notes.not_opened
+            self.tell(replace(reach, trigger_id=None), says(modal.link))  # a trigger opens one modal, and none now
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         """Nothing hangs on what is told beside a response: a failure is only noted, by its kind, since asyncio would

@@ -78,21 +78,23 @@ class SlackCommand:
         return Rendered(listing(notices, len(waiting) - len(notices), f"{self.public_url}/inbox"))
 
     async def _show(self, typed: Typed, ref: str) -> Rendered:
-        """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
-        seat = await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        """Only to whoever may answer it, or may read everything."""
+        seat = await self._seat(typed, ref)
         if isinstance(seat, Told):
             return _plain(seat.text)
-        may_read = self.engine.may_answer(seat.suspension, seat.actor) is None or seat.actor.has(Role.OPERATOR)
-        if not may_read:
+        if not self._may_read(seat):
             return _plain(notes.NOT_YOURS)
         if seat.suspension.is_open:
             return render_notice(self.answers.notice(seat.suspension), DELIVERY, when_cut=self.answers.when_cut)
         return _plain(self.answers.truth(seat.suspension))
 
     async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
-        seat = await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        """Who may not is told who may, as at a button; how a question ended is for those alone who may read it."""
+        seat = await self._seat(typed, ref)
         if isinstance(seat, Told):
             return _plain(seat.text)
+        if not seat.suspension.is_open and not self._may_read(seat):
+            return _plain(notes.NOT_YOURS)
         said = await self._give(typed, seat, words)
         match said:
             case Recorded():
@@ -101,6 +103,19 @@ class SlackCommand:
                 return _plain(text)
             case Rendered() | Modal():
                 return said
+
+    async def _seat(self, typed: Typed, ref: str) -> Seat | Told:
+        """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
+        that there is not is said what is said of somebody else's."""
+        actor, seat = await self.access.who(typed.by), await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        if isinstance(actor, Refused):
+            return Told(actor.text)
+        if isinstance(seat, Told) and await self.engine.find(ref) is None:
+            return Told(notes.NOT_YOURS)
+        return seat
+
+    def _may_read(self, seat: Seat) -> bool:
+        return self.engine.may_answer(seat.suspension, seat.actor) is None or seat.actor.has(Role.OPERATOR)
 
     async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
         """By the same grammar as a mail. What takes more than a line is answered in its modal."""

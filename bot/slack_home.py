@@ -1,8 +1,9 @@
 """Everybody's App Home: published when they open it, and again when what waits for them has changed.
 
 Best effort beside the work: nobody waits for it, a Home that could not be published is so the next time it is opened.
-It is kept up to date for those who looked at theirs lately, a bounded number of them, and each change costs one look at
-the open questions for all of them.
+It is kept up to date for those who looked at theirs lately, a bounded number of them: a change costs a look at the open
+questions for each of them, and a call where theirs is another one now. While Slack wants to be left alone nothing is
+published, and everybody's is looked at once that is over.
 
 Source: https://docs.slack.dev/surfaces/app-home; docs/decisions/0017.
 """
@@ -19,10 +20,11 @@ import structlog
 from bot.slack_access import Refused, SlackAccess
 from bot.slack_answers import SlackAnswers
 from bot.slack_beside import Beside
-from channels.slack.errors import CAUGHT, failure_of
+from channels.slack.errors import CAUGHT, Failure, failure_of
 from channels.slack.home import MOST, closed_view, home_view
 from channels.slack.mrkdwn import Block
 from channels.slack.replies import Who
+from core.ports import Deferred
 
 log = structlog.get_logger(__name__)
 
@@ -50,6 +52,10 @@ class SlackHome:
     pause: timedelta = PAUSE
     _viewers: OrderedDict[str, _Viewer] = field(default_factory=OrderedDict)
     _watching: asyncio.Task[None] | None = None
+    _not_before: datetime | None = None
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _publishing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One look and its call at a time: what was looked up earlier never comes after what was looked up later."""
 
     def opened(self, who: Who) -> None:
         viewer = _Viewer(who, self.beside.now())
@@ -67,13 +73,19 @@ class SlackHome:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def _watch(self) -> None:
-        """As long as anybody's Home is worth it."""
-        with self.access.engine.incoming.changes() as changed:
+        """As long as anybody's Home is worth it. What Slack makes us wait is measured by the clock."""
+        with self.access.engine.incoming.changes() as self._changed:
             while self._viewers:
-                await changed.wait()
+                if self._not_before is None:
+                    await self._changed.wait()
                 await asyncio.sleep(self.pause.total_seconds())
-                changed.clear()
-                await self._round()
+                self._changed.clear()
+                if not self._is_held():
+                    self._not_before = None
+                    await self._round()
+
+    def _is_held(self) -> bool:
+        return self._not_before is not None and self.beside.now() < self._not_before
 
     async def _round(self) -> None:
         now = self.beside.now()
@@ -87,15 +99,24 @@ class SlackHome:
                 log.warning("slack.home_not_published", error=type(error).__name__)
 
     async def _publish(self, viewer: _Viewer) -> None:
-        view = await self._view(viewer.who)
-        if view == viewer.shown:
-            return
-        try:
-            await self.beside.client.views_publish(user_id=viewer.who.user_id, view=view)
-        except CAUGHT as error:
-            log.warning("slack.home_not_published", reason=failure_of(error, self.beside.now()).reason)
-            return
-        viewer.shown = view
+        async with self._publishing:
+            if self._is_held():
+                return
+            view = await self._view(viewer.who)
+            if view == viewer.shown:
+                return
+            try:
+                await self.beside.client.views_publish(user_id=viewer.who.user_id, view=view)
+            except CAUGHT as error:
+                self._not_published(failure_of(error, self.beside.now()))
+            else:
+                viewer.shown = view
+
+    def _not_published(self, failure: Failure) -> None:
+        log.warning("slack.home_not_published", reason=failure.reason)
+        if isinstance(failure, Deferred) and failure.until is not None:
+            self._not_before = failure.until
+            self._changed.set()
 
     async def _view(self, who: Who) -> Block:
         actor = await self.access.who(who)

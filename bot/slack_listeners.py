@@ -17,14 +17,17 @@ from slack_bolt.response import BoltResponse
 
 from bot.slack_answers import SlackAnswers
 from bot.slack_beside import Beside
+from bot.slack_home import SlackHome
 from bot.slack_said import Modal, Recorded, Told, Wrong
-from channels.slack import notes
+from channels.slack import command, home, notes
 from channels.slack.modal import told_modal
 from channels.slack.replies import (
     Chosen,
     LinkFollowed,
     NotForUs,
     OnIt,
+    Payload,
+    Submitted,
     WantsModal,
     first_input,
     reach_of,
@@ -41,14 +44,15 @@ SAME_VIEW = "update"
 class SlackListeners:
     """``sign`` is what modals were sealed with."""
 
-    def __init__(self, answers: SlackAnswers, beside: Beside, *, sign: Sign) -> None:
+    def __init__(self, answers: SlackAnswers, beside: Beside, home: SlackHome, *, sign: Sign) -> None:
         self._answers = answers
         self._beside = beside
+        self._home = home
         self._sign = sign
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any]) -> None:
-        reach = reach_of(body)
-        match read_action(body):
+        reach, done = reach_of(body), read_action(body)
+        match done:
             case Chosen() as pressed:
                 said: Recorded | Told | Modal | None = await self._beside.in_time(self._answers.choose(pressed))
             case OnIt() as pressed:
@@ -65,6 +69,15 @@ class SlackListeners:
             self._beside.open(said, reach)
         if isinstance(said, Told):
             self._beside.tell(reach, said.text)
+        if isinstance(done, Chosen | OnIt):
+            self._show_again(done, said)
+
+    def _show_again(self, done: Chosen | OnIt | Submitted, said: Recorded | Told | Wrong | Modal | None) -> None:
+        """A message of ours is edited by the outbox; what was pressed elsewhere is ours to bring up to date."""
+        if done.delivery == home.DELIVERY and isinstance(said, Recorded | Told):
+            self._home.opened(done.by)
+        if isinstance(done, Chosen) and done.delivery == command.DELIVERY and isinstance(said, Recorded):
+            self._beside.replace(done.reach, notes.RECORDED)
 
     async def on_submission(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = read_submission(body, self._sign)
@@ -82,6 +95,17 @@ class SlackListeners:
                 await ack(response_action=SAME_VIEW, view=view)
             case Wrong(errors):
                 await ack(response_action="errors", errors=dict(errors))
+        self._show_again(submitted, said)
+
+    def on_another_app(self, payload: Payload) -> BoltResponse:
+        """Nothing of it is ours to answer, and whoever pressed is told so. Bolt never sees it."""
+        log.warning("slack.other_app_refused")
+        if payload.get("type") == "view_submission":
+            view = told_modal("", notes.NO_LONGER_OPEN)
+            return BoltResponse(status=200, body={"response_action": SAME_VIEW, "view": view})
+        if payload.get("type") == "block_actions":
+            self._beside.tell(reach_of(payload), notes.NO_LONGER_OPEN)
+        return BoltResponse(status=200, body="")
 
     async def on_error(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
         """Nothing was recorded, or we can't know: the person is told to try again, which is always harmless. An event

@@ -114,13 +114,16 @@ class SlackSandbox:
 
     # --- what people do ---
 
-    async def click(self, user_id: str, message: Message, action_id: str) -> httpx.Response:
+    async def click(self, user_id: str, message: Message | Ephemeral, action_id: str) -> httpx.Response:
         """Press a button of ``message``; raises ``LookupError`` where the person can't see it or there is none.
 
         Returns what the service answered. A message that is copied before it changes can be pressed as it was.
         """
         element = message.button(action_id)
-        if element is None or user_id not in self.workspace.conversations[message.channel].members:
+        sees = user_id in self.workspace.conversations[message.channel].members
+        if isinstance(message, Ephemeral):
+            sees = user_id == message.user
+        if element is None or not sees:
             raise LookupError(f"{user_id} sees no {action_id} there")
         user = self.workspace.users[user_id]
         return await self.post(block_actions(self.workspace, user, message, element, self._api.url))

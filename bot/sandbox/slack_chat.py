@@ -95,8 +95,9 @@ def post_ephemeral(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     if user not in conversation.members:
         raise SlackRefusal("user_not_in_channel")
     text, blocks = _content(arguments)
-    workspace.ephemerals.append(Ephemeral(conversation.id, user, text, blocks))
-    return {"message_ts": workspace.new_ts()}
+    shown = Ephemeral(conversation.id, user, text, blocks, workspace.new_ts())
+    workspace.ephemerals.append(shown)
+    return {"message_ts": shown.ts}
 
 
 def message_json(workspace: Workspace, message: Message) -> JsonObject:

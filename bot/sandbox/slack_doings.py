@@ -75,7 +75,7 @@ async def type_command(sandbox: SlackSandbox, user_id: str, channel: str, text: 
     response = await sandbox.send(Kind.COMMAND, fields)
     said: JsonObject = response.json() if response.content else {}
     if said:
-        shown = Ephemeral(channel, user_id, said.get("text", ""), said.get("blocks", []))
+        shown = Ephemeral(channel, user_id, said.get("text", ""), said.get("blocks", []), workspace.new_ts())
         workspace.ephemerals.append(shown)
         workspace.touch()
     return {"status": response.status_code, **said}

@@ -10,13 +10,18 @@ import hashlib
 import hmac
 
 from bot.sandbox.slack_chat import message_json
-from bot.sandbox.slack_records import JsonObject, Message, User, View
+from bot.sandbox.slack_records import Ephemeral, JsonObject, Message, User, View
 from bot.sandbox.slack_views import view_json
 from bot.sandbox.slack_world import Workspace
 
 
-def block_actions(workspace: Workspace, user: User, message: Message, element: JsonObject, url: str) -> JsonObject:
-    """Somebody pressed ``element``, which is a button with its ``block_id``. ``url`` is where the sandbox listens."""
+def block_actions(
+    workspace: Workspace, user: User, message: Message | Ephemeral, element: JsonObject, url: str
+) -> JsonObject:
+    """Somebody pressed ``element``, which is a button with its ``block_id``. ``url`` is where the sandbox listens.
+
+    What only they see is not in the payload itself (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+    """
     conversation = workspace.conversations[message.channel]
     action = {key: element[key] for key in ("action_id", "block_id", "text", "value", "style", "url") if key in element}
     response_url = workspace.new_response_url(message.channel, user.id, message.ts)
@@ -27,11 +32,11 @@ def block_actions(workspace: Workspace, user: User, message: Message, element: J
             "type": "message",
             "message_ts": message.ts,
             "channel_id": message.channel,
-            "is_ephemeral": False,
+            "is_ephemeral": isinstance(message, Ephemeral),
         },
         "trigger_id": workspace.new_trigger(user.id),
         "channel": {"id": conversation.id, "name": conversation.name},
-        "message": message_json(workspace, message),
+        **({"message": message_json(workspace, message)} if isinstance(message, Message) else {}),
         "state": {"values": {}},
         "response_url": f"{url}/response/{response_url}",
         "actions": [{"type": "button", **action, "action_ts": workspace.new_ts()}],

@@ -64,21 +64,30 @@ class Message:
 
     def button(self, action_id: str) -> JsonObject | None:
         """The element with this action id, with its block's id beside it; ``None`` where the message has none."""
-        for block in self.blocks:
-            for element in [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]:
-                if element.get("action_id") == action_id:
-                    return {**element, "block_id": block["block_id"]}
-        return None
+        return _button(self.blocks, action_id)
 
 
 @dataclass
 class Ephemeral:
-    """Something only ``user`` sees."""
+    """Something only ``user`` sees. Nobody can look it up by its ``ts``."""
 
     channel: str
     user: str
     text: str
     blocks: list[JsonObject] = field(default_factory=list)
+    ts: str = ""
+
+    def button(self, action_id: str) -> JsonObject | None:
+        """As a message's."""
+        return _button(self.blocks, action_id)
+
+
+def _button(blocks: list[JsonObject], action_id: str) -> JsonObject | None:
+    for block in blocks:
+        for element in [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]:
+            if element.get("action_id") == action_id:
+                return {**element, "block_id": block["block_id"]}
+    return None
 
 
 @dataclass

@@ -15,19 +15,28 @@ def respond(workspace: Workspace, name: str, said: JsonObject) -> None:
     handle = _usable(workspace, name)
     blocks = check_message(said["blocks"]) if said.get("blocks") else []
     text = str(said.get("text") or "")
-    original = workspace.at(handle.channel, handle.message_ts)
+    original = workspace.at(handle.channel, handle.message_ts) or workspace.ephemeral_at(handle.user, handle.message_ts)
     if said.get("delete_original") is True and original is not None:
-        workspace.messages.remove(original)
+        _remove(workspace, original)
     elif not text.strip() and not blocks:
         raise SlackRefusal("no_text")
     elif said.get("replace_original") is True and original is not None:
-        original.text, original.blocks, original.edited = text, blocks, True
+        original.text, original.blocks = text, blocks
+        if isinstance(original, Message):
+            original.edited = True
     elif said.get("response_type") == "in_channel":
         posted = Message(handle.channel, workspace.new_ts(), workspace.bot.id, text, blocks)
         workspace.messages.append(posted)
     else:
-        workspace.ephemerals.append(Ephemeral(handle.channel, handle.user, text, blocks))
+        workspace.ephemerals.append(Ephemeral(handle.channel, handle.user, text, blocks, workspace.new_ts()))
     workspace.touch()
+
+
+def _remove(workspace: Workspace, original: Message | Ephemeral) -> None:
+    if isinstance(original, Message):
+        workspace.messages.remove(original)
+    else:
+        workspace.ephemerals.remove(original)
 
 
 def _usable(workspace: Workspace, name: str) -> ResponseUrl:

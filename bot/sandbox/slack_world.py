@@ -105,6 +105,9 @@ class Workspace:
     def at(self, channel: str, ts: str) -> Message | None:
         return next((one for one in self.messages if (one.channel, one.ts) == (channel, ts)), None)
 
+    def ephemeral_at(self, user_id: str, ts: str) -> Ephemeral | None:
+        return next((one for one in self.ephemerals if ts and (one.user, one.ts) == (user_id, ts)), None)
+
     async def until(self, look: Callable[[], Found | None], within: float = 5.0) -> Found:
         """What ``look`` finds, as soon as it finds something; raises ``TimeoutError`` after ``within`` seconds."""
         async with asyncio.timeout(within):

@@ -33,8 +33,18 @@ async def tell_privately(response_url: str, text: str) -> int:
     ``text`` is escaped already. Raises what the wire does. A ``response_url`` takes five messages in half an hour
     (https://docs.slack.dev/interactivity/handling-user-interaction), so nothing that has to last goes this way.
     """
+    response = await _webhook(response_url).send(text=text, response_type="ephemeral", replace_original=False)
+    return response.status_code
+
+
+async def replace_private(response_url: str, text: str) -> int:
+    """The same in place of the private message that was pressed, whose buttons go with it."""
+    response = await _webhook(response_url).send(text=text, response_type="ephemeral", replace_original=True)
+    return response.status_code
+
+
+def _webhook(response_url: str) -> AsyncWebhookClient:
     webhook = AsyncWebhookClient(response_url, TIMEOUT_SECONDS, logger=QUIET, retry_handlers=[])
     if response_url.startswith("http://"):
         webhook.proxy = None
-    response = await webhook.send(text=text, response_type="ephemeral", replace_original=False)
-    return response.status_code
+    return webhook

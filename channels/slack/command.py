@@ -67,9 +67,9 @@ def read_command(payload: Payload) -> Typed | None:
     user_id, text = payload.get("user_id"), payload.get("text", "")
     if not isinstance(user_id, str) or not isinstance(text, str):
         return None
-    team, app = (_text(payload, key) for key in ("team_id", "api_app_id"))
-    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"))
-    return Typed(Who(user_id, team, app), _command(text), reach)
+    team = _text(payload, "team_id")
+    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"), user_id=user_id)
+    return Typed(Who(user_id, team), _command(text), reach)
 
 
 def _command(text: str) -> Command:

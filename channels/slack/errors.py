@@ -48,6 +48,9 @@ THREAD_GONE = frozenset(
 )
 """There is nothing left to reply under, or nobody may: the conversation itself may still take the message."""
 
+TOO_LONG = frozenset({"expired_trigger_id"})
+"""Slack gives three seconds to open a modal, and they were over."""
+
 UNEDITABLE = frozenset(
     {"message_not_found", "channel_not_found", "is_archived", "edit_window_closed", "cant_update_message"}
 )

@@ -97,7 +97,7 @@ def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:
     team = _text(event, "user_team") or _text(event, "source_team") or _text(event, "team")
     if team is None and payload.get("is_ext_shared_channel") is not True:
         team = _text(payload, "team_id")
-    return Who(user_id, team, _text(payload, "api_app_id"))
+    return Who(user_id, team)
 
 
 def _lists_a_bot(event: Mapping[str, Any]) -> bool:

@@ -69,6 +69,10 @@ def press_again(link: str) -> str:
     return f"That took too long for Slack. Press “Answer…” again, or answer here: {link}"
 
 
+def not_opened(link: str) -> str:
+    return f"Slack could not open it. Answer here: {link}"
+
+
 def open_first(link: str) -> str:
     """``slack.require_open_when_cut``: what they pressed stands under a part of the question."""
     return f"Your answer was not recorded: this question is longer than its message. Read all of it and answer: {link}"

@@ -27,11 +27,10 @@ ANSWER = re.compile(re.escape(buttons.ANSWER) + r"([0-9]{1,4})")
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The person, their workspace, and the app that Slack thinks this is for."""
+    """The person and their workspace."""
 
     user_id: str
     team_id: str | None
-    app_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +38,14 @@ class Reach:
     """How whoever pressed can be told something, and where the message is that they pressed.
 
     A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
-    seconds.
+    seconds; ``user_id`` has direct messages with us, where there is nothing better.
     """
 
     response_url: str | None = None
     trigger_id: str | None = None
     channel: str | None = None
     ts: str | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,7 @@ def reach_of(payload: Payload) -> Reach:
         _text(payload, "trigger_id"),
         _text(container, "channel_id"),
         _text(container, "message_ts"),
+        _text(payload.get("user"), "id"),
     )
 
 
@@ -186,7 +187,7 @@ def who_of(payload: Payload) -> Who | None:
     if user_id is None:
         return None
     team = _text(payload.get("user"), "team_id") or _text(payload.get("team"), "id")
-    return Who(user_id, team, _text(payload, "api_app_id"))
+    return Who(user_id, team)
 
 
 def _entered(view: Any) -> Mapping[str, str]:

@@ -267,6 +267,16 @@ async def test_a_modal_that_slack_does_not_open_in_time_leads_to_the_page(servic
     assert f"https://handraise.example.com/q/{asked.ask.ref}" in shown(note)
 
 
+async def test_a_modal_that_slack_does_not_open_for_another_reason_leads_to_the_page(service: SlackService) -> None:
+    asked = await service.ask(**TEXT)
+    message = await service.sandbox.expect_message("Refund")
+    service.sandbox.fail_next(SaysNo("internal_error"), "views.open")
+    await service.sandbox.click("U1", message, "open_modal")
+    note = await service.sandbox.expect_private("U1", "Slack could not open it.")
+    assert f"https://handraise.example.com/q/{asked.ask.ref}" in shown(note)
+    assert "too long" not in shown(note)
+
+
 async def test_slack_is_answered_before_it_has_opened_the_modal(service: SlackService) -> None:
     await service.ask(**TEXT)
     slow = Slow(seconds=60)
@@ -515,12 +525,24 @@ async def test_people_of_another_workspace_do_not_count(tmp_path: Path, slack_mo
         assert await service.answered(asked) == "approve"
 
 
-async def test_a_payload_for_another_app_is_ignored(tmp_path: Path, slack_mode: Mode) -> None:
+async def test_a_press_for_another_app_answers_nothing_and_is_told_so(tmp_path: Path, slack_mode: Mode) -> None:
     async with slack_service(tmp_path, slack_mode, app_id="A0ANOTHER") as service:
         asked = await service.ask()
         message = await service.sandbox.expect_message("Refund")
         response = await service.sandbox.click("U1", message, "ans:0")
         assert response.status_code == 200
+        await service.sandbox.expect_private("U1", "This question is no longer open.")
+        assert (await service.record(asked)).is_open
+
+
+async def test_a_modal_for_another_app_answers_nothing_and_says_so(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, app_id="A0SANDBOX") as service:
+        asked = await service.ask(**TEXT)
+        view = await opened(service, "U1")
+        service.sandbox.workspace.app_id = "A0ANOTHER"
+        await service.sandbox.submit(view.id, "U1", {"answer": "Because"})
+        assert "no longer open" in json.dumps(view.content)
+        assert view.trouble is None
         assert (await service.record(asked)).is_open
 
 

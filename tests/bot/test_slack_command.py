@@ -63,18 +63,48 @@ async def test_it_shows_a_question_with_its_buttons_to_who_may_answer(service: S
     assert buttons[:2] == ["ans:0", "ans:1"]
 
 
-async def test_nobody_else_learns_what_is_asked(service: SlackService) -> None:
+async def test_a_question_of_others_is_shown_as_one_that_there_is_not(service: SlackService) -> None:
     asked = await service.ask()
     said = await typed(service, "U2", f"show {asked.ask.ref}")
-    assert "Refund" not in said
     assert "no question of that name that you may answer" in said
-    assert "no longer open" in await typed(service, "U2", "show HR-NONE")
+    assert said == await typed(service, "U2", "show HR-NONE")
+    assert "no question of that name" in await typed(service, "U2", "answer HR-NONE approve")
+
+
+@pytest.mark.parametrize("text", ["show {}", "answer {} approve", "answer {}"])
+async def test_how_it_ended_is_told_to_those_alone_who_may_answer(text: str, service: SlackService) -> None:
+    asked = await service.ask()
+    await service.sandbox.click("U1", await service.sandbox.expect_message("Refund"), "ans:0")
+    said = await typed(service, "U2", text.format(asked.ask.ref))
+    assert said == await typed(service, "U2", "show HR-NONE")
+    assert "Answered “Approve refund”" in await typed(service, "U1", f"show {asked.ask.ref}")
+
+
+@pytest.mark.parametrize("text", ["show {}", "answer {} approve"])
+async def test_a_stranger_is_told_the_same_of_every_name(text: str, service: SlackService) -> None:
+    asked = await service.ask()
+    service.sandbox.workspace.users["U9"].email = ""
+    said = await typed(service, "U9", text.format(asked.ask.ref))
+    assert "does not know your Slack account" in said
+    assert "alice" not in said
+    assert said == await typed(service, "U9", text.format("HR-NONE"))
+    assert (await service.record(asked)).is_open
 
 
 async def test_it_shows_how_a_question_ended(service: SlackService) -> None:
     asked = await service.ask()
     await service.sandbox.click("U1", await service.sandbox.expect_message("Refund"), "ans:0")
     assert "Answered “Approve refund” by alice@example.com" in await typed(service, "U1", f"show {asked.ask.ref}")
+
+
+async def test_a_button_that_it_showed_answers_and_gives_way_to_the_word_that_it_did(service: SlackService) -> None:
+    asked = await service.ask()
+    await typed(service, "U1", f"show {asked.ask.ref}")
+    mine = service.sandbox.workspace.ephemerals[-1]
+    assert (await service.sandbox.click("U1", mine, "ans:0")).status_code == 200
+    assert await service.answered(asked) == "approve"
+    assert await service.sandbox.expect_private("U1", "Your answer is recorded.") is mine
+    assert mine.button("ans:1") is None
 
 
 @pytest.mark.parametrize("words", ["approve", "1", "Approve refund", "APPROVE"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -12,7 +13,7 @@ import pytest
 
 from bot.sandbox.slack_blocks import check_message
 from bot.sandbox.slack_doings import expect_home, open_home, press_home, tell
-from bot.sandbox.slack_faults import RateLimited
+from bot.sandbox.slack_faults import RateLimited, SaysNo
 from bot.sandbox.slack_records import View
 from channels.slack.home import home_view
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
@@ -70,6 +71,22 @@ async def test_a_question_is_answered_there_and_leaves_it(service: SlackService)
     await service.sandbox.expect_message("Answered “Approve refund”")
 
 
+@pytest.mark.parametrize("kind", ["choice", "text"])
+async def test_it_shows_its_own_answer_however_long_ago_it_was_opened(kind: str, service: SlackService) -> None:
+    asked = await service.ask(**(TEXT if kind == "text" else {}), timeout=timedelta(days=2))
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    service.clock.advance(hours=2)
+    if kind == "choice":
+        await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "ans:0")
+    else:
+        await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "open_modal")
+        view = await service.sandbox.expect_view("U1")
+        await service.sandbox.submit(view.id, "U1", {"answer": "Because"})
+    await expect_home(service.sandbox, "U1", "Nothing waits for you")
+    assert await service.answered(asked) == ("approve" if kind == "choice" else "Because")
+
+
 async def test_what_cannot_be_said_in_a_channel_is_said_in_a_modal(service: SlackService) -> None:
     asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
     message = await service.sandbox.expect_message("Refund")
@@ -93,6 +110,36 @@ async def test_a_text_is_answered_from_there_in_a_modal(service: SlackService) -
     assert await service.answered(asked) == "Because"
 
 
+@pytest.mark.parametrize(
+    ("code", "said"), [("expired_trigger_id", "That took too long"), ("internal_error", "Slack could not open it.")]
+)
+async def test_a_modal_that_does_not_open_from_there_leads_to_the_page(
+    code: str, said: str, service: SlackService
+) -> None:
+    asked = await service.ask(**TEXT)
+    await open_home(service.sandbox, "U1")
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    service.sandbox.fail_next(SaysNo(code), "views.open")
+    await press_home(service.sandbox, "U1", f"answer:{asked.ask.ref}", "open_modal")
+    told = await service.sandbox.expect_message(said)
+    assert told.channel == service.sandbox.workspace.im_with("U1").id
+    assert f"https://handraise.example.com/q/{asked.ask.ref}" in told.text
+
+
+async def test_what_no_modal_says_is_said_in_direct_messages(service: SlackService) -> None:
+    asked = await service.ask(responders=("alice@example.com", "bob@example.com"))
+    message, workspace = await service.sandbox.expect_message("Refund"), service.sandbox.workspace
+    await open_home(service.sandbox, "U2")
+    stale = await expect_home(service.sandbox, "U2", "Refund order 12345?")
+    await service.sandbox.click("U1", message, "ans:0")
+    workspace.homes["U2"] = stale  # as it was when they pressed
+    service.sandbox.fail_next(SaysNo("expired_trigger_id"), "views.open")
+    await press_home(service.sandbox, "U2", f"answer:{asked.ask.ref}", "ans:1")
+    direct = workspace.im_with("U2").id
+    told = await workspace.until(lambda: next(iter(workspace.posted(direct)), None))
+    assert "Answered “Approve refund” by alice@example.com" in told.text
+
+
 async def test_it_follows_what_happens_elsewhere(service: SlackService) -> None:
     await open_home(service.sandbox, "U1")
     await expect_home(service.sandbox, "U1", "Nothing waits for you")
@@ -104,10 +151,37 @@ async def test_it_follows_what_happens_elsewhere(service: SlackService) -> None:
 
 
 async def test_a_home_that_slack_does_not_take_is_published_with_the_next_change(service: SlackService) -> None:
-    service.sandbox.fail_next(RateLimited(), "views.publish")
+    service.sandbox.fail_next(SaysNo("internal_error"), "views.publish")
     assert (await open_home(service.sandbox, "U1")).status_code == 200
     await service.ask()
     await expect_home(service.sandbox, "U1", "Refund order 12345?")
+
+
+async def test_a_home_that_slack_puts_off_is_published_once_it_may_be(service: SlackService) -> None:
+    service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
+    await open_home(service.sandbox, "U1")
+    async with asyncio.timeout(5):
+        while "U1" not in service.sandbox.workspace.homes:
+            service.clock.advance(seconds=31)
+            await asyncio.sleep(0.01)
+
+
+async def test_as_long_as_slack_wants_to_be_left_alone_no_home_is_published(
+    service: SlackService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
+    await open_home(service.sandbox, "U1")
+    logged = ""
+    async with asyncio.timeout(5):
+        while "slack.home_not_published" not in (logged := logged + capsys.readouterr().out):
+            await asyncio.sleep(0.01)
+    await open_home(service.sandbox, "U2")
+    await service.ask()
+    await service.sandbox.expect_message("Refund")
+    assert service.sandbox.workspace.homes == {}
+    service.clock.advance(seconds=31)
+    await expect_home(service.sandbox, "U1", "Refund order 12345?")
+    await expect_home(service.sandbox, "U2", "Nothing waits for you")
 
 
 async def test_more_than_fits_leads_to_the_inbox(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import ASKED, a_notice, many_choices
 
 sign = signer(b"a key of thirty-two bytes or more")
-ALICE = Who("U1", "T0SANDBOX", "A0SANDBOX")
+ALICE = Who("U1", "T0SANDBOX")
 
 
 def world() -> SlackSandbox:
