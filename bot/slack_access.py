@@ -124,9 +124,11 @@ class SlackAccess:
         return home.enterprise_id is not None and await self.people.email_of(who.user_id) is not None
 
     async def _known(self, user_id: str) -> Actor | None:
+        """An account that the directory names is that person's; any other is whose e-mail Slack says it has, and Slack
+        is asked again each day, since an e-mail may have moved to another account."""
         people = self.engine.responders
         actor = people.actor_at(CHANNEL, user_id)
-        if actor is not None:
+        if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
             return actor
         email = await self.people.email_of(user_id)
         if email is None:

@@ -191,6 +191,39 @@ async def test_an_account_with_the_email_of_somebody_the_directory_knows_by_anot
     assert (await service.record(asked)).is_open
 
 
+async def dora_has_answered(service: SlackService) -> Suspension:
+    """Somebody whom the directory knows by her e-mail alone has answered a day ago; what she is asked now."""
+    service.sandbox.workspace.add_user("U6", "Dora", "dora@example.com")
+    service.sandbox.workspace.conversations["C1"].members |= {"U6", "U7"}
+    first = await service.ask(question="First?", responders=("dora@example.com",))
+    await service.sandbox.click("U6", await message_of(service, "First?"), "ans:0")
+    assert await service.answered(first) == "approve"
+    service.clock.advance(hours=25)
+    return await service.ask(responders=("dora@example.com",))
+
+
+async def test_an_account_that_has_lost_its_e_mail_does_not_answer_as_its_former_owner(service: SlackService) -> None:
+    asked = await dora_has_answered(service)
+    service.sandbox.workspace.users["U6"].email = "somebody@example.com"
+    service.sandbox.workspace.add_user("U7", "Dora again", "dora@example.com")
+    message = await message_of(service, "Refund")
+    await service.sandbox.click("U6", message, "ans:0")
+    await service.sandbox.expect_private("U6", "You can't answer this.")
+    await service.sandbox.click("U7", message, "ans:1")
+    assert await service.answered(asked) == "deny"
+
+
+async def test_an_account_whose_e_mail_slack_does_not_say_again_does_not_answer(service: SlackService) -> None:
+    asked = await dora_has_answered(service)
+    message = await message_of(service, "Refund")
+    service.sandbox.fail_next(RateLimited(), "users.info")
+    await service.sandbox.click("U6", message, "ans:0")
+    await service.sandbox.expect_private("U6", "Slack does not tell us just now")
+    assert (await service.record(asked)).is_open
+    await service.sandbox.click("U6", message, "ans:0")
+    assert await service.answered(asked) == "approve"
+
+
 # --- unknown action, forged or old value, expired question → 200, "no longer open", the message refreshed -------------
 
 
