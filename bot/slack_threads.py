@@ -58,7 +58,8 @@ class SlackThreads:
     async def _ref_of(self, channel: str, thread_ts: str) -> tuple[str, str] | None:
         """The question whose message a thread hangs under, and that message's delivery."""
         try:
-            delivery = await delivery_of_thread(self.beside.client, channel, thread_ts)
+            home = await self.access.ours.home()
+            delivery = await delivery_of_thread(self.beside.client, home, channel, thread_ts)
         except CAUGHT as error:
             failure = failure_of(error, self.beside.now())
             if not isinstance(failure, Refused):

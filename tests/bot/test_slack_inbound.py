@@ -401,6 +401,22 @@ async def test_a_stranger_in_the_thread_answers_nothing(tmp_path: Path, slack_mo
         assert (await service.record(asked)).is_open
 
 
+async def test_a_thread_under_another_apps_message_with_our_metadata_answers_nothing(
+    tmp_path: Path, slack_mode: Mode
+) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await message_of(service)
+        workspace = service.sandbox.workspace
+        forged = Message("C1", workspace.new_ts(), "U2", "Lunch?", metadata=message.metadata)
+        workspace.messages.append(forged)
+        said = await say(service.sandbox, "U1", "C1", "Pizza", forged, parent_user_id=None)
+        assert said.status_code == 200
+        await service.door.close()
+        assert (await service.record(asked)).is_open
+        assert workspace.ephemerals == []
+
+
 async def test_a_late_reply_is_told_how_it_ended(tmp_path: Path, slack_mode: Mode) -> None:
     async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
         asked = await service.ask(**TEXT, **BOTH)
