@@ -79,7 +79,7 @@ class SlackCommand:
 
     async def _show(self, typed: Typed, ref: str) -> Rendered:
         """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
-        seat = await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        seat = await self.answers.look(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(seat, Told):
             return _plain(seat.text)
         may_read = self.engine.may_answer(seat.suspension, seat.actor) is None or seat.actor.has(Role.OPERATOR)

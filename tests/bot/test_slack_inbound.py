@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
+from bot import slack_threads
 from bot.sandbox.slack import shown
 from bot.sandbox.slack_delivery import Kind
-from bot.sandbox.slack_doings import say, tell
+from bot.sandbox.slack_doings import say, tell, type_command
 from bot.sandbox.slack_faults import RateLimited
 from bot.sandbox.slack_payloads import event_callback, slash_command, view_submission
 from bot.sandbox.slack_records import Message, View
@@ -415,6 +416,71 @@ async def test_a_thread_under_another_apps_message_with_our_metadata_answers_not
         await service.door.close()
         assert (await service.record(asked)).is_open
         assert workspace.ephemerals == []
+
+
+@over_http
+async def test_what_is_said_in_a_thread_is_looked_up_once(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await service.sandbox.expect_message("Refund")
+        await say(service.sandbox, "U2", "C1", "Because", message)
+        await service.sandbox.expect_private("U2", "You can't answer this.")
+        service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+        assert (await say(service.sandbox, "U1", "C1", "Because", message)).status_code == 200
+        assert await service.answered(asked) == "Because"
+
+
+async def test_the_threads_that_are_known_are_bounded(service: SlackService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slack_threads, "MOST_THREADS", 1)
+    await service.ask()
+    await service.ask(question="Second?")
+    first, second = [await service.sandbox.expect_message(one) for one in ("Refund", "Second?")]
+    await say(service.sandbox, "U1", "C1", "hello", first)
+    await say(service.sandbox, "U1", "C1", "hello", second)
+    service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+    await say(service.sandbox, "U2", "C1", "hello", first)
+    await say(service.sandbox, "U2", "C1", "hello", second)
+    await service.door.close()
+    assert [one.user for one in service.sandbox.workspace.ephemerals].count("U2") == 1, "the second is still known"
+
+
+async def test_talk_that_can_be_no_answer_is_accepted_while_slack_limits_us(service: SlackService) -> None:
+    await service.ask(**TEXT)
+    message = await service.sandbox.expect_message("Refund")
+    service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+    assert (await say(service.sandbox, "U1", "C1", "hello", message)).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["choice", "text"])
+async def test_talk_that_can_be_no_answer_is_no_attempt_and_gets_the_plain_hint(
+    kind: str, service: SlackService
+) -> None:
+    asked = await service.ask(**(TEXT if kind == "text" else {}))
+    message = await service.sandbox.expect_message("Refund")
+    for who, team in (("U9", "T0OTHER"), ("U2", "T0SANDBOX")):
+        await say(service.sandbox, who, "C1", "Lunch?", message, user_team=team)
+        await service.sandbox.expect_private(who, "Handraise does not read messages as answers.")
+    await service.door.close()
+    assert await audited(service, asked) == []
+
+
+async def test_an_attempt_by_reply_of_somebody_unknown_is_audited(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await service.sandbox.expect_message("Refund")
+        await say(service.sandbox, "U9", "C1", "Because", message, user_team="T0OTHER")
+        await service.sandbox.expect_private("U9", "not asked in your workspace")
+        [line] = await audited(service, asked)
+        assert (line["refused"], line["reason"]) == ("slack:U9", "other_workspace")
+
+
+async def test_looking_at_a_question_is_no_attempt_to_answer_it(service: SlackService) -> None:
+    asked = await service.ask()
+    service.sandbox.workspace.users["U9"].deleted = True
+    for who in ("U9", "U2"):
+        await type_command(service.sandbox, who, "C1", f"show {asked.ask.ref}")
+    assert "alice@example.com" not in "".join(map(shown, service.sandbox.workspace.ephemerals))
+    assert await audited(service, asked) == []
 
 
 async def test_a_late_reply_is_told_how_it_ended(tmp_path: Path, slack_mode: Mode) -> None:
