@@ -17,14 +17,15 @@ from datetime import timedelta
 import structlog
 
 from channels.slack import notes
-from channels.slack.errors import CAUGHT
+from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.people import LookupFailed, SlackPeople
 from channels.slack.replies import Who
 from channels.slack.workspace import OurWorkspace
+from core import ports
 from core.domain.people import Actor, RecipientKind, parse_recipient
 from core.domain.suspension import Suspension
 from core.engine import Engine
-from core.errors import NotAResponder
+from core.errors import HandraiseError, NotAResponder
 
 log = structlog.get_logger(__name__)
 
@@ -71,8 +72,7 @@ class SlackAccess:
                 return Refused(notes.OTHER_WORKSPACE, "other_workspace")
             actor = await self._known(who.user_id)
         except (*CAUGHT, LookupFailed) as error:
-            log.warning("slack.person_unknown", error=type(error).__name__)
-            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+            return await self._untold("slack.person_unknown", error)
         if actor is None:
             log.warning("slack.stranger_refused", team=who.team_id)
             return Refused(notes.STRANGER, "stranger")
@@ -85,8 +85,7 @@ class SlackAccess:
         try:
             proven = [one for one in _groups(suspension) if who.user_id in await self.people.members(_id(one))]
         except LookupFailed as error:
-            log.warning("slack.group_unknown", ref=suspension.ask.ref, error=type(error).__name__)
-            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+            return await self._untold("slack.group_unknown", error)
         return replace(actor, proven=frozenset(proven))
 
     async def waiting(self, actor: Actor, who: Who) -> list[Suspension]:
@@ -102,10 +101,23 @@ class SlackAccess:
     async def _groups_of(self, who: Who, asked: Iterable[Suspension]) -> frozenset[str]:
         proven = set()
         for group in dict.fromkeys(one for suspension in asked for one in _groups(suspension)):
-            with contextlib.suppress(LookupFailed):
+            try:
                 if who.user_id in await self.people.members(_id(group)):
                     proven.add(group)
+            except LookupFailed as error:
+                await self._untold("slack.group_unknown", error)
         return frozenset(proven)
+
+    async def _untold(self, event: str, error: Exception) -> Refused:
+        """Slack does not say who somebody is: they may try again, unless somebody has to mend it, who is told."""
+        now = self.engine.incoming.clock.now()
+        failure = error.failure if isinstance(error, LookupFailed) else failure_of(error, now)
+        log.warning(event, reason=failure.reason)
+        if not isinstance(failure, ports.Refused) or failure.fault is not ports.Fault.SETUP:
+            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+        with contextlib.suppress(HandraiseError):  # the database is away: the next failure tells it
+            await self.engine.incoming.people_unknown(CHANNEL, failure.reason)
+        return Refused(notes.SLACK_REFUSES, "slack_unavailable")
 
     async def _is_of_ours(self, who: Who) -> bool:
         """Whether their account is of our workspace. In an organisation (Enterprise Grid) a person of another
@@ -120,9 +132,11 @@ class SlackAccess:
         return home.enterprise_id is not None and await self.people.email_of(who.user_id) is not None
 
     async def _known(self, user_id: str) -> Actor | None:
+        """An account that the directory names is that person's; any other is whose e-mail Slack says it has, and Slack
+        is asked again each day, since an e-mail may have moved to another account."""
         people = self.engine.responders
         actor = people.actor_at(CHANNEL, user_id)
-        if actor is not None:
+        if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
             return actor
         email = await self.people.email_of(user_id)
         if email is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from core.ports import Fault, Refused
 from core.work.every import Every
 
 if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
@@ -74,16 +75,19 @@ class AccountSearch:
         await self._every.stop()
 
     async def search(self) -> None:
-        """Until Slack does not answer; the rest is for the next time."""
+        """Until Slack answers nobody's question; the rest is for the next time. One e-mail that Slack refuses is no
+        reason not to ask for the others."""
         from channels.slack.people import LookupFailed
 
+        told = None
         for email in self._emails:
             try:
                 await self.people.user_of(email)
             except LookupFailed as unknown:
-                reason = unknown.failure.reason
-                if reason != self._told:
-                    log.warning("slack.lookup_failed", reason=reason)
-                self._told = reason
-                return
-        self._told = None
+                failure = unknown.failure
+                told = failure.reason
+                if told != self._told:
+                    log.warning("slack.lookup_failed", reason=told)
+                if not isinstance(failure, Refused) or failure.fault is Fault.SETUP:
+                    break
+        self._told = told

@@ -160,15 +160,21 @@ class SlackAnswers:
         return Told(recorded_partly(self._shown(done), given.by.identity)) if done.is_open else Recorded()
 
     async def seat(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
-        """Whoever did this before the question that it is about. Somebody unknown is told so, and it is kept."""
-        actor, suspension = await self._access.who(who), await self._engine.find(ref)
-        if suspension is None:
-            return Told(actor.text if isinstance(actor, Refused) else notes.NO_LONGER_OPEN)
-        if not isinstance(actor, Refused):
-            actor = await self._access.before(actor, who, suspension)
-        if isinstance(actor, Refused):
+        """Whoever would answer, before the question that it is about. Somebody unknown is told so, and it is kept."""
+        actor, suspension = await self._known(who, ref)
+        if isinstance(actor, Refused) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
-        return Seat(actor, suspension, delivery, reach)
+        return _seated(actor, suspension, delivery, reach)
+
+    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
+        """Like :meth:`seat`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
+        return _seated(*await self._known(who, ref), delivery, reach)
+
+    async def _known(self, who: Who, ref: str) -> tuple[Actor | Refused, Suspension | None]:
+        actor, suspension = await self._access.who(who), await self._engine.find(ref)
+        if suspension is not None and not isinstance(actor, Refused):
+            actor = await self._access.before(actor, who, suspension)
+        return actor, suspension
 
     async def _turned_away(self, refused: Refused, who: Who, suspension: Suspension) -> Told:
         """Who may answer is told to people of our own workspace alone."""
@@ -259,6 +265,12 @@ class SlackAnswers:
 
     def _shown(self, suspension: Suspension) -> Suspension:
         return self._engine.redaction.shown_on(CHANNEL, suspension)
+
+
+def _seated(actor: Actor | Refused, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:
+    if isinstance(actor, Refused):
+        return Told(actor.text)
+    return Told(notes.NO_LONGER_OPEN) if suspension is None else Seat(actor, suspension, delivery, reach)
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Source: issue 4; docs/decisions/0017.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +32,14 @@ from channels.slack.command import (
 )
 from channels.slack.mrkdwn import escaped
 from channels.slack.render import Rendered, render_notice
-from channels.slack.replies import OnIt
+from channels.slack.replies import OnIt, Reach, Who
 from core.domain.answering import GivenAnswer
 from core.domain.people import Role
 from core.domain.suspension import ResponseType
 from core.engine import Engine
+
+Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
+"""How somebody takes their seat before a question: to answer it, or to look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,8 @@ class SlackCommand:
         return Rendered(listing(notices, len(waiting) - len(notices), f"{self.public_url}/inbox"))
 
     async def _show(self, typed: Typed, ref: str) -> Rendered:
-        """Only to whoever may answer it, or may read everything."""
-        seat = await self._seat(typed, ref)
+        """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
+        seat = await self._seat(typed, ref, self.answers.look)
         if isinstance(seat, Told):
             return _plain(seat.text)
         if not self._may_read(seat):
@@ -90,7 +94,7 @@ class SlackCommand:
 
     async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
         """Who may not is told who may, as at a button; how a question ended is for those alone who may read it."""
-        seat = await self._seat(typed, ref)
+        seat = await self._seat(typed, ref, self.answers.seat)
         if isinstance(seat, Told):
             return _plain(seat.text)
         if not seat.suspension.is_open and not self._may_read(seat):
@@ -104,10 +108,10 @@ class SlackCommand:
             case Rendered() | Modal():
                 return said
 
-    async def _seat(self, typed: Typed, ref: str) -> Seat | Told:
+    async def _seat(self, typed: Typed, ref: str, sit: Sit) -> Seat | Told:
         """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
         that there is not is said what is said of somebody else's."""
-        actor, seat = await self.access.who(typed.by), await self.answers.seat(typed.by, ref, DELIVERY, typed.reach)
+        actor, seat = await self.access.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(actor, Refused):
             return Told(actor.text)
         if isinstance(seat, Told) and await self.engine.find(ref) is None:

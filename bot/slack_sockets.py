@@ -88,9 +88,14 @@ class SlackSockets:
 
     @property
     def standing(self) -> Standing:
-        if self._live:
+        if self._works:
             return Standing.CONNECTED
         return Standing.CONNECTING if self._held or not self._keepers else Standing.STANDBY
+
+    @property
+    def _works(self) -> bool:
+        """Whether any socket brings us clicks, were it one that is to be replaced and can't be yet."""
+        return any(socket.works for socket in self._live)
 
     def start(self) -> None:
         """Returns at once: the service is there while Slack is not."""
@@ -172,7 +177,7 @@ class SlackSockets:
         except BaseException:
             await socket.close()
             raise
-        if self._said is not None or not self._live:
+        if self._said is not None or not self._works:
             log.info("slack.socket_opened")
         self._said = None
         return socket
@@ -189,14 +194,14 @@ class SlackSockets:
                     return False
         finally:
             over.cancel()
-            self._live.discard(socket)
-            if not self._live:
-                self._without_since = time.monotonic()
         why = over.result()
         log.info("slack.socket_over", reason=why)
         return why in {CLOSED, SILENT}
 
     def _let_finish(self, socket: Socket) -> None:
+        self._live.discard(socket)
+        if not self._works:
+            self._without_since = time.monotonic()
         task = asyncio.create_task(socket.finish())
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
@@ -206,8 +211,11 @@ class SlackSockets:
         if reason != self._said:
             self._said = reason
             log.warning("slack.socket_not_opened", reason=reason)
+        if self._works:
+            self._without_since = time.monotonic()
+            return
         without = time.monotonic() - self._without_since
-        if self._live or not (lasting or without >= self._pace.told_after.total_seconds()):
+        if not (lasting or without >= self._pace.told_after.total_seconds()):
             return
         with contextlib.suppress(HandraiseError):  # the database is away: the next failure tells it
             await self._tell(reason)

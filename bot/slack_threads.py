@@ -8,7 +8,8 @@ Source: facts on channels §F, "thread reply text"; docs/decisions/0017.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -22,7 +23,7 @@ from channels.slack.events import Words
 from channels.slack.replies import Reach
 from channels.slack.threads import as_typed, delivery_of_thread
 from core.domain.answering import GivenAnswer
-from core.domain.suspension import ResponseType
+from core.domain.suspension import ResponseType, Suspension
 from core.engine import Engine
 from core.ports import Refused
 
@@ -30,6 +31,8 @@ log = structlog.get_logger(__name__)
 
 HINTS = "slack_hint"
 """The kind under which it is kept whom a hint was given."""
+MOST_THREADS = 10_000
+"""Whose root is kept; the one that was read first is forgotten first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class SlackThreads:
     answers: SlackAnswers
     beside: Beside
     answer_in_thread: bool
+    _roots: OrderedDict[tuple[str, str], str | None] = field(default_factory=OrderedDict)
+    """The delivery that a thread's root carries, ``None`` for none of ours: what Slack has said once never changes."""
 
     async def concerns_us(self, words: Words) -> bool:
         """Whether it is said to us: most of what a channel talks about is not, and costs no look at the database."""
@@ -47,34 +52,44 @@ class SlackThreads:
         return not said_by_us and (words.thread_ts is None or words.thread_by in {None, home.bot_user_id})
 
     async def hear(self, words: Words) -> None:
-        """Raises what the database does, so that Slack tells it again."""
+        """Raises what the database does, so that Slack tells it again; and what Slack does, where it may be an answer
+        that would be lost."""
         if words.thread_ts is None:
             await self._hint(words, "direct", notes.USE_BUTTONS_OR_COMMAND)
             return
-        ref = await self._ref_of(words.channel, words.thread_ts)
-        if ref is not None:
-            await self._reply(words, words.thread_ts, *ref)
+        delivery = await self._delivery(words.channel, words.thread_ts)
+        asked = await self.engine.incoming.of_delivery(delivery) if delivery is not None else None
+        if asked is not None and delivery is not None:
+            await self._reply(words, asked, delivery)
 
-    async def _ref_of(self, channel: str, thread_ts: str) -> tuple[str, str] | None:
-        """The question whose message a thread hangs under, and that message's delivery."""
+    async def _delivery(self, channel: str, thread_ts: str) -> str | None:
+        """That of the message which a thread hangs under, where it is one of ours."""
+        thread = (channel, thread_ts)
+        if thread in self._roots:
+            return self._roots[thread]
         try:
-            delivery = await delivery_of_thread(self.beside.client, channel, thread_ts)
+            found = await delivery_of_thread(self.beside.client, await self.access.ours.home(), *thread)
         except CAUGHT as error:
             failure = failure_of(error, self.beside.now())
-            if not isinstance(failure, Refused):
+            if self.answer_in_thread and not isinstance(failure, Refused):
                 raise
-            log.warning("slack.thread_unreadable", reason=failure.reason)  # no scope, or a channel that we have left
+            log.warning("slack.thread_unreadable", reason=failure.reason)  # no scope, a channel we have left, or busy
             return None
-        found = await self.engine.incoming.of_delivery(delivery) if delivery is not None else None
-        return None if found is None or delivery is None else (found.ask.ref, delivery)
+        self._roots[thread] = found
+        if len(self._roots) > MOST_THREADS:
+            self._roots.popitem(last=False)
+        return found
 
-    async def _reply(self, words: Words, thread_ts: str, ref: str, delivery: str) -> None:
-        seat = await self.answers.seat(words.by, ref, delivery, Reach(channel=words.channel, ts=thread_ts))
+    async def _reply(self, words: Words, asked: Suspension, delivery: str) -> None:
+        ref, reach = asked.ask.ref, Reach(channel=words.channel, ts=words.thread_ts)
+        if not self.answer_in_thread or asked.ask.response_type is not ResponseType.TEXT:
+            known = await self.answers.look(words.by, ref, delivery, reach)
+            ended = known.suspension if isinstance(known, Seat) and not known.suspension.is_open else None
+            await self._hint(words, ref, self.answers.truth(ended) if ended else notes.USE_BUTTONS_OR_COMMAND)
+            return
+        seat = await self.answers.seat(words.by, ref, delivery, reach)
         if isinstance(seat, Told):
             await self._hint(words, ref, seat.text)
-        elif not self.answer_in_thread or seat.suspension.ask.response_type is not ResponseType.TEXT:
-            ended = None if seat.suspension.is_open else self.answers.truth(seat.suspension)
-            await self._hint(words, ref, ended or notes.USE_BUTTONS_OR_COMMAND)
         else:
             await self._answer(words, seat)
 

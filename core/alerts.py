@@ -63,6 +63,17 @@ def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str,
     _tell(transitions, tx, f"cut_off:{channel}", message, now, around=channel)
 
 
+def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
+    """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
+    text = (
+        f"{channel} refuses to say who people are ({reason}): whoever is known by what it says can't answer there "
+        "until that is mended; answers by other ways count.\n\n"
+        "This is told once an hour."
+    )
+    message = Message(Purpose.ALERT, f"{channel} refuses to say who people are ({reason})", text)
+    _tell(transitions, tx, f"people:{channel}:{reason}", message, now, around=channel)
+
+
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
     """An agent that could not be called back for as long as we try does not know how its question ended."""
     text = (

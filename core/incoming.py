@@ -77,3 +77,8 @@ class Incoming:
         """The vendor has taken our access away: the operators have to know, once."""
         now = self.clock.now()
         await self.database.write(lambda tx: alerts.channel_cut_off(self.transitions, tx, channel, reason, now))
+
+    async def people_unknown(self, channel: str, reason: str) -> None:
+        """The vendor refuses to say who people are: the operators have to know, once an hour for each ``reason``."""
+        now = self.clock.now()
+        await self.database.write(lambda tx: alerts.people_unknown(self.transitions, tx, channel, reason, now))

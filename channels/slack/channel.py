@@ -30,6 +30,7 @@ from channels.slack.errors import (
 from channels.slack.people import LookupFailed, SlackPeople
 from channels.slack.places import Place, Places
 from channels.slack.render import Rendered, render_ending, render_message, render_notice, render_plain
+from channels.slack.workspace import OurWorkspace
 from core.domain.notice import Ending, Message, Notice
 from core.domain.people import Address
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, Refused, Sending
@@ -71,6 +72,7 @@ class SlackChannel:
     ) -> None:
         self._client = client
         self._now = now
+        self._ours = OurWorkspace(client)
         self._places = Places(client, people, default_channel)
         self._pace = pace.Pace(now)
         self._when_cut = when_cut
@@ -137,7 +139,7 @@ class SlackChannel:
         """What an earlier try has left there."""
 
         def look() -> Awaitable[Receipt | None]:
-            return history.find(self._client, place.conversation, thread, sending)
+            return history.find(self._client, self._ours, place.conversation, thread, sending)
 
         found = await self._in_turn(pace.HISTORY, sending, look)
         if isinstance(found, Ambiguous | Deferred | Refused):

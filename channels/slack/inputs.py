@@ -34,7 +34,7 @@ def _element(field: Field) -> Block:
             return select([(label, None) for label, _ in field.options])
         case Kind.OPTIONS:
             several = select([(label, None) for label, _ in field.options], "multi_static_select")
-            return several if high is None else several | {"max_selected_items": max(1, int(high))}
+            return several if high is None else several | {"max_selected_items": _most(high, field)}
         case Kind.PERSON:
             return {"type": "users_select", "placeholder": plain_text("Pick a person", limits.PLACEHOLDER, "—")}
         case Kind.DATE:
@@ -43,6 +43,11 @@ def _element(field: Field) -> Block:
             return number_input(low, high, decimal=field.kind is Kind.NUMBER)
         case Kind.TEXT | Kind.LINES:
             return text_input(multiline=field.kind is Kind.LINES, least=low, most=high)
+
+
+def _most(high: float, field: Field) -> int:
+    """How many may be picked: never more than there are, whatever the agent has written."""
+    return max(1, int(min(high, len(field.options))))
 
 
 def select(options: Sequence[tuple[str, str | None]], kind: str = "static_select") -> Block:

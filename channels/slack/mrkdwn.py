@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,8 @@ ESCAPE = re.compile(r"&(?:amp|lt|gt);|.", re.DOTALL)
 CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 DIRECTIONS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 """Signs that turn the reading direction, with which a label could be shown backwards."""
+BLANK = frozenset({0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800})
+"""Hangul's fillers and the empty Braille pattern: letters and symbols by their category that show nothing."""
 SURROGATES = range(0xD800, 0xE000)
 REMOVED = dict.fromkeys({*CONTROLS, *DIRECTIONS, *SURROGATES} - {ord("\n"), ord("\t")})
 
@@ -39,6 +42,11 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(clean(text).split())
+
+
+def is_visible(text: str) -> bool:
+    """Whether it has a sign that leaves a mark: not only spaces, joiners, marks on nothing and blank fillers."""
+    return any(unicodedata.category(sign)[0] not in "CZM" and ord(sign) not in BLANK for sign in text)
 
 
 def clipped(text: str, most: int, tail: str = "…") -> str:
@@ -88,7 +96,7 @@ def mrkdwn(text: str) -> Block:
 
 def plain_text(text: str, most: int, otherwise: str) -> Block:
     """``otherwise`` where nothing that can be seen is left of ``text``: Slack refuses an empty text."""
-    words = one_line(text) or one_line(otherwise) or "—"
+    words = next((one for one in map(one_line, (text, otherwise)) if is_visible(one)), "—")
     return {"type": "plain_text", "text": clipped(words, most), "emoji": False}
 
 

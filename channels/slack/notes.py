@@ -21,6 +21,10 @@ MOST_NAMES = 10
 STRANGER = "Handraise does not know your Slack account. Whoever runs it here can add you to its people."
 OTHER_WORKSPACE = "This question is not asked in your workspace, so your answer does not count."
 SLACK_IS_SILENT = "Slack does not tell us just now whether you may answer. Nothing was recorded: try again in a moment."
+SLACK_REFUSES = (
+    "Slack does not tell us whether you may answer, and whoever runs Handraise has to mend that. Nothing was recorded: "
+    "answer on the question's page."
+)
 RECORDED = "Your answer is recorded."
 NOT_YOURS = "There is no question of that name that you may answer."
 NO_LONGER_OPEN = "This question is no longer open."

@@ -22,6 +22,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from channels.slack.errors import CAUGHT, Failure, code_of, failure_of, sent_nothing
 
 PERSON_KEPT = timedelta(hours=24)
+PERSON_TRUSTED = timedelta(hours=48)
+"""How old an account's e-mail may be where Slack can't be asked: renewed each day, it is older only where Slack has not
+answered for a day, or nobody has asked."""
 GROUP_KEPT = timedelta(seconds=60)
 """How old a group's members may be when they decide who may answer."""
 MOST_KEPT = 10_000
@@ -63,6 +66,14 @@ class _Kept(Generic[Found]):
         at, found = self._found[key]
         return (found,) if abs(self.now() - at) <= self.lifetime else None
 
+    def within(self, key: str, age: timedelta) -> Found | None:
+        """What was found, where that is no longer ago than ``age``."""
+        at, found = self._found.get(key, (None, None))
+        return found if at is not None and abs(self.now() - at) <= age else None
+
+    def forget(self, key: str) -> None:
+        self._found.pop(key, None)
+
     def last(self, key: str) -> Found | None:
         """What was found last, however long ago."""
         return self._found[key][1] if key in self._found else None
@@ -91,6 +102,7 @@ class SlackPeople:
             return kept[0]
         user = await self._ask(lambda: self._client.users_lookupByEmail(email=email), NOBODY, "user")
         user_id = user["id"] if user is not None and await self._is_ours(user) else None
+        self._part(email, user_id)
         if user_id is not None:
             self._emails.keep(user_id, email)
         return self._users.keep(email, user_id)
@@ -101,8 +113,12 @@ class SlackPeople:
         if kept is not None:
             return kept[0]
         user = await self._ask(lambda: self._client.users_info(user=user_id), NOBODY, "user")
-        email = (user.get("profile") or {}).get("email") if user is not None and await self._is_ours(user) else None
-        return self._emails.keep(user_id, email.lower() if isinstance(email, str) and email else None)
+        found = (user.get("profile") or {}).get("email") if user is not None and await self._is_ours(user) else None
+        email = found.lower() if isinstance(found, str) and found else None
+        self._part(email, user_id)
+        if email is not None:
+            self._users.keep(email, user_id)
+        return self._emails.keep(user_id, email)
 
     async def refresh(self, references: Iterable[str]) -> None:
         """See to it that :meth:`known_members` knows every user group (``slack:S…``) among ``references``."""
@@ -125,8 +141,8 @@ class SlackPeople:
         return self._users.last(email)
 
     def known_email(self, user_id: str) -> str | None:
-        """The e-mail of a user, as it was found last."""
-        return self._emails.last(user_id)
+        """The e-mail of a user, as it was found within the last two days."""
+        return self._emails.within(user_id, PERSON_TRUSTED)
 
     def known_members(self, group: str) -> frozenset[str]:
         """The user ids in a user group within the last minute; none where that has not been asked."""
@@ -135,6 +151,15 @@ class SlackPeople:
     def last_members(self, group: str) -> frozenset[str]:
         """As they were when they were asked for last: to tell how many could answer, never to let one."""
         return self._groups.last(group) or frozenset()
+
+    def _part(self, email: str | None, user_id: str | None) -> None:
+        """An e-mail is of one account and an account has one: whoever had either before this has it no longer."""
+        before = self._users.last(email) if email is not None else None
+        if before not in {None, user_id} and self._emails.last(str(before)) == email:
+            self._emails.forget(str(before))
+        former = self._emails.last(user_id) if user_id is not None else None
+        if former not in {None, email} and self._users.last(str(former)) == user_id:
+            self._users.forget(str(former))
 
     async def _ask(self, call: Callable[[], Awaitable[Any]], nothing: frozenset[str], field: str) -> Any:
         """The ``field`` of the answer, ``None`` where Slack says that there is no such thing."""

@@ -94,6 +94,13 @@ class Socket(SocketModeClient):
                 await asyncio.wait_for(self._over.wait(), _LOOK_EVERY)
         return why
 
+    @property
+    def works(self) -> bool:
+        """Whether it still brings what people do: one that is to be replaced does, until it is closed."""
+        heard_at = max(self._heard_at, self.last_ping_pong_time or 0.0)
+        is_open = self.current_session is not None and not self.current_session.closed
+        return is_open and not self.closed and time.time() - heard_at <= 2 * self.ping_interval
+
     async def finish(self) -> None:
         """Acknowledge what has been delivered, as long as that is soon, and close."""
         with contextlib.suppress(TimeoutError):

@@ -10,11 +10,13 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from channels.slack.workspace import Home
+
 ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 MARKUP = re.compile(r"<(?P<target>[^<>|]+)(\|(?P<label>[^<>]*))?>|&lt;|&gt;|&amp;")
 
 
-async def delivery_of_thread(client: AsyncWebClient, channel: str, thread_ts: str) -> str | None:
+async def delivery_of_thread(client: AsyncWebClient, home: Home, channel: str, thread_ts: str) -> str | None:
     """The delivery id of the message that a thread hangs under, ``None`` where that is none of ours.
 
     Its metadata says so: nothing else is kept of a thread. Raises what the call does (``channels.slack.errors``).
@@ -22,7 +24,9 @@ async def delivery_of_thread(client: AsyncWebClient, channel: str, thread_ts: st
     page = await client.conversations_replies(channel=channel, ts=thread_ts, limit=1, include_all_metadata=True)
     messages: list[dict[str, Any]] = page.get("messages") or []
     root = next((one for one in messages if one.get("ts") == thread_ts), None)
-    payload = ((root or {}).get("metadata") or {}).get("event_payload") or {}
+    if root is None or not home.wrote(root):
+        return None
+    payload = (root.get("metadata") or {}).get("event_payload") or {}
     delivery = payload.get("delivery_id")
     return delivery if isinstance(delivery, str) else None
 

@@ -25,6 +25,7 @@ from bot.slack_app import SlackApp, add_sockets, build_slack_app
 from bot.slack_sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, Pace
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
+from channels.slack.people import SlackPeople
 from channels.slack.values import signer
 from core.domain.asking import AskRequest
 from core.domain.people import Actor, Role
@@ -116,15 +117,17 @@ async def slack_service(
         {"name": name, "email": f"{name.lower()}@example.com", "slack_user_id": user_id}
         for user_id, name in (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"))
     ]
+    people.append({"name": "Dora", "email": "dora@example.com"})  # known by her e-mail alone
     slack = {"bot_token": workspace.bot_token, "signing_secret": sandbox.signing_secret, "default_channel": "C1"}
     settings = Settings(slack=slack, people=people)  # type: ignore[arg-type]
     database_file = folder / "handraise.db"
     database = open_database(f"sqlite:///{database_file}")
     schema.prepare(database)
-    directory = Directory(settings)
     agents = CallbackAgents(lambda name: (), clock=clock)
     async with serving(sandbox.app) as slack_url:
         client = web_client(workspace.bot_token, f"{slack_url}/api/")
+        accounts = SlackPeople(client, clock.now)
+        directory = Directory(settings, accounts=accounts)
         channels: dict[str, Channel] = {"slack": SlackChannel(client, clock.now)}
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)
@@ -147,6 +150,7 @@ async def slack_service(
             sign=signer(SECRET_KEY),
             public_url=public_url,
             now=clock.now,
+            people=accounts,
             **options,
         )
         service = SlackService(engine, door, sandbox, clock, work, database_file)

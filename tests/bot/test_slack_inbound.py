@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
+from bot import slack_threads
 from bot.sandbox.slack import shown
 from bot.sandbox.slack_delivery import Kind
-from bot.sandbox.slack_doings import say, tell
+from bot.sandbox.slack_doings import say, tell, type_command
 from bot.sandbox.slack_faults import RateLimited
 from bot.sandbox.slack_payloads import event_callback, slash_command, view_submission
 from bot.sandbox.slack_records import Message, View
@@ -189,6 +190,39 @@ async def test_an_account_with_the_email_of_somebody_the_directory_knows_by_anot
     await service.sandbox.click("U9", await message_of(service), "ans:0")
     await service.sandbox.expect_private("U9", "does not know your Slack account")
     assert (await service.record(asked)).is_open
+
+
+async def dora_has_answered(service: SlackService) -> Suspension:
+    """Somebody whom the directory knows by her e-mail alone has answered a day ago; what she is asked now."""
+    service.sandbox.workspace.add_user("U6", "Dora", "dora@example.com")
+    service.sandbox.workspace.conversations["C1"].members |= {"U6", "U7"}
+    first = await service.ask(question="First?", responders=("dora@example.com",))
+    await service.sandbox.click("U6", await message_of(service, "First?"), "ans:0")
+    assert await service.answered(first) == "approve"
+    service.clock.advance(hours=25)
+    return await service.ask(responders=("dora@example.com",))
+
+
+async def test_an_account_that_has_lost_its_e_mail_does_not_answer_as_its_former_owner(service: SlackService) -> None:
+    asked = await dora_has_answered(service)
+    service.sandbox.workspace.users["U6"].email = "somebody@example.com"
+    service.sandbox.workspace.add_user("U7", "Dora again", "dora@example.com")
+    message = await message_of(service, "Refund")
+    await service.sandbox.click("U6", message, "ans:0")
+    await service.sandbox.expect_private("U6", "You can't answer this.")
+    await service.sandbox.click("U7", message, "ans:1")
+    assert await service.answered(asked) == "deny"
+
+
+async def test_an_account_whose_e_mail_slack_does_not_say_again_does_not_answer(service: SlackService) -> None:
+    asked = await dora_has_answered(service)
+    message = await message_of(service, "Refund")
+    service.sandbox.fail_next(RateLimited(), "users.info")
+    await service.sandbox.click("U6", message, "ans:0")
+    await service.sandbox.expect_private("U6", "Slack does not tell us just now")
+    assert (await service.record(asked)).is_open
+    await service.sandbox.click("U6", message, "ans:0")
+    assert await service.answered(asked) == "approve"
 
 
 # --- unknown action, forged or old value, expired question → 200, "no longer open", the message refreshed -------------
@@ -366,6 +400,87 @@ async def test_a_stranger_in_the_thread_answers_nothing(tmp_path: Path, slack_mo
         await say(service.sandbox, "U2", "C1", "Because", message)
         await service.sandbox.expect_private("U2", "You can't answer this. It can be answered by alice@example.com.")
         assert (await service.record(asked)).is_open
+
+
+async def test_a_thread_under_another_apps_message_with_our_metadata_answers_nothing(
+    tmp_path: Path, slack_mode: Mode
+) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await message_of(service)
+        workspace = service.sandbox.workspace
+        forged = Message("C1", workspace.new_ts(), "U2", "Lunch?", metadata=message.metadata)
+        workspace.messages.append(forged)
+        said = await say(service.sandbox, "U1", "C1", "Pizza", forged, parent_user_id=None)
+        assert said.status_code == 200
+        await service.door.close()
+        assert (await service.record(asked)).is_open
+        assert workspace.ephemerals == []
+
+
+@over_http
+async def test_what_is_said_in_a_thread_is_looked_up_once(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await service.sandbox.expect_message("Refund")
+        await say(service.sandbox, "U2", "C1", "Because", message)
+        await service.sandbox.expect_private("U2", "You can't answer this.")
+        service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+        assert (await say(service.sandbox, "U1", "C1", "Because", message)).status_code == 200
+        assert await service.answered(asked) == "Because"
+
+
+async def test_the_threads_that_are_known_are_bounded(service: SlackService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slack_threads, "MOST_THREADS", 1)
+    await service.ask()
+    await service.ask(question="Second?")
+    first, second = [await service.sandbox.expect_message(one) for one in ("Refund", "Second?")]
+    await say(service.sandbox, "U1", "C1", "hello", first)
+    await say(service.sandbox, "U1", "C1", "hello", second)
+    service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+    await say(service.sandbox, "U2", "C1", "hello", first)
+    await say(service.sandbox, "U2", "C1", "hello", second)
+    await service.door.close()
+    assert [one.user for one in service.sandbox.workspace.ephemerals].count("U2") == 1, "the second is still known"
+
+
+async def test_talk_that_can_be_no_answer_is_accepted_while_slack_limits_us(service: SlackService) -> None:
+    await service.ask(**TEXT)
+    message = await service.sandbox.expect_message("Refund")
+    service.sandbox.faults.switch_on(RateLimited(), "conversations.replies")
+    assert (await say(service.sandbox, "U1", "C1", "hello", message)).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["choice", "text"])
+async def test_talk_that_can_be_no_answer_is_no_attempt_and_gets_the_plain_hint(
+    kind: str, service: SlackService
+) -> None:
+    asked = await service.ask(**(TEXT if kind == "text" else {}))
+    message = await service.sandbox.expect_message("Refund")
+    for who, team in (("U9", "T0OTHER"), ("U2", "T0SANDBOX")):
+        await say(service.sandbox, who, "C1", "Lunch?", message, user_team=team)
+        await service.sandbox.expect_private(who, "Handraise does not read messages as answers.")
+    await service.door.close()
+    assert await audited(service, asked) == []
+
+
+async def test_an_attempt_by_reply_of_somebody_unknown_is_audited(tmp_path: Path, slack_mode: Mode) -> None:
+    async with slack_service(tmp_path, slack_mode, answer_in_thread=True) as service:
+        asked = await service.ask(**TEXT)
+        message = await service.sandbox.expect_message("Refund")
+        await say(service.sandbox, "U9", "C1", "Because", message, user_team="T0OTHER")
+        await service.sandbox.expect_private("U9", "not asked in your workspace")
+        [line] = await audited(service, asked)
+        assert (line["refused"], line["reason"]) == ("slack:U9", "other_workspace")
+
+
+async def test_looking_at_a_question_is_no_attempt_to_answer_it(service: SlackService) -> None:
+    asked = await service.ask()
+    service.sandbox.workspace.users["U9"].deleted = True
+    for who in ("U9", "U2"):
+        await type_command(service.sandbox, who, "C1", f"show {asked.ask.ref}")
+    assert "alice@example.com" not in "".join(map(shown, service.sandbox.workspace.ephemerals))
+    assert await audited(service, asked) == []
 
 
 async def test_a_late_reply_is_told_how_it_ended(tmp_path: Path, slack_mode: Mode) -> None:

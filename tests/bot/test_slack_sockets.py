@@ -176,6 +176,26 @@ async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp
         assert await service.answered(asked) == "approve"
 
 
+async def test_old_sockets_that_still_work_are_no_alarm_while_the_next_cannot_be_opened(tmp_path: Path) -> None:
+    pace = Pace(
+        oldest=timedelta(milliseconds=300),
+        longest_pause=timedelta(milliseconds=50),
+        told_after=timedelta(milliseconds=100),
+    )
+    async with slack_service(tmp_path, "socket", pace) as service:
+        asked = await service.ask()
+        message = await a_message(service)
+        service.sandbox.faults.switch_on(SaysNo("internal_error"), OPEN)
+        await asyncio.sleep(1)
+        assert service.door.standing is Standing.CONNECTED
+        await service.sandbox.click("U1", message, "ans:0")
+        assert await service.answered(asked) == "approve"
+        assert service.alerts == []
+        service.sandbox.sockets.drop()
+        await until(lambda: bool(service.alerts))
+        assert service.door.standing is Standing.CONNECTING
+
+
 async def test_where_slack_allows_one_socket_there_is_one_until_it_allows_more(service: SlackService) -> None:
     service.sandbox.sockets.most = 1
     service.sandbox.sockets.drop()

@@ -10,7 +10,7 @@ import pytest
 
 from bot.sandbox.slack import shown
 from bot.sandbox.slack_doings import expect_home, open_home, tell
-from bot.sandbox.slack_faults import SaysNo
+from bot.sandbox.slack_faults import RateLimited, SaysNo
 from bot.sandbox.slack_records import Message
 from tests.world import CHANNEL, World, running
 
@@ -73,7 +73,7 @@ async def test_a_group_that_slack_does_not_tell_lets_nobody_in(open_world: World
     message = await ask_the_group(open_world)
     open_world.slack.fail_next(SaysNo("missing_scope"), "usergroups.users.list")
     await open_world.press("U0CAROL", message, "Approve refund")
-    await open_world.slack.expect_private("U0CAROL", "Slack does not tell us just now whether you may answer.")
+    await open_world.slack.expect_private("U0CAROL", "whoever runs Handraise has to mend that. Nothing was recorded")
     assert await answered_by(open_world) is None
     await open_world.press("U0CAROL", message, "Approve refund")
     await open_world.slack.expect_message("by carol@example.com via slack")
@@ -101,6 +101,47 @@ async def test_somebody_who_has_left_the_workspace_does_not(open_world: World) -
     message = await open_world.slack.expect_message("Refund order 12345?")
     await open_world.press("U0EVE", message, "Approve refund")
     await open_world.slack.expect_private("U0EVE", "does not know your Slack account")
+
+
+@pytest.mark.parametrize("method", ["users.info", "usergroups.users.list"])
+async def test_the_operators_hear_once_an_hour_what_keeps_people_from_answering(
+    method: str, open_world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_world.slack.workspace.usergroups[GROUP] = {"U0CAROL"}
+    message = await ask_the_group(open_world)
+    who = "U0EVE" if method == "users.info" else "U0CAROL"
+    open_world.slack.faults.switch_on(SaysNo("missing_scope"), method)
+    for _ in range(2):
+        await open_world.press(who, message, "Approve refund")
+        await open_world.settle()
+    [mail] = open_world.mailbox.of("ops@example.com")
+    assert mail.subject == "slack refuses to say who people are (missing_scope)"
+    assert "reason=missing_scope" in capsys.readouterr().out
+    await open_world.advance(minutes=61)
+    await open_world.press(who, message, "Approve refund")
+    await open_world.settle()
+    assert len(open_world.mailbox.of("ops@example.com")) == 2
+
+
+async def test_a_home_that_lacks_a_group_for_want_of_a_scope_is_told_to_the_operators(open_world: World) -> None:
+    open_world.slack.workspace.usergroups[GROUP] = {"U0CAROL"}
+    await ask_the_group(open_world)
+    open_world.slack.faults.switch_on(SaysNo("missing_scope"), "usergroups.users.list")
+    await open_home(open_world.slack, "U0CAROL")
+    await expect_home(open_world.slack, "U0CAROL", "Nothing waits for you")
+    await open_world.settle()
+    [mail] = open_world.mailbox.of("ops@example.com")
+    assert mail.subject == "slack refuses to say who people are (missing_scope)"
+
+
+async def test_slack_being_away_for_a_moment_is_no_alarm(open_world: World) -> None:
+    open_world.slack.workspace.usergroups[GROUP] = {"U0CAROL"}
+    message = await ask_the_group(open_world)
+    open_world.slack.fail_next(RateLimited(), "usergroups.users.list")
+    await open_world.press("U0CAROL", message, "Approve refund")
+    await open_world.slack.expect_private("U0CAROL", "try again in a moment")
+    await open_world.settle()
+    assert open_world.mailbox.of("ops@example.com") == []
 
 
 # --- Our access is taken away -----------------------------------------------------------------------------------------

@@ -204,6 +204,18 @@ async def test_somebody_elses_message_is_not_taken_for_ours(channel: SlackChanne
     assert payloads == [{"delivery_id": "delivery-0"}, {"delivery_id": "delivery-1"}]
 
 
+async def test_another_apps_message_with_our_metadata_is_not_taken_for_ours(
+    channel: SlackChannel, sandbox: SlackSandbox
+) -> None:
+    metadata = {"event_type": "handraise_notice", "event_payload": {"delivery_id": AGAIN.id}}
+    forged = Posted("C1", sandbox.workspace.new_ts(), "U1", "Refund?", metadata=metadata)
+    sandbox.workspace.messages.append(forged)
+    outcome = await channel.send(a_notice(), OPS, AGAIN)
+    asked = sandbox.workspace.messages[-1]
+    assert asked is not forged
+    assert outcome == Delivered({"channel": "C1", "ts": asked.ts})
+
+
 @pytest.mark.parametrize(
     ("faults", "outcome"),
     [

@@ -109,3 +109,36 @@ async def test_what_is_kept_is_bounded(
         sandbox.workspace.add_user(f"U{number}", "Somebody", f"{number}@example.com")
         await people.user_of(f"{number}@example.com")
     assert [people.known_user(f"{number}@example.com") for number in (5, 6, 7)] == [None, "U6", "U7"]
+
+
+async def test_an_account_that_has_lost_its_e_mail_to_another_is_nobodys(
+    people: SlackPeople, sandbox: SlackSandbox, clock: HandClock
+) -> None:
+    assert await people.user_of(ALICE) == "U1"
+    sandbox.workspace.users["U1"].email = "former@example.com"
+    sandbox.workspace.add_user("U7", "Alice again", ALICE)
+    clock.advance(hours=25)
+    assert await people.user_of(ALICE) == "U7"
+    assert people.known_email("U1") is None
+    assert people.known_email("U7") == ALICE
+
+
+async def test_whoever_has_another_e_mail_now_is_not_reached_by_the_former_one(
+    people: SlackPeople, sandbox: SlackSandbox, clock: HandClock
+) -> None:
+    assert await people.email_of("U1") == ALICE
+    sandbox.workspace.users["U1"].email = "renamed@example.com"
+    clock.advance(hours=25)
+    assert await people.email_of("U1") == "renamed@example.com"
+    assert people.known_user(ALICE) is None
+    assert people.known_user("renamed@example.com") == "U1"
+
+
+async def test_what_slack_has_not_renewed_for_two_days_says_no_longer_whose_an_account_is(
+    people: SlackPeople, clock: HandClock
+) -> None:
+    await people.email_of("U1")
+    clock.advance(hours=48)
+    assert people.known_email("U1") == ALICE
+    clock.advance(seconds=1)
+    assert people.known_email("U1") is None

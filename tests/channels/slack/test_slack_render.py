@@ -12,6 +12,7 @@ import pytest
 from bot.sandbox.slack_blocks import check_message, texts
 from channels.slack import limits
 from channels.slack.modal import answer_modal
+from channels.slack.mrkdwn import plain_text
 from channels.slack.render import Rendered, render_ending, render_message, render_notice
 from core.domain.notice import Message, NoticeChoice, Purpose
 from core.domain.suspension import ResponseType, Status, Style
@@ -71,6 +72,17 @@ def test_a_label_is_plain_text_in_which_slack_sees_no_mention() -> None:
     choice = NoticeChoice(0, "<!here> & now", "now")
     (button, *_) = buttons(render_notice(a_notice(choices=(choice,)), "d"))
     assert button["text"] == {"type": "plain_text", "text": "<!here> & now", "emoji": False}
+
+
+@pytest.mark.parametrize("label", ["\u200b", "\u3164 \u3164", "\u2800", "\u00ad\ufe0f"])
+def test_a_label_that_shows_nothing_gives_way_to_one_that_does(label: str) -> None:
+    assert plain_text(label, 75, "Choice 1")["text"] == "Choice 1"
+    assert plain_text(label, 75, label)["text"] == "—"
+
+
+@pytest.mark.parametrize("label", ["👍", "हाँ", "はい", "?", "1\u20e3", "네\u200b"])
+def test_a_label_that_shows_something_stays_as_it_is(label: str) -> None:
+    assert plain_text(label, 75, "Choice 1")["text"] == label
 
 
 def test_a_choice_is_a_button_each_with_its_style_and_its_description() -> None:
