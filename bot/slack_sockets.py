@@ -49,7 +49,8 @@ class Standing(StrEnum):
 class Pace:
     """``ping``: how often a socket is asked whether it lives. ``oldest``: after so long it is opened anew whatever it
     says. ``settled``: one that lived so long was a good one. ``places``: how often a place is looked for, or looked
-    after. ``told_after``: so long without any socket is told.
+    after. ``told_after``: so long without any socket is told. ``linger``: so long one that was replaced still
+    listens.
     """
 
     ping: timedelta = timedelta(seconds=10)
@@ -58,6 +59,7 @@ class Pace:
     longest_pause: timedelta = timedelta(seconds=60)
     places: timedelta = timedelta(seconds=5)
     told_after: timedelta = timedelta(seconds=60)
+    linger: timedelta = timedelta(seconds=2)
 
 
 class SlackSockets:
@@ -136,7 +138,7 @@ class SlackSockets:
                 fresh = await self._open()
                 if isinstance(fresh, Socket):
                     if socket is not None:
-                        self._let_finish(socket)
+                        self._let_finish(socket, self._pace.linger)
                     socket = fresh
                     opened_at = time.monotonic()
                     dead = await self._watch(socket, place)
@@ -198,11 +200,12 @@ class SlackSockets:
         log.info("slack.socket_over", reason=why)
         return why in {CLOSED, SILENT}
 
-    def _let_finish(self, socket: Socket) -> None:
+    def _let_finish(self, socket: Socket, linger: timedelta = timedelta()) -> None:
+        """``linger``: what Slack has sent it by now may still be on its way."""
         self._live.discard(socket)
         if not self._works:
             self._without_since = time.monotonic()
-        task = asyncio.create_task(socket.finish())
+        task = asyncio.create_task(socket.finish(linger))
         self._finishing.add(task)
         task.add_done_callback(self._finishing.discard)
 

@@ -101,8 +101,9 @@ class Socket(SocketModeClient):
         is_open = self.current_session is not None and not self.current_session.closed
         return is_open and not self.closed and time.time() - heard_at <= 2 * self.ping_interval
 
-    async def finish(self) -> None:
-        """Acknowledge what has been delivered, as long as that is soon, and close."""
+    async def finish(self, linger: timedelta = timedelta()) -> None:
+        """Acknowledge what is delivered within ``linger`` and before, as long as that is soon, and close."""
+        await asyncio.sleep(linger.total_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FINISH_WITHIN.total_seconds()):
                 while self._under_way:

@@ -25,6 +25,7 @@ QUICK = Pace(
     settled=timedelta(milliseconds=200),
     longest_pause=timedelta(milliseconds=50),
     places=timedelta(milliseconds=50),
+    linger=timedelta(milliseconds=50),
     told_after=timedelta(milliseconds=100),
 )
 
@@ -165,7 +166,8 @@ async def test_a_socket_that_slack_does_not_greet_is_none(tmp_path: Path) -> Non
 
 
 async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp_path: Path) -> None:
-    pace = Pace(oldest=timedelta(milliseconds=300), settled=timedelta(milliseconds=100))
+    short = timedelta(milliseconds=100)
+    pace = Pace(oldest=timedelta(milliseconds=300), settled=short, linger=short)
     async with slack_service(tmp_path, "socket", pace) as service:
         asked = await service.ask()
         message = await a_message(service)
@@ -173,6 +175,18 @@ async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp
             click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
             await until(lambda: service.sandbox.sockets.opened >= 4)
         assert (await click).status_code == 200
+        assert await service.answered(asked) == "approve"
+
+
+async def test_a_click_that_slack_gives_to_a_socket_just_replaced_counts(tmp_path: Path) -> None:
+    async with slack_service(tmp_path, "socket", Pace(oldest=timedelta(seconds=1))) as service:
+        asked = await service.ask()
+        message = await a_message(service)
+        world = service.sandbox.sockets
+        replaced = list(world.sockets)
+        await until(lambda: world.opened >= 4)
+        world.sockets[:] = replaced  # Slack chooses one of those it has not seen closed
+        assert (await service.sandbox.click("U1", message, "ans:0")).status_code == 200
         assert await service.answered(asked) == "approve"
 
 
