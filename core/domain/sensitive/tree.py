@@ -45,7 +45,7 @@ class TreeFinder:
                 return value
             case int() | float():
                 written = self.text(str(value), path, note)
-                return value if written == str(value) else written
+                return value if written == str(value) else self.value(written, path, note, name)
             case list():
                 return [self.value(one, f"{path}.{index}", note, name) for index, one in enumerate(value)]
             case _:
