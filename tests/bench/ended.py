@@ -31,7 +31,7 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
 
 async def postgresql(folder: Path, sheet: Sheet) -> None:
     with postgres(**DURABLE) as query:
-        empty, full = migrated(query, "empty"), migrated(query, "full")
+        empty, full = migrated(query, "empty"), migrated(query, "crowded")
         sheet.note("PostgreSQL: bare commits, one row each", measures.bare_commits_on_postgres(empty), "/s")
         await compare(folder, sheet, empty, full)
 
