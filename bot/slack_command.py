@@ -1,6 +1,6 @@
 """``/handraise``: lists, shows and answers, seen by whoever typed it alone.
 
-Source: issue 4; docs/decisions/0017.
+Source: docs/decisions/0017.
 """
 
 from __future__ import annotations

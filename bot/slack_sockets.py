@@ -28,7 +28,7 @@ from core.store.places import Place, Places
 
 log = structlog.get_logger(__name__)
 
-SOCKETS = 0x48616E6473  # "Hands": the name of the places
+SOCKETS = 0x48616E647300  # "Hands": the name of the places
 MOST_SOCKETS = 8
 SOCKETS_OF_ONE = 2
 

@@ -25,13 +25,12 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     if row.kind is not RowKind.NOTIFY or consequence is None:
         return
     channel, reason = row.channel, refusal.reason
+    subject = f"Notices by {channel} are refused ({reason})"
     text = (
         f"Notices by {channel} are refused: {reason}. {consequence} "
-        f"Question {ref} met it first; its next attempts go their own ways.\n\n"
-        "This is told once an hour."
+        f"Question {ref} met it first; its next attempts go their own ways."
     )
-    message = Message(Purpose.ALERT, f"Notices by {channel} are refused ({reason})", text)
-    _tell(transitions, tx, f"refused:{channel}:{reason}", message, now, around=channel)
+    _tell(transitions, tx, f"refused:{channel}:{reason}", subject, text, now, around=channel)
 
 
 _CONSEQUENCES = {
@@ -44,49 +43,44 @@ _CONSEQUENCES = {
 
 def way_in_lost(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """A vendor can't bring us answers until somebody mends it, or it comes back."""
+    subject = f"Nothing reaches Handraise from {channel} ({reason})"
     text = (
         f"Nothing reaches Handraise from {channel}: {reason}. Questions are still shown there, but a click counts "
-        "for nothing until that is mended; answers by other ways count.\n\n"
-        "This is told once an hour."
+        "for nothing until that is mended; answers by other ways count."
     )
-    message = Message(Purpose.ALERT, f"Nothing reaches Handraise from {channel} ({reason})", text)
-    _tell(transitions, tx, f"way-in:{channel}:{reason}", message, now, around=channel)
+    _tell(transitions, tx, f"way-in:{channel}:{reason}", subject, text, now, around=channel)
 
 
 def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor says that our access is gone, before any notice has met it."""
-    text = (
-        f"{channel} has taken our access away ({reason}): nobody is asked or can answer there until that is mended.\n\n"
-        "This is told once an hour."
-    )
-    message = Message(Purpose.ALERT, f"{channel} has taken our access away ({reason})", text)
-    _tell(transitions, tx, f"cut_off:{channel}", message, now, around=channel)
+    subject = f"{channel} has taken our access away ({reason})"
+    text = f"{subject}: nobody is asked or can answer there until that is mended."
+    _tell(transitions, tx, f"cut_off:{channel}", subject, text, now, around=channel)
 
 
 def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
+    subject = f"{channel} refuses to say who people are ({reason})"
     text = (
-        f"{channel} refuses to say who people are ({reason}): whoever is known by what it says can't answer there "
-        "until that is mended; answers by other ways count.\n\n"
-        "This is told once an hour."
+        f"{subject}: whoever is known by what it says can't answer there until that is mended; "
+        "answers by other ways count."
     )
-    message = Message(Purpose.ALERT, f"{channel} refuses to say who people are ({reason})", text)
-    _tell(transitions, tx, f"people:{channel}:{reason}", message, now, around=channel)
+    _tell(transitions, tx, f"people:{channel}:{reason}", subject, text, now, around=channel)
 
 
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
     """An agent that could not be called back for as long as we try does not know how its question ended."""
     text = (
         f"A callback to {agent} was given up ({reason}): question {ref} has ended, and the agent was not told.\n\n"
-        "`handraise callbacks --status dead` lists every such callback, `handraise redrive ID` sends one again. "
-        "This is told once an hour."
+        "`handraise callbacks --status dead` lists every such callback, `handraise redrive ID` sends one again."
     )
-    message = Message(Purpose.ALERT, f"Callbacks to {agent} are given up", text)
-    _tell(transitions, tx, f"dead:{agent}", message, now)
+    _tell(transitions, tx, f"dead:{agent}", f"Callbacks to {agent} are given up", text, now)
 
 
 def _tell(
-    transitions: Transitions, tx: Tx, key: str, message: Message, now: datetime, around: str | None = None
+    transitions: Transitions, tx: Tx, key: str, subject: str, text: str, now: datetime, around: str | None = None
 ) -> None:
+    """``key`` is the reason that is told once within :data:`QUIET`."""
     if transitions.alerts and alerts.first_within(tx, key, now, QUIET):
+        message = Message(Purpose.ALERT, subject, f"{text}\n\nThis is told once an hour.")
         transitions.dispatch(tx, transitions.alert_rows(message, now, around=around))

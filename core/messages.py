@@ -3,7 +3,7 @@
 A row that changes a message shows the record as it is when it is sent. So one that waits does for everything that
 happens meanwhile, and nothing is gained by a second.
 
-Source: issue 4, "Ends"; docs/decisions/0017.
+Source: docs/decisions/0017.
 """
 
 from __future__ import annotations

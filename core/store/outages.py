@@ -73,10 +73,10 @@ def read(conn: sa.Connection, suspension_id: str) -> tuple[Suspension | None, li
     row = _WITH_WHETHER_BEHIND.first(conn, {"id": suspension_id})
     if row is None:
         return None, []
-    return record_of(row), unheard(conn, suspension_id) if row.is_behind else []
+    return record_of(row), _unheard(conn, suspension_id) if row.is_behind else []
 
 
-def unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
+def _unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
     return [Outage(*row) for row in _UNHEARD.all(conn, {"suspension": suspension_id})]
 
 

@@ -25,7 +25,7 @@ class Place:
 
 
 class Places:
-    """``name`` is a number that no other lock begins with; ``count`` is at most 256."""
+    """The locks are ``count`` numbers from ``name`` on, which no others may have."""
 
     def __init__(self, database: Database, name: int, count: int) -> None:
         self._database = database
@@ -54,7 +54,7 @@ class Places:
         self._mine.discard(place.number)
 
     def _key(self, place: Place) -> int:
-        return (self._name << 8) + place.number
+        return self._name + place.number
 
     def _lock(self, place: Place) -> bool:
         if self._database.dialect != "postgresql":

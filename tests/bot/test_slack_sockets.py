@@ -200,7 +200,7 @@ async def test_old_sockets_that_still_work_are_no_alarm_while_the_next_cannot_be
         asked = await service.ask()
         message = await a_message(service)
         service.sandbox.faults.switch_on(SaysNo("internal_error"), OPEN)
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # sockets age by the real clock: both are past their age, and nobody is told
         assert service.door.standing is Standing.CONNECTED
         await service.sandbox.click("U1", message, "ans:0")
         assert await service.answered(asked) == "approve"

@@ -98,7 +98,7 @@ async def test_after_a_lost_connection_everybody_looks_again_and_hears_on(
 
 
 async def test_a_silent_connection_goes_on_hearing(database: Database, here: Process, there: Process) -> None:
-    await asyncio.sleep(0.5)  # longer than a connection stays unasked
+    await asyncio.sleep(0.5)  # a real connection, for longer than it stays unasked
     with there.hub.subscribe("susp-1") as theirs:
         await database.write(lambda tx: here.hub.announce(tx, "susp-1"))
         await heard(theirs)

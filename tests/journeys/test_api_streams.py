@@ -171,7 +171,7 @@ async def test_what_an_unrelated_transaction_holds_back_comes_when_it_ends_thoug
                 await world.answer(first, "approve")
                 second = await world.ask("Meanwhile?")
                 meanwhile = asyncio.create_task(stream.read(2, within=10))
-                await asyncio.sleep(0.7)  # longer than one look again
+                await asyncio.sleep(0.7)  # the stream looks again by the real clock; it has by now
                 assert not meanwhile.done()
             frames = await meanwhile
             third = await world.ask("After?")

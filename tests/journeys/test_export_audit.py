@@ -1,4 +1,4 @@
-"""The audit trail (issue 3): exported, and checked in the database and in an export, whoever tampered with it."""
+"""The audit trail: exported, and checked in the database and in an export, whoever tampered with it."""
 
 from __future__ import annotations
 

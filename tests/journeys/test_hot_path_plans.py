@@ -1,4 +1,4 @@
-"""A question's whole life reads no table from end to end: a million ended rows must cost it nothing (issue 3, "Speed").
+"""A question's whole life reads no table from end to end: a million ended rows must cost it nothing.
 
 The statements are those that the service really executes; each database is asked how it would find the rows.
 """

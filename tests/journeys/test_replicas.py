@@ -1,4 +1,4 @@
-"""Several processes on one PostgreSQL: one service, whoever of them is asked, and whoever of them dies (issue 3)."""
+"""Several processes on one PostgreSQL: one service, whoever of them is asked, and whoever of them dies."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_two_apis_and_two_workers_are_one_service(replicas: Replicas) -> N
     asked = await replicas.ask(one)
     await replicas.mailbox.expect(subject="Go on?", seconds=PATIENCE)
     waiting = asyncio.create_task(replicas.wait(two, asked))
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.3)  # other processes: only real time shows that it has not returned
     assert not waiting.done()
     assert (await replicas.answer(one, asked)).status_code == 200
     async with asyncio.timeout(PATIENCE):

@@ -1,4 +1,4 @@
-"""``retention.ended_days`` (issue 3) as people and agents meet it: what ended long ago is gone, and nothing breaks."""
+"""``retention.ended_days`` as people and agents meet it: what ended long ago is gone, and nothing breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process of the version before goes on working on the new schema, beside a process of this one (issue 3).
+"""A process of the version before goes on working on the new schema, beside a process of this one.
 
 ``release_0001.json`` holds every statement that version 0001 writes with (and takes locks with) while it asks a
 question, asks again after an hour, and takes the answer: recorded from that version on PostgreSQL, with the ids and the

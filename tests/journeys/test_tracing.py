@@ -1,4 +1,4 @@
-"""OpenTelemetry: the span that asked and the span that resumes are linked, over processes and days (issue 3)."""
+"""OpenTelemetry: the span that asked and the span that resumes are linked, over processes and days."""
 
 from __future__ import annotations
 

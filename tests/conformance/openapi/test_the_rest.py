@@ -1,4 +1,4 @@
-"""What else ``/openapi.json`` says (issue 2): vendors' hooks and health; whose things are whose; what is in it."""
+"""What else ``/openapi.json`` says: vendors' hooks and health; whose things are whose; what is in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The RFCs' prefix is as ``/openapi.json`` says (issue 2). One file for each prefix, so that both run at once."""
+"""The RFCs' prefix is as ``/openapi.json`` says. One file for each prefix, so that both run at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every log of a database checked against its chain, whoever tampered with it (issue 3, "Retention")."""
+"""Every log of a database checked against its chain, whoever tampered with it."""
 
 from __future__ import annotations
 

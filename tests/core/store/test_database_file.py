@@ -1,4 +1,4 @@
-"""One process uses an SQLite file, and its death sets the file free (issue 3; decision 0002)."""
+"""One process uses an SQLite file, and its death sets the file free (decision 0002)."""
 
 from __future__ import annotations
 

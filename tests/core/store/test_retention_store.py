@@ -1,4 +1,4 @@
-"""Ended suspensions leave the database for a file, each once, wherever the process dies (issue 3, "Retention")."""
+"""Ended suspensions leave the database for a file, each once, wherever the process dies."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ async def test_two_transactions_that_want_the_same_job_both_stand(database: Data
     first = asyncio.create_task(database.write(slow))
     assert await asyncio.to_thread(written.wait, PATIENCE)
     second = asyncio.create_task(database.write(quick))
-    await asyncio.sleep(0.2)  # it waits for the first one's job
+    await asyncio.sleep(0.2)  # PostgreSQL makes it wait for the first one's job; nobody says so
     go_on.set()
     await asyncio.gather(first, second)
     assert (await count(database, "intents"), await count(database, "procrastinate_jobs")) == (2, 2)
