@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
-from bot.config.channels import Slack
+from bot.config.channels import Email, Slack
 from bot.keys import RootKey
 from bot.roles import Part, Parts
 from bot.web.hooks import Doors
@@ -20,7 +20,8 @@ from core.tokens import TokenMaker, TokenPurpose
 from core.transitions import Transitions
 
 if TYPE_CHECKING:
-    from bot.mail_app import MailDoor
+    from bot.mail_inbox import MailInbox
+    from bot.mail_webhook import MailWebhook
     from bot.pagerduty_app import PagerDutyDoor
     from bot.slack_app import SlackApp
     from channels.slack.cut import WhenCut
@@ -90,7 +91,7 @@ def doors_of(
     requests is configured."""
     return Doors(
         slack=_slack_door(settings, engine, transitions, clock, root, accounts) if Part.SLACK in parts else None,
-        mail=_mail_door(settings, engine, clock, tokens) if Part.MAIL in parts else None,
+        mail=_mail_webhook(settings, engine, clock, tokens) if Part.MAIL in parts else None,
         pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
     )
 
@@ -135,11 +136,17 @@ def _slack_door(
     return app
 
 
-def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailDoor | None:
+def _mail_webhook(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailWebhook | None:
     mail = settings.email
     if mail is None or mail.inbound_secret is None:
         return None
-    from bot.mail_app import MailDoor
+    from bot.mail_webhook import MailWebhook
+
+    return MailWebhook(_mail_inbox(settings, mail, engine, clock, tokens), clock, mail.inbound_secret)
+
+
+def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailInbox:
+    from bot.mail_inbox import MailInbox
     from channels.email.addressing import Mailboxes
     from channels.email.authentication import SenderAuth
     from channels.email.replies import MailRules
@@ -151,7 +158,7 @@ def _mail_door(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMa
         address = holder.address
         return f"{site}/a/{tokens.token(TokenPurpose.PAGE, holder.suspension.id, address.channel, address.value)}"
 
-    return MailDoor(engine, clock, rules, mail.inbound_secret, page)
+    return MailInbox(engine, clock, rules, page)
 
 
 def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:

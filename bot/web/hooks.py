@@ -16,7 +16,7 @@ from bot.web.replies import reply
 from bot.web.shapes import Accepted, Envelope, refusals
 
 if TYPE_CHECKING:  # a vendor's code is loaded where it is set up
-    from bot.mail_app import MailDoor
+    from bot.mail_webhook import MailWebhook
     from bot.pagerduty_app import PagerDutyDoor
     from bot.slack_app import SlackApp
 
@@ -32,7 +32,7 @@ class Doors:
     """The vendors that are set up."""
 
     slack: SlackApp | None = None
-    mail: MailDoor | None = None
+    mail: MailWebhook | None = None
     pagerduty: PagerDutyDoor | None = None
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.mail_app import MailDoor
+from bot.mail_inbox import Arrival, MailInbox
 from bot.sandbox import mail_replies
 from bot.sandbox.mailbox import sign
 from channels.email.addressing import Mailboxes
@@ -75,10 +75,10 @@ async def test_the_installation_decides_what_makes_a_sender_authentic(
     asked, mail = await ask_by_mail(world)
     ours = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
     rules = MailRules(ours, mode, "handraise.example")
-    door = MailDoor(world.service.engine, world.clock, rules, INBOUND_SECRET, lambda holder: "https://h.test/a/page")
+    inbox = MailInbox(world.service.engine, world.clock, rules, lambda holder: "https://h.test/a/page")
     raw = mail_replies.reply(mail, "approve", sender=ALICE, at=world.clock.now(), authentication=None)
 
-    assert await door.receive(raw, sign(raw, INBOUND_SECRET, world.clock.now())) == 202
+    await inbox.take(Arrival(raw, "webhook"))
 
     assert await is_open(world, asked) is not answers
     (told,) = await words_back(world, asked)

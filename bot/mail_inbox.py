@@ -1,6 +1,6 @@
-"""Mail that comes in: verified, read, answered once. The door behind ``POST /email/inbound`` (API.md §6).
+"""Mail that has come in through any door: read, answered once.
 
-Whatever a signed mail says, it is accepted: only the database being away is a reason to bring it again. Nothing is
+Whatever a mail says, it is taken: only the database being away is a reason to bring it again. Nothing is
 ever written to anybody but the person a token was made for, and nothing because of a bounce, an automatic reply, a
 list or our own mail.
 """
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 import structlog
@@ -50,9 +48,6 @@ from core.tokens import TokenPurpose
 log = structlog.get_logger(__name__)
 
 CHANNEL = "email"
-LARGEST_MAIL = 5 * 1024 * 1024
-_SIGNATURE_SECONDS = 300
-_SIGNATURE = re.compile(r"\s*t=([0-9]{1,12})\s*,\s*v1=([0-9a-f]{64})\s*")
 _MOST_TOKENS = 5
 """Tokens of one mail that are looked up."""
 _READ_ASIDE = 100_000
@@ -67,45 +62,42 @@ class _Told:
     holder: Holder
 
 
-class MailDoor:
-    """Takes mail in. ``page`` gives the answer page of the person a token was made for."""
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One mail as a door took it in. ``raw`` is RFC 5322. ``sender`` is MAIL FROM (empty for ``<>``) and
+    ``recipients`` RCPT TO, ``None`` and empty where the door does not know them; the envelope stands above the
+    headers. ``door`` names the way in: ``webhook``, ``lmtp``, ``imap``.
+    """
 
-    def __init__(
-        self, engine: Engine, clock: Clock, rules: MailRules, secret: str, page: Callable[[Holder], str]
-    ) -> None:
+    raw: bytes = field(repr=False)
+    door: str
+    sender: str | None = None
+    recipients: tuple[str, ...] = ()
+
+
+class MailInbox:
+    """Takes mail in, for every door. ``page`` gives the answer page of the person a token was made for."""
+
+    def __init__(self, engine: Engine, clock: Clock, rules: MailRules, page: Callable[[Holder], str]) -> None:
         self._engine = engine
         self._clock = clock
         self._rules = rules
-        self._secret = secret.encode()
         self._page = page
 
-    async def receive(self, raw: bytes, signature: str | None) -> int:
-        """The status of the reply: 202 once signed and acted upon, 401 or 413. Raises only
+    async def take(self, arrived: Arrival) -> None:
+        """Act upon a mail, once, however often and through however many doors it comes. Raises only
         :class:`core.errors.DatabaseUnavailable`: nothing was lost then, and the same mail may come again.
         """
-        if len(raw) > LARGEST_MAIL:
-            return 413
-        if not self._is_signed(raw, signature):
-            log.info("mail.signature_refused")
-            return 401
+        raw = arrived.raw
         mail = await asyncio.to_thread(read_mail, raw, self._rules) if len(raw) > _READ_ASIDE else self._read(raw)
         if await self._engine.was_seen(CHANNEL, mail.digest):
             log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
-            return 202
+            return
         told = await self._act(mail)
         # Remembered only now: a crash before this lets the mail come again, and the engine knows the answer already.
         is_first = not await self._engine.seen(CHANNEL, mail.digest)
         if told is not None and is_first and await self._may_write(told):
             await self._engine.tell(told.message, told.holder.address, told.holder.suspension.id)
-        return 202
-
-    def _is_signed(self, raw: bytes, signature: str | None) -> bool:
-        found = _SIGNATURE.fullmatch(signature or "")
-        if found is None:
-            return False
-        expected = hmac.new(self._secret, f"{found[1]}.".encode() + raw, hashlib.sha256).hexdigest()
-        fresh = abs(self._clock.now().timestamp() - int(found[1])) <= _SIGNATURE_SECONDS
-        return hmac.compare_digest(expected, found[2]) and fresh
 
     def _read(self, raw: bytes) -> Inbound:
         return read_mail(raw, self._rules)
