@@ -229,10 +229,12 @@ def _release(suspension: Suspension, signal: Released, now: datetime) -> Outcome
 
 
 def _given_back(suspension: Suspension, now: datetime) -> Outcome:
-    freed = _with_next_look(replace(suspension, claim=None), now)
-    if not _was_refused(suspension):
-        return Outcome(_with_look_due(freed, now) if freed.held else freed)
+    """What came due under the claim is one attempt, whether the clock looked meanwhile or was away."""
     held_back = _held_back(suspension, _overdue(suspension, now))
+    held = suspension.held + tuple(number for number in held_back if number not in suspension.held)
+    freed = _with_next_look(replace(suspension, claim=None, held=held), now)
+    if not _was_refused(suspension):
+        return Outcome(_with_look_due(freed, now) if held else freed)
     if held_back and not (freed.expires_at is not None and now >= freed.expires_at):
         return _renotify(freed, held_back[-1], now, skipped=held_back[:-1])
     return _nobody_reached(freed, now)
@@ -453,7 +455,8 @@ def _with_next_look(suspension: Suspension, now: datetime) -> Suspension:
 
 def _with_look_due(suspension: Suspension, now: datetime) -> Suspension:
     """The record with a look that is due: by whatever it is about, should the host's clock be set back before it."""
-    times = (now, next_attempt_at(suspension), _with_next_look(suspension, now).look_at)
+    claim_ends = None if suspension.claim is None else suspension.claim.until
+    times = (now, claim_ends, next_attempt_at(suspension), _with_next_look(suspension, now).look_at)
     return replace(suspension, look_at=min(at for at in times if at is not None))
 
 

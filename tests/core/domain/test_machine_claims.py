@@ -144,6 +144,14 @@ def test_a_released_claim_sends_what_it_held_at_once() -> None:
     assert events[0].payload["skipped"] == [2]
 
 
+def test_what_came_due_under_a_claim_is_one_attempt_though_no_clock_looked_meanwhile() -> None:
+    suspension = claimed(hourly(5), after(minutes=50), until=after(hours=3, minutes=50))
+    released = decide(suspension, Released("alice@example.com"), after(hours=2, minutes=10)).suspension
+    _, events, effects = look_until_done(released, after(hours=2, minutes=10))
+    assert attempts_in(effects) == [3]
+    assert events[0].payload["skipped"] == [2]
+
+
 def test_a_claim_released_before_it_held_anything_leaves_the_times_as_they_were() -> None:
     suspension = claimed(hourly(), after(minutes=5), until=after(minutes=35))
     released = decide(suspension, Released("alice@example.com"), after(minutes=10)).suspension
