@@ -84,7 +84,7 @@ class _Check:
             self.templates.compile(tree, name, str(self.folder / name))
         except TemplateSyntaxError as problem:
             raise self.refusal(name, problem.lineno, problem.message or "is no template") from None
-        for variable in sorted(find_undeclared_variables(tree) - _variables(name)):
+        for variable in sorted(find_undeclared_variables(tree) - _variables(name) - _made_within(tree)):
             line = next((one.lineno for one in tree.find_all(nodes.Name) if one.name == variable), 1)
             allowed = ", ".join(sorted(_variables(name)))
             raise self.refusal(name, line, f"there is no variable {variable}; there are {allowed}.")
@@ -102,7 +102,9 @@ class _Check:
             raise self.refusal(*self._at(name), f"the {example.name} mail lacks the link to answer at.") from None
         except Exception as problem:  # noqa: BLE001 (whatever theirs raises refuses it)
             name, line = self._where(problem, kind)
-            raise self.refusal(name, line, f"the {example.name} mail can't be made: {problem}.") from None
+            raise self.refusal(
+                name, line, f"the {example.name} mail can't be made: {str(problem).rstrip('.')}."
+            ) from None
         for name, lines in ((f"{kind}.txt.j2", text), (f"{kind}.html.j2", html_as_text(html))):
             if view["ref"] and (MARKER not in lines or own_words(lines).lines):
                 told = f"the {example.name} mail must begin with the line “— {{{{ marker }}}} · {{{{ ref }}}} —”."
@@ -117,16 +119,26 @@ class _Check:
 
     def _where(self, problem: Exception, kind: str) -> tuple[str, int]:
         """The innermost line of a template that ``problem`` was raised at."""
-        frames = [one for one in extract_tb(problem.__traceback__) if one.filename.endswith((".j2", "<template>"))]
+        frames = [one for one in extract_tb(problem.__traceback__) if one.filename.endswith(".j2")]
         if not frames:
             return f"{kind}.html.j2", 1
-        return Path(frames[-1].filename).name, frames[-1].lineno or 1
+        return frames[-1].filename, frames[-1].lineno or 1
 
 
 def _variables(name: str) -> frozenset[str]:
     """What a file may use: its kind's variables; every one, where it is included by either."""
-    kinds = [kind for kind in _VARIABLES if name.startswith(f"{kind}.")] or list(_VARIABLES)
-    return frozenset().union(*(_VARIABLES[kind] for kind in kinds))
+    kinds = [kind for kind in VARIABLES if name.startswith(f"{kind}.")] or list(VARIABLES)
+    return frozenset().union(*(VARIABLES[kind] for kind in kinds))
+
+
+def _made_within(tree: nodes.Template) -> frozenset[str]:
+    """What is imported or set at the top, and may be used in blocks: Jinja's own look takes that for undeclared."""
+    imported = (name for found in tree.find_all(nodes.FromImport) for name in found.names)
+    names = [name if isinstance(name, str) else name[1] for name in imported]
+    names += [found.target for found in tree.find_all(nodes.Import)]
+    names += [found.name for found in tree.find_all(nodes.Macro)]
+    names += [found.name for found in tree.find_all(nodes.Name) if found.ctx == "store"]
+    return frozenset(names)
 
 
 def _unescaped(tree: nodes.Template) -> Iterator[int]:
@@ -136,7 +148,7 @@ def _unescaped(tree: nodes.Template) -> Iterator[int]:
             yield found.lineno
 
 
-_VARIABLES: Mapping[str, frozenset[str]] = {
+VARIABLES: Mapping[str, frozenset[str]] = {
     "notice": frozenset(view_of(FIRST, _OURS_TO_SHOW, ROOMS[0])),
     "message": frozenset(view_of(MESSAGES["alert"], _OURS_TO_SHOW, ROOMS[0])),
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, StrictUndefined
+from jinja2 import BaseLoader, DictLoader, Environment, FunctionLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import escape
 
@@ -82,7 +82,12 @@ def is_html(name: str | None) -> bool:
 
 def loader_of(replaced: Mapping[str, str]) -> BaseLoader:
     """The operator's templates before ours."""
-    return ChoiceLoader([DictLoader(dict(replaced)), DictLoader(dict(OURS))])
+    both = {**OURS, **replaced}
+
+    def load(name: str) -> tuple[str, str, None] | None:
+        return (both[name], name, None) if name in both else None  # the name again: tracebacks are to tell it
+
+    return FunctionLoader(load)
 
 
 def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
