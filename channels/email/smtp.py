@@ -138,10 +138,7 @@ def _reports_wanted(client: SMTP, mail: Envelope) -> list[str]:
 
 async def _refused(client: SMTP, code: int) -> Delivery:
     """What a reply before the content means."""
-    if code == _SERVICE_CLOSING:
-        client.close()
-    else:
-        await _made_ready(client)
+    await _made_ready(client)
     return _outcome(code)
 
 
@@ -162,7 +159,7 @@ async def _content_taken(client: SMTP, mail: Envelope) -> Delivery:
         return Ambiguous(f"{reason_of(failure)}_after_data")
     if _is_positive(code):
         return Delivered({"message_id": mail.message_id}, mail.remark)
-    if code == _SERVICE_CLOSING:
+    if code == _SERVICE_CLOSING:  # which aiosmtplib sees to behind every command, but not behind the content
         client.close()
     return _outcome(code)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,8 @@ View = Mapping[str, Any]
 
 _LONGEST_MAILTO = 1_900
 """Some mail programs cut longer links."""
+_MOST_READ_BACK = 20
+"""Of more choices each is mailed as its number: reading one back takes as long as there are choices."""
 _LONGEST_NAME = 80
 _LONGEST_SENTENCE = 600
 """A fallback that is a long text stands in the sentence about silence."""
@@ -182,15 +185,18 @@ def _mailto(replying: Replying, choice: NoticeChoice, longest: int) -> str | Non
     start = f"mailto:{quote(replying.to, safe='@')}?subject={quote('Re: ' + replying.subject, safe='')}&body="
     written = f"{choice.number}) {one_line(choice.label, longest)}"
     named = start + quote(f"{written}\r\n", safe="")
-    if len(named) <= longest and _is_read_as(written, choice, replying):
+    few = len(replying.choices) <= _MOST_READ_BACK
+    if few and len(named) <= longest and _read_as(written, replying.response_type, replying.choices) == choice.index:
         return named
     numbered = f"{start}{choice.number}"
     return numbered if len(numbered) <= _LONGEST_MAILTO else None
 
 
-def _is_read_as(written: str, choice: NoticeChoice, replying: Replying) -> bool:
-    reading = read_answer(own_words(written).lines, replying.response_type, replying.choices)
-    return isinstance(reading, Matched) and reading.index == choice.index
+@lru_cache(maxsize=1_024)
+def _read_as(written: str, response_type: ResponseType, choices: tuple[NoticeChoice, ...]) -> int | None:
+    """The index of the choice that ``written`` would be read as. The same for everybody who is asked."""
+    reading = read_answer(own_words(written).lines, response_type, choices)
+    return reading.index if isinstance(reading, Matched) else None
 
 
 def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:

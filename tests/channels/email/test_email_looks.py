@@ -202,6 +202,13 @@ def test_a_label_that_looks_like_something_else_is_answered_by_its_number(label:
     assert [one.index for one in readings if isinstance(one, Matched)] == [0, 1]
 
 
+def test_of_many_choices_each_is_answered_by_its_number() -> None:
+    choices = tuple(NoticeChoice(number, f"web-{number}", f"v{number}") for number in range(21))
+    hrefs = page_of(mail_of(replace(FIRST, choices=choices))).xpath("//a[starts-with(@href, 'mailto:')]/@href")
+
+    assert [parse_qs(urlsplit(href).query)["body"] for href in hrefs] == [[str(number)] for number in range(1, 22)]
+
+
 TEXT = st.text(max_size=60)
 
 

@@ -155,6 +155,15 @@ def test_a_template_that_leaves_the_link_out_of_one_question_gives_way_to_ours(f
     assert FIRST.links.best in text_of(parsed(mail))
 
 
+def test_a_template_stays_in_its_sandbox_on_questions_that_it_was_not_tried_with(folder: Folder) -> None:
+    source = MARK + "{% if question == 'Why?' %}{{ ''.__class__.__mro__ }}{% endif %}{{ link }}"
+    theirs = read_templates(folder(notice__txt=source))
+    mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
+
+    assert mail.remark == "template_notice"
+    assert "class" not in text_of(parsed(mail))
+
+
 def test_our_own_templates_pass_as_an_operators_copy_of_them(tmp_path: Path) -> None:
     for name, source in OURS.items():
         (tmp_path / name).write_text(source)
