@@ -20,9 +20,9 @@ from channels.email.examples import EXAMPLES, FIRST, MESSAGES, Example
 from channels.email.html import html_as_text
 from channels.email.quoting import MARKER
 from channels.email.render import view_of
+from channels.email.room import ROOMS
 from channels.email.templates import OURS, LinkMissing, Templates, environment, is_html, loader_of, rendered
 from channels.email.trim import own_words
-from channels.email.views import ROOMS
 from core.domain.notice import Notice
 from core.errors import ConfigError
 

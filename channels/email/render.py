@@ -10,9 +10,10 @@ from email.utils import format_datetime
 
 from channels.email.addressing import Mailboxes
 from channels.email.mime import Envelope, compose, display_address, header_text
+from channels.email.room import ROOMS, Room
 from channels.email.shown import one_line
 from channels.email.templates import Templates, Written
-from channels.email.views import ROOMS, Room, View, message_view, notice_view
+from channels.email.views import View, message_view, notice_view
 from core.domain.notice import Message, Notice, Purpose
 from core.domain.people import Address
 

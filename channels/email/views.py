@@ -6,84 +6,27 @@ Everything in a view is text to be shown, cleaned (``shown.py``) and not escaped
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
-from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from channels.email.options import Option, Replying, options
 from channels.email.quoting import MARKER
+from channels.email.room import Room
 from channels.email.shown import as_text, clean, cut, direction, one_line
-from channels.email.trim import own_words
 from channels.forms import field_names, form_schema_of
-from channels.grammar import Matched, read_answer
 from core.domain.moments import told_at
-from core.domain.notice import Message, Notice, NoticeChoice, Purpose
-from core.domain.suspension import Kind, ResponseType, Style
+from core.domain.notice import Message, Notice, Purpose
+from core.domain.suspension import Kind, ResponseType
 
 View = Mapping[str, Any]
 
-_LONGEST_MAILTO = 1_900
-"""Some mail programs cut longer links."""
-_MOST_READ_BACK = 20
-"""Of more choices each is mailed as its number: reading one back takes as long as there are choices."""
 _LONGEST_NAME = 80
 _LONGEST_SENTENCE = 600
 """A fallback that is a long text stands in the sentence about silence."""
 _MOST_FIELDS = 50
 
-_COLOURS: Mapping[Style | None, str] = {Style.PRIMARY: "#1a7f37", Style.DANGER: "#c62828"}
-_DEFAULT_COLOUR = "#1f6feb"
-"""White on each of them has a contrast of 4.5 or more (WCAG 2.2 §1.4.3)."""
-
 _CUT = "This mail shows only a part. All of it is on the page."
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much of each part a mail has room for: characters, and how many rows, notes and choices."""
-
-    question: int
-    value: int
-    rows: int
-    note: int
-    notes: int
-    label: int
-    description: int
-    choices: int
-    mailto: int = _LONGEST_MAILTO
-
-
-ROOMS = (
-    Room(10_000, 2_000, 50, 10_000, 50, 1_000, 3_000, 100),
-    Room(6_000, 500, 50, 1_000, 10, 300, 300, 60, mailto=600),
-    Room(3_000, 200, 50, 500, 5, 150, 100, 40, mailto=0),
-    Room(1_000, 80, 30, 200, 3, 80, 40, 40, mailto=0),
-)
-"""Tried one after another until the mail is small enough; the last always is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A choice as the templates show it. ``mailto`` begins a reply with the choice written in it."""
-
-    number: int
-    label: str
-    description: str | None
-    colour: str
-    link: str
-    mailto: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Replying:
-    """How a reply to this mail begins: where it goes, its subject, and which choices its words are read against."""
-
-    to: str
-    subject: str
-    response_type: ResponseType
-    choices: tuple[NoticeChoice, ...]
 
 
 def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room) -> View:
@@ -91,7 +34,7 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room
     replying = Replying(answers_at, subject, notice.response_type, notice.choices) if answers_at else None
     question = clean(notice.question)
     context = list(_context(notice.context, room))
-    choices = list(_options(notice.choices[: room.choices], notice.links.best, replying, room))
+    choices = list(options(notice.choices[: room.choices], notice.links.best, replying, room))
     left_out = len(notice.choices) - len(choices)
     return {
         "marker": MARKER,
@@ -127,7 +70,7 @@ def message_view(message: Message, subject: str, answers_at: str | None, room: R
     text = cut(clean(message.text), 4 * room.question)
     replying = Replying(answers_at, subject, ResponseType.CHOICE, message.choices) if answers_at else None
     listed = message.choices if message.link else ()
-    choices = list(_options(listed[: room.choices], message.link or "", replying, room))
+    choices = list(options(listed[: room.choices], message.link or "", replying, room))
     return {
         "marker": MARKER,
         "ref": message.ref,
@@ -164,39 +107,6 @@ def _preheader(notice: Notice) -> str:
     verb = "Object" if notice.kind is Kind.VETO else "Answer"
     until = f" {verb} by {told_at(notice.expires_at, notice.zone)}." if notice.expires_at else ""
     return f"{notice.headline}.{until}"
-
-
-def _options(choices: Iterable[NoticeChoice], page: str, replying: Replying | None, room: Room) -> Iterator[Option]:
-    for choice in choices:
-        yield Option(
-            number=choice.number,
-            label=one_line(choice.label, room.label) or one_line(choice.value, room.label),
-            description=one_line(choice.description, room.description) or None if choice.description else None,
-            colour=_COLOURS.get(choice.style, _DEFAULT_COLOUR),
-            link=f"{page}#c={choice.index}",
-            mailto=_mailto(replying, choice, room.mailto) if replying and room.mailto else None,
-        )
-
-
-def _mailto(replying: Replying, choice: NoticeChoice, longest: int) -> str | None:
-    """A link that opens a reply with the choice already written, as a person would write it; with its number alone
-    where the label is too long, or would be read as something else (as a quoted mail's head, or another choice).
-    """
-    start = f"mailto:{quote(replying.to, safe='@')}?subject={quote('Re: ' + replying.subject, safe='')}&body="
-    written = f"{choice.number}) {one_line(choice.label, longest)}"
-    named = start + quote(f"{written}\r\n", safe="")
-    few = len(replying.choices) <= _MOST_READ_BACK
-    if few and len(named) <= longest and _read_as(written, replying.response_type, replying.choices) == choice.index:
-        return named
-    numbered = f"{start}{choice.number}"
-    return numbered if len(numbered) <= _LONGEST_MAILTO else None
-
-
-@lru_cache(maxsize=1_024)
-def _read_as(written: str, response_type: ResponseType, choices: tuple[NoticeChoice, ...]) -> int | None:
-    """The index of the choice that ``written`` would be read as. The same for everybody who is asked."""
-    reading = read_answer(own_words(written).lines, response_type, choices)
-    return reading.index if isinstance(reading, Matched) else None
 
 
 def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
