@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bot.commands import ask, audit, callbacks, keys, pause, slack
+from bot.commands import ask, audit, callbacks, keys, mail, pause, slack
 from core.errors import OperatorError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(keys.app, name="keys")
 app.add_typer(slack.app, name="slack")
+app.add_typer(mail.app, name="mail")
 ask.add_to(app)
 pause.add_to(app)
 callbacks.add_to(app)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from fnmatch import fnmatchcase
 from typing import assert_never
+from zoneinfo import ZoneInfo
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
@@ -52,6 +53,7 @@ class Directory:
             person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
         }
         self._hours = {entry.email: entry.opening_hours for entry in settings.people}
+        self._zones = {entry.email: ZoneInfo(entry.time_zone) for entry in settings.people if entry.time_zone}
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
@@ -238,6 +240,9 @@ class Directory:
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         hours = self._hours.get(canonical(identity))
         return at if hours is None else hours.opening(at)
+
+    def time_zone(self, identity: str) -> tzinfo | None:
+        return self._zones.get(canonical(identity))
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""

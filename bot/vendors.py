@@ -5,6 +5,7 @@ Each vendor's code is imported where it is set up: nobody's start waits for libr
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
@@ -39,9 +40,9 @@ def slack_people(settings: Settings, clock: Clock) -> SlackPeople | None:
 
 
 def channels_of(
-    settings: Settings, clock: Clock, instance: str, accounts: SlackPeople | None = None
+    settings: Settings, folder: Path, clock: Clock, instance: str, accounts: SlackPeople | None = None
 ) -> dict[str, Channel]:
-    """By name, in the order in which the first is the default."""
+    """By name, in the order in which the first is the default. ``folder`` is the configuration's."""
     channels: dict[str, Channel] = {}
     if settings.slack is not None:
         from channels.slack.channel import SlackChannel
@@ -56,10 +57,9 @@ def channels_of(
             when_cut=_when_cut(settings.slack),
         )
     if settings.email is not None:
-        from channels.email.channel import EmailChannel
+        from bot.mail_out import email_channel
 
-        mail = settings.email
-        channels["email"] = EmailChannel(mail.smtp_url, mail.sender, mail.reply_to, lanes=mail.max_connections)
+        channels["email"] = email_channel(settings.email, folder)
     if settings.pagerduty is not None:
         from channels.pagerduty.channel import PagerDutyChannel
 

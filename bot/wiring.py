@@ -196,7 +196,7 @@ def wire(
     accounts = slack_people(settings, clock)
     people = Directory(settings, keys.stored_roles, keys.stored_names, accounts)
     keys.introduce(people)
-    channels = channels_of(settings, clock, instance, accounts)
+    channels = channels_of(settings, folder, clock, instance, accounts)
     agents = CallbackAgents(
         keys.secrets,
         clock=clock,

@@ -33,6 +33,26 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", subject, text, now, around=channel)
 
 
+def channel_waits(transitions: Transitions, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+    """A channel can't be used until somebody mends that; what it was to send waits, and is tried again."""
+    if row.kind is not RowKind.NOTIFY:
+        return
+    channel = row.channel
+    subject = f"Notices by {channel} wait ({reason})"
+    text = f"{subject}: nobody is asked there until that is mended. They are tried again for three days."
+    _tell(transitions, tx, f"waits:{channel}:{reason}", subject, text, now, around=channel)
+
+
+def sent_otherwise(transitions: Transitions, tx: Tx, row: Row, remark: str, now: datetime) -> None:
+    """A message went out, but not as it was set up to look. An alert that did so is no reason for another one."""
+    if row.kind is RowKind.TELL and (row.body or {}).get("purpose") == Purpose.ALERT.value:
+        return
+    channel = row.channel
+    subject = f"Messages by {channel} do not look as set up ({remark})"
+    text = f"{subject}: they went out in the looks that come with Handraise."
+    _tell(transitions, tx, f"otherwise:{channel}:{remark}", subject, text, now)
+
+
 _CONSEQUENCES = {
     Fault.SETUP: "Nobody is asked there until that is mended.",
     Fault.PLACE: "Whoever was to be asked at that place is not, until that is mended; others are.",

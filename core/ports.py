@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -26,17 +26,21 @@ Receipt = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The other side has accepted it. ``receipt`` finds the message again."""
+    """The other side has accepted it. ``receipt`` finds the message again. ``remark`` is a stable code for what was
+    not as set up, and went out all the same."""
 
     receipt: Receipt
+    remark: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """Surely not sent; try again, not before ``until`` where it is given. ``reason`` is a stable code."""
+    """Surely not sent; try again, not before ``until`` where it is given. ``reason`` is a stable code. With ``fault``
+    somebody has to mend something first, and is told."""
 
     reason: str
     until: datetime | None = None
+    fault: Fault | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +206,10 @@ class Responders(Protocol):
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
         """When ``identity`` works, from ``at`` on: ``at`` itself for whoever keeps no hours, ``None`` for never."""
+        ...
+
+    def time_zone(self, identity: str) -> tzinfo | None:
+        """Where ``identity`` lives, as far as the directory says."""
         ...
 
 

@@ -22,7 +22,7 @@ import structlog
 from core import alerts, late
 from core.catching_up import locked
 from core.domain.clarification import awaited
-from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
+from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose, build_ending, build_notice, shown_choices
 from core.domain.people import Address
 from core.domain.progress import claimed
 from core.domain.redaction import Redaction
@@ -241,7 +241,7 @@ class Relay:
             left = await self._left_behind(suspension, channel, to, sending)
             return Refused(reason) if isinstance(left, _Dropped) else left
         shown = self.redaction.shown_on(row.channel, suspension)
-        notice = build_notice(shown, row.attempt, self._links(suspension, to))
+        notice = self._notice(shown, row.attempt, self._links(suspension, to), to)
         return await channel.send(notice, to, sending)
 
     async def _left_behind(
@@ -272,7 +272,7 @@ class Relay:
             return _Dropped("not_shown")
         to = Address(row.channel, row.address, row.person)
         links = self._links(suspension, to)
-        notice = build_notice(self.redaction.shown_on(row.channel, suspension), row.attempt, links)
+        notice = self._notice(self.redaction.shown_on(row.channel, suspension), row.attempt, links, to)
         notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
         return await channel.refresh(notice, to, receipt, str((row.body or {}).get("notice")), sending)
 
@@ -291,8 +291,15 @@ class Relay:
         subject, text = body["subject"], body["text"]
         if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
             subject, text = (self.redaction.text_on(row.channel, one) for one in (subject, text))
-        message = Message(purpose, subject, text, link, body["ref"], token)
+        choices = self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
+        message = Message(purpose, subject, text, link, body["ref"], token, choices)
         return await channel.tell(message, to, sending)
+
+    def _still_open(self, suspension: Suspension | None, channel: str) -> tuple[NoticeChoice, ...]:
+        """What can be chosen now, as it may be shown there."""
+        if suspension is None or not suspension.is_open:
+            return ()
+        return shown_choices(self.redaction.shown_on(channel, suspension).ask.choices)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)
@@ -314,6 +321,11 @@ class Relay:
             return None
         return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
 
+    def _notice(self, shown: Suspension, attempt: int, links: Links, to: Address) -> Notice:
+        """With the times of wherever its one reader lives."""
+        zone = None if to.person is None else self.transitions.responders.time_zone(to.person)
+        return build_notice(shown, attempt, links, to.person, zone)
+
     def _links(self, suspension: Suspension, to: Address) -> Links:
         shared = f"{self.public_url}/q/{suspension.ask.ref}"
         if to.person is None:
@@ -328,20 +340,20 @@ class Relay:
         """One transaction for what became of a try."""
         now = self.clock.now()
         match outcome:
-            case Delivered(receipt):
-                await self.database.write(lambda tx: self._delivered(tx, row, receipt, now))
+            case Delivered(receipt, remark):
+                await self.database.write(lambda tx: self._delivered(tx, row, receipt, remark, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
                 await self.database.write(lambda tx: self._dropped(tx, row, reason, now))
-            case Deferred(reason, until):
-                await self._again(row, reason, now, until)
+            case Deferred(reason, until) as deferral:
+                await self._again(row, reason, now, until, deferral.fault)
             case Ambiguous(reason):
-                await self._again(replace(row, ambiguous=True), reason, now, None)
+                await self._again(replace(row, ambiguous=True), reason, now, None, None)
             case _ as unknown:
                 assert_never(unknown)
 
-    def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
+    def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], remark: str | None, now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
         that was brought up to date meanwhile, which may have come later than its end."""
         ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
@@ -350,6 +362,8 @@ class Relay:
             delivered = late.delivered(tx, row, receipt, now)
         if ended is not None and delivered is not None:
             self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [delivered], now))
+        if remark is not None:
+            alerts.sent_otherwise(self.transitions, tx, row, remark, now)
 
     def _dropped(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, reason=reason):
@@ -376,17 +390,19 @@ class Relay:
         if outbox.all_refused(tx.conn, suspension.id, row.attempt):
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
 
-    async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None) -> None:
+    async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None, fault: Fault | None) -> None:
         backoff = self.callbacks if row.kind is RowKind.RESUME else NOTICES
         if now - row.created_at >= backoff.give_up_after:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
             return
         due_at = min(max(now + delay(backoff, row.tries), until or now), row.created_at + backoff.give_up_after)
-        await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason))
+        await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason, fault, now))
 
-    def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str) -> None:
+    def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: Fault | None, now: datetime) -> None:
         if outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
             self.alarm.within(tx, due_at)
+            if fault is not None:
+                alerts.channel_waits(self.transitions, tx, row, reason, now)
         else:
             late.left_alone(tx, row, reason)
 

@@ -72,6 +72,12 @@ class Email(Section):
     sender_auth: Annotated[Literal["dmarc", "dkim", "token_only", "link_only"], Word] = "dmarc"
     authserv_id: Text = Field(default_factory=lambda data: mailbox_of(data["sender"]).rpartition("@")[2].lower())
     max_connections: Annotated[int, between(1, 50)] = 4
+    require_tls: Flag = False
+    """Mail goes over TLS or not at all, also without a password and to this machine."""
+    tls_ca: Text | None = None
+    """A PEM file of certificate authorities that are believed beside the public ones."""
+    templates: Text | None = None
+    """A folder of templates that take the place of ours (docs/mail-templates.md)."""
 
 
 class PagerDuty(Section):

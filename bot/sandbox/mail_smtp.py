@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,8 +23,29 @@ NEEDS_LOGIN = "530 5.7.0 Authentication required"
 NO_SUCH_USER = "550 5.1.1 No such user here"
 
 
-Store = Callable[[str, str, bytes, bool], None]
-"""Envelope sender, recipient, content, and whether the sender is told at once that it was taken."""
+Store = Callable[[str, str, bytes, bool, tuple[str, ...]], None]
+"""Envelope sender, recipient, content, whether the sender is told at once that it was taken, and what it wishes to be
+told later (``RET=HDRS``, ``NOTIFY=…``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the server says after EHLO. ``certificate`` makes it speak TLS: from the first byte where ``implicit``,
+    else after STARTTLS. ``reports`` is DSN (RFC 3461), ``utf8`` SMTPUTF8 (RFC 6531)."""
+
+    certificate: ssl.SSLContext | None = None
+    implicit: bool = False
+    reports: bool = False
+    utf8: bool = False
+    login_by: tuple[str, ...] = ("LOGIN", "PLAIN")
+
+    @property
+    def starttls(self) -> ssl.SSLContext | None:
+        return None if self.implicit else self.certificate
+
+
+PLAIN = Offers()
+_REPORTS = re.compile(r" (RET|ENVID|NOTIFY|ORCPT)=(\S+)", re.IGNORECASE)
 
 
 class Stage(StrEnum):
@@ -78,16 +101,43 @@ class Faults:
 class SandboxSmtp(SMTP):
     """One connection. ``store`` keeps a mail; it is called before the reply to the final dot."""
 
-    def __init__(self, faults: Faults, store: Store, login: tuple[str, str] | None) -> None:
+    def __init__(self, faults: Faults, store: Store, login: tuple[str, str] | None, offers: Offers = PLAIN) -> None:
         self.faults = faults
+        self.offers = offers
+        self.wishes: tuple[str, ...] = ()
         super().__init__(
             _Handler(faults, store, NEEDS_LOGIN if login else None),
+            tls_context=offers.starttls,
+            enable_SMTPUTF8=offers.utf8,
+            auth_exclude_mechanism={"LOGIN", "PLAIN"} - set(offers.login_by),
             hostname=HOSTNAME,
             data_size_limit=LARGEST,
             auth_require_tls=False,
             authenticator=_authenticator(login) if login else None,
             loop=asyncio.get_running_loop(),
         )
+
+    @syntax("MAIL FROM: <address>", extended=" [SP <mail-parameters>]")
+    async def smtp_MAIL(self, arg: str) -> None:  # noqa: N802
+        self.wishes = ()
+        await super().smtp_MAIL(self._without_wishes(arg))
+
+    @syntax("RCPT TO: <address>", extended=" [SP <mail-parameters>]")
+    async def smtp_RCPT(self, arg: str) -> None:  # noqa: N802
+        await super().smtp_RCPT(self._without_wishes(arg))
+
+    def _without_wishes(self, arg: str) -> str:
+        """``arg`` as aiosmtpd, which knows no DSN, can read it."""
+        if not (self.offers.reports and arg):
+            return arg
+        self.wishes += tuple(f"{name.upper()}={value}" for name, value in _REPORTS.findall(arg))
+        return _REPORTS.sub("", arg)
+
+    def hang_up(self) -> None:
+        """As servers do with a connection that nobody uses (RFC 5321 §3.8)."""
+        if isinstance(self.transport, asyncio.Transport) and not self.transport.is_closing():
+            self.transport.write(b"421 4.4.2 Idle for too long\r\n")
+            self.transport.close()
 
     @syntax("DATA")
     async def smtp_DATA(self, arg: str) -> None:  # noqa: N802
@@ -105,6 +155,12 @@ class _Handler:
         self._faults = faults
         self._store = store
         self._to_strangers = to_strangers
+
+    async def handle_EHLO(  # noqa: N802
+        self, server: SandboxSmtp, session: Session, envelope: Envelope, hostname: str, responses: list[str]
+    ) -> list[str]:
+        session.host_name = hostname
+        return [*responses[:-1], *(["250-DSN"] if server.offers.reports else []), responses[-1]]
 
     async def handle_MAIL(  # noqa: N802
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
@@ -125,12 +181,14 @@ class _Handler:
             envelope.rcpt_tos.append(address)
         return reply or "250 2.1.5 Ok"
 
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+    async def handle_DATA(self, server: SandboxSmtp, session: Session, envelope: Envelope) -> str:  # noqa: N802
         fault = self._faults.take(Stage.DOT)
         content = envelope.original_content or b""
         if fault is None or fault.reply is None:
             for recipient in envelope.rcpt_tos:
-                self._store((envelope.mail_from or "").removeprefix("<>"), recipient, content, fault is None)
+                self._store(
+                    (envelope.mail_from or "").removeprefix("<>"), recipient, content, fault is None, server.wishes
+                )
         return await _happen(server, fault) or "250 2.0.0 Ok: queued"
 
 

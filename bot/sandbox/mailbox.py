@@ -17,11 +17,12 @@ from email.message import EmailMessage
 from email.policy import default
 from email.utils import parseaddr
 from functools import cached_property
+from weakref import WeakSet
 
 import httpx
 
 from bot.sandbox import mail_replies
-from bot.sandbox.mail_smtp import HOSTNAME, NO_SUCH_USER, Fault, Faults, SandboxSmtp, Stage
+from bot.sandbox.mail_smtp import HOSTNAME, NO_SUCH_USER, PLAIN, Fault, Faults, Offers, SandboxSmtp, Stage
 from bot.sandbox.serving import loopback_client
 
 _PATIENCE = 5.0
@@ -35,7 +36,8 @@ def wall_clock() -> datetime:
 class Mail:
     """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them.
 
-    ``acknowledged`` tells whether the sender heard at once that it was taken.
+    ``acknowledged`` tells whether the sender heard at once that it was taken; ``wishes`` are what it wants to hear
+    later (RFC 3461).
     """
 
     id: int
@@ -44,6 +46,7 @@ class Mail:
     recipient: str
     raw: bytes
     acknowledged: bool = True
+    wishes: tuple[str, ...] = ()
 
     @cached_property
     def message(self) -> EmailMessage:
@@ -87,10 +90,18 @@ class Mail:
 class Mailbox:
     """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and tell it the door with :meth:`answer_at`."""
 
-    def __init__(self, *, login: tuple[str, str] | None = None, now: Callable[[], datetime] = wall_clock) -> None:
+    def __init__(
+        self,
+        *,
+        login: tuple[str, str] | None = None,
+        now: Callable[[], datetime] = wall_clock,
+        offers: Offers = PLAIN,
+    ) -> None:
         self.mails: list[Mail] = []
         self.connections = 0
+        self._connections: WeakSet[SandboxSmtp] = WeakSet()
         self._login = login
+        self._offers = offers
         self._now = now
         self._faults = Faults()
         self._waiting: set[asyncio.Future[None]] = set()
@@ -101,7 +112,8 @@ class Mailbox:
 
     async def start(self, port: int = 0) -> None:
         """Listen on loopback; port 0 takes a free one."""
-        self._server = await asyncio.get_running_loop().create_server(self._connected, "127.0.0.1", port)
+        tls = self._offers.certificate if self._offers.implicit else None
+        self._server = await asyncio.get_running_loop().create_server(self._connected, "127.0.0.1", port, ssl=tls)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -117,14 +129,17 @@ class Mailbox:
     @property
     def smtp_url(self) -> str:
         who = f"{self._login[0]}:{self._login[1]}@" if self._login else ""
-        return f"smtp://{who}127.0.0.1:{self.port}"
+        return f"{'smtps' if self._offers.implicit else 'smtp'}://{who}127.0.0.1:{self.port}"
 
     def _connected(self) -> SandboxSmtp:
         self.connections += 1
-        return SandboxSmtp(self._faults, self._store, self._login)
+        connection = SandboxSmtp(self._faults, self._store, self._login, self._offers)
+        self._connections.add(connection)
+        return connection
 
-    def _store(self, sender: str, recipient: str, raw: bytes, acknowledged: bool) -> None:
-        self.mails.append(Mail(len(self.mails) + 1, self._now(), sender, recipient.lower(), raw, acknowledged))
+    def _store(self, sender: str, recipient: str, raw: bytes, acknowledged: bool, wishes: tuple[str, ...] = ()) -> None:
+        number = len(self.mails) + 1
+        self.mails.append(Mail(number, self._now(), sender, recipient.lower(), raw, acknowledged, wishes))
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
@@ -179,6 +194,11 @@ class Mailbox:
 
     def delay_next(self, stage: Stage, delay: timedelta, times: int = 1) -> None:
         self._faults.add(Fault(stage, delay=delay, left=times))
+
+    def hang_up(self) -> None:
+        """Close every connection, as a server does with idle ones."""
+        for connection in list(self._connections):
+            connection.hang_up()
 
     def refuse_connections(self) -> int:
         """Nobody listens any more; kept connections stay. Returns the port, to :meth:`start` there again."""

@@ -129,6 +129,8 @@ def _mail(mail: Mail, sent: Sequence[Sent]) -> JsonObject:
         "at": _instant(mail.at),
         "from": mail.header("From"),
         "reply_to": mail.answers_to,
+        "mail_from": mail.sender,
+        "headers": [[name, str(value)] for name, value in mail.message.items()],
         "subject": mail.subject,
         "text": mail.text,
         "has_html": bool(mail.html),

@@ -95,13 +95,14 @@ class Mailboxes:
 
 
 def deliverable(to: Address) -> Address | None:
-    """``to`` as it can stand in an SMTP command: its domain in ASCII. ``None`` where it can't."""
+    """``to`` as it can stand in an SMTP command: its domain in ASCII, its local part in UTF-8 where it has to be (RFC
+    6531). ``None`` where it can't."""
     local, _, domain = to.value.rpartition("@")
     try:
         address = f"{local}@{domain.encode('idna').decode('ascii')}"
     except UnicodeError:
         return None
-    return replace(to, value=address) if address.isascii() and _ADDRESS.fullmatch(address) else None
+    return replace(to, value=address) if address.isprintable() and _ADDRESS.fullmatch(address) else None
 
 
 def header_values(message: Message, name: str) -> list[str]:

@@ -7,31 +7,17 @@ Source: RFC 5321 §4.2.1 (replies), §4.5.3.2 (timeouts; ours are shorter, the r
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
-import structlog
-from aiosmtplib import (
-    SMTP,
-    SMTPAuthenticationError,
-    SMTPConnectError,
-    SMTPException,
-    SMTPResponseException,
-    SMTPSenderRefused,
-    SMTPServerDisconnected,
-    SMTPTimeoutError,
-)
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected, SMTPTimeoutError
 
+from channels.email.connecting import NoService, connected, reason_of
 from channels.email.mime import Envelope
-from channels.email.server import SmtpServer, Tls
+from channels.email.server import SmtpServer
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Refused
 
-log = structlog.get_logger(__name__)
-
-_CONNECT_SECONDS = 8.0
-_COMMAND_SECONDS = 8.0
 _CONTENT_SECONDS = 20.0
 _KEPT_SECONDS = 60.0
 """An idle connection is not trusted for longer; servers may close one after five minutes (RFC 5321 §4.5.3.2.7)."""
@@ -54,12 +40,12 @@ class SmtpLanes:
         """Hand one mail over. Never raises for what the server or the network did."""
         async with self._free:
             try:
-                async with self._opened(mail.sender) as (client, reply):
+                async with self._opened(mail) as (client, reply):
                     return await self._hand_over(client, reply, mail)
-            except _NoService as closed:
+            except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
-                return Deferred(_reason(failure))
+                return Deferred(reason_of(failure))
 
     async def _hand_over(self, client: SMTP, reply: int, mail: Envelope) -> Delivery:
         """Everything behind MAIL FROM, whose reply is given: where that refuses, it is us and not this mail.
@@ -69,24 +55,22 @@ class SmtpLanes:
         if not _is_positive(reply):
             refusal = await _refused(client, reply)
             return replace(refusal, fault=Fault.SETUP) if isinstance(refusal, Refused) else refusal
+        if mail.is_international and not client.supports_extension("smtputf8"):
+            await _made_ready(client)
+            return Refused("smtputf8_not_offered")
         try:
-            await client.rcpt(mail.recipient)
+            await client.rcpt(mail.recipient, options=_reports_wanted(client, mail), encoding="utf-8")
         except SMTPResponseException as refusal:
             return await _refused(client, refusal.code)
         start = await client.execute_command(b"DATA")
         if start.code != _START_INPUT:
             return await _refused(client, start.code)
-        try:
-            code = await _send_content(client, mail.content)
-        except (SMTPException, OSError) as failure:
-            client.close()
-            return Ambiguous(f"{_reason(failure)}_after_data")
-        return Delivered({"message_id": mail.message_id}) if _is_positive(code) else _outcome(code)
+        return await _content_taken(client, mail)
 
     @asynccontextmanager
-    async def _opened(self, sender: str) -> AsyncIterator[tuple[SMTP, int]]:
+    async def _opened(self, mail: Envelope) -> AsyncIterator[tuple[SMTP, int]]:
         """A connection and its reply to MAIL FROM; kept afterwards if it is still good."""
-        client, reply = await self._begin(sender)
+        client, reply = await self._begin(mail)
         try:
             yield client, reply
         except BaseException:
@@ -95,17 +79,17 @@ class SmtpLanes:
         if client.is_connected:
             self._idle.append((client, asyncio.get_running_loop().time()))
 
-    async def _begin(self, sender: str) -> tuple[SMTP, int]:
+    async def _begin(self, mail: Envelope) -> tuple[SMTP, int]:
         """MAIL FROM on a kept connection; on a new one where the server has closed that meanwhile."""
         kept = self._take_idle()
         if kept is not None:
             with suppress(SMTPServerDisconnected, SMTPTimeoutError):
-                reply = await _mail_from(kept, sender)
+                reply = await _mail_from(kept, mail)
                 if reply != _SERVICE_CLOSING:
                     return kept, reply
             kept.close()
-        client = await self._connected()
-        return client, await _mail_from(client, sender)
+        client = await connected(self._server, self._hello)
+        return client, await _mail_from(client, mail)
 
     def _take_idle(self) -> SMTP | None:
         now = asyncio.get_running_loop().time()
@@ -116,29 +100,6 @@ class SmtpLanes:
             client.close()
         return None
 
-    async def _connected(self) -> SMTP:
-        server = self._server
-        client = SMTP(
-            hostname=server.host,
-            port=server.port,
-            username=server.username,
-            password=server.password,
-            use_tls=server.tls is Tls.IMPLICIT,
-            start_tls={Tls.REQUIRED: True, Tls.OFFERED: None}.get(server.tls, False),
-            local_hostname=self._hello,
-            timeout=_COMMAND_SECONDS,
-        )
-        try:
-            await client.connect(timeout=_CONNECT_SECONDS)
-        except SMTPAuthenticationError as reply:
-            log.warning("email.login_refused", code=reply.code)
-            reason = f"smtp_auth_{reply.code}"
-            outcome = Deferred(reason) if 400 <= reply.code < 500 else Refused(reason, Fault.SETUP)
-            raise _NoService(outcome) from None
-        except SMTPResponseException as reply:
-            raise _NoService(Deferred(f"smtp_{reply.code}")) from None
-        return client
-
     async def close(self) -> None:
         """Say goodbye on every idle connection."""
         idle, self._idle = self._idle, []
@@ -148,31 +109,57 @@ class SmtpLanes:
             client.close()
 
 
-class _NoService(Exception):
-    """The server takes no mail at all from us just now; ``outcome`` says what that means for this one."""
-
-    def __init__(self, outcome: Delivery) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
-
-
-async def _mail_from(client: SMTP, sender: str) -> int:
-    """The code of the reply to MAIL FROM. On a new connection it says EHLO first."""
+async def _mail_from(client: SMTP, mail: Envelope) -> int:
+    """The code of the reply to MAIL FROM."""
     try:
-        reply = await client.mail(sender)
-    except SMTPSenderRefused as refusal:
-        return refusal.code
+        reply = await client.execute_command(
+            b"MAIL", f"FROM:<{mail.sender}>".encode("ascii"), *(one.encode("ascii") for one in _options(client, mail))
+        )
     except BaseException:
         client.close()
         raise
     return reply.code
 
 
+def _options(client: SMTP, mail: Envelope) -> Iterator[str]:
+    """Of MAIL FROM. A report brings our delivery's id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
+    if mail.is_international and client.supports_extension("smtputf8"):
+        yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
+    if client.supports_extension("dsn") and mail.sender:
+        yield from ("RET=HDRS", f"ENVID={mail.id}")
+
+
+def _reports_wanted(client: SMTP, mail: Envelope) -> list[str]:
+    """Of RCPT TO: told of failures and delays alone; of nothing where nobody could be told (RFC 3461 §4.1)."""
+    if not client.supports_extension("dsn"):
+        return []
+    return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
+
+
 async def _refused(client: SMTP, code: int) -> Delivery:
-    """What a reply before the content means. The connection is made ready for the next mail, or closed."""
+    """What a reply before the content means."""
+    await _made_ready(client)
+    return _outcome(code)
+
+
+async def _made_ready(client: SMTP) -> None:
+    """For the next mail on this connection; closed where it can't be."""
     try:
         await client.rset()
     except (SMTPException, OSError):
+        client.close()
+
+
+async def _content_taken(client: SMTP, mail: Envelope) -> Delivery:
+    """From here on the mail may have been sent, until the server says otherwise."""
+    try:
+        code = await _send_content(client, mail.content)
+    except (SMTPException, OSError) as failure:
+        client.close()
+        return Ambiguous(f"{reason_of(failure)}_after_data")
+    if _is_positive(code):
+        return Delivered({"message_id": mail.message_id}, mail.remark)
+    if code == _SERVICE_CLOSING:  # which aiosmtplib sees to behind every command, but not behind the content
         client.close()
     return _outcome(code)
 
@@ -199,16 +186,3 @@ def _outcome(code: int) -> Deferred | Refused:
     if 500 <= code < 600:
         return Refused(f"smtp_{code}")
     return Deferred(f"smtp_{code}" if 400 <= code < 500 else "smtp_unusable")
-
-
-def _reason(failure: Exception) -> str:
-    """A stable code for what the network did."""
-    if isinstance(failure, SMTPTimeoutError | TimeoutError):
-        return "smtp_timeout"
-    if isinstance(failure, ssl.SSLError) or isinstance(failure.__cause__, ssl.SSLError):
-        return "smtp_tls"
-    if isinstance(failure, SMTPConnectError):
-        return "smtp_unreachable"
-    if isinstance(failure, ConnectionError):  # SMTPServerDisconnected is one
-        return "smtp_disconnected"
-    return "smtp_unusable"

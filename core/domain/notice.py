@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.moments import told_at
+from core.domain.next_step import next_step
 from core.domain.progress import notes
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
 
@@ -55,7 +57,8 @@ class Links:
 class Notice:
     """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
 
-    ``notes`` say what has happened to it among people (``core.domain.progress``).
+    ``notes`` say what has happened to it among people (``core.domain.progress``). ``silence`` is what comes of it if
+    nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known.
     """
 
     ref: str
@@ -74,6 +77,8 @@ class Notice:
     form_schema: Mapping[str, JsonValue] | None = None
     risk: str | None = None
     notes: tuple[str, ...] = ()
+    next_step: str | None = None
+    zone: tzinfo | None = None
 
     @property
     def headline(self) -> str:
@@ -106,7 +111,7 @@ class Ending:
     @property
     def sentence(self) -> str:
         """One line of plain text, without the question."""
-        when = f"{self.at:%Y-%m-%d %H:%M} UTC"
+        when = told_at(self.at)
         match self.resolution:
             case Status.RESPONDED:
                 return f"Answered “{self.answer}” by {self.by} via {self.channel}, {when}."
@@ -132,7 +137,8 @@ class Purpose(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Message:
     """A short message to one address: plain text, with at most one link. ``ref`` threads it under its question;
-    ``reply_token`` makes the mail's Reply-To where it may be answered."""
+    ``reply_token`` makes the mail's Reply-To where it may be answered; ``choices`` are those that ``text`` lists and
+    that can still be taken."""
 
     purpose: Purpose
     subject: str
@@ -140,10 +146,15 @@ class Message:
     link: str | None = None
     ref: str | None = None
     reply_token: str | None = None
+    choices: tuple[NoticeChoice, ...] = ()
 
 
-def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
-    """The notice of ``attempt`` for the recipient that ``links`` belong to."""
+def build_notice(
+    suspension: Suspension, attempt: int, links: Links, reader: str | None = None, zone: tzinfo | None = None
+) -> Notice:
+    """The notice of ``attempt`` for the recipient that ``links`` belong to: the person ``reader``, who lives in
+    ``zone``, as far as that is known.
+    """
     ask = suspension.ask
     return Notice(
         ref=ask.ref,
@@ -156,11 +167,13 @@ def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
         asked_by=ask.created_by,
         asked_at=ask.suspended_at,
         expires_at=suspension.expires_at,
-        silence=what_silence_means(suspension),
+        silence=what_silence_means(suspension, zone),
         links=links,
         kind=ask.kind,
         form_schema=ask.form_schema,
         notes=notes(suspension),
+        next_step=next_step(suspension, attempt, reader, zone),
+        zone=zone,
     )
 
 
@@ -171,15 +184,15 @@ def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
     )
 
 
-def what_silence_means(suspension: Suspension) -> str:
+def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> str:
     """What happens if nobody answers, as one sentence a responder can act on."""
     ask = suspension.ask
     if suspension.asks_back is not None:
-        until = f"{suspension.asks_back.until:%Y-%m-%d %H:%M} UTC"
+        until = told_at(suspension.asks_back.until, zone)
         return f"The clock holds while the agent is asked back, until {until} at the latest."
     if suspension.expires_at is None:
         return "The agent waits until somebody answers."
-    deadline = f"{suspension.expires_at:%Y-%m-%d %H:%M} UTC"
+    deadline = told_at(suspension.expires_at, zone)
     if ask.kind is Kind.VETO:
         return f"If nobody objects by {deadline}, the agent goes ahead."
     if ask.policy.final_fallback_policy.continues:

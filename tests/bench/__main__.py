@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, measures, reminders, replicas, waiting
+from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, waiting
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -29,6 +29,7 @@ PARTS: dict[str, tuple[str, Part]] = {
     "sdk": ("import of the SDK", sdk),
     "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
+    "mails": ("1,000 reminders over one SMTP host; SQLite", mails.sqlite),
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),

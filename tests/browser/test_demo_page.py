@@ -118,6 +118,16 @@ async def test_a_mail_is_opened_and_answered_with_a_reply(page: Page) -> None:
     await expect(page.locator(".row", has_text="Re: [HR-")).to_be_visible()
 
 
+async def test_a_mails_envelope_and_headers_can_be_looked_at(page: Page) -> None:
+    await page.get_by_role("button", name="By mail").click()
+    await page.locator(".row", has_text="Pay invoice").click()
+    await page.get_by_text("Headers", exact=True).click()
+
+    headers = page.locator(".headers pre")
+    await expect(headers).to_contain_text(re.compile(r"^MAIL FROM:<bounces\+"))
+    await expect(headers).to_contain_text("Auto-Submitted: auto-generated")
+
+
 async def test_the_answer_link_of_a_mail_opens_the_answer_page(page: Page) -> None:
     await page.get_by_role("button", name="By mail").click()
     await page.locator(".row", has_text="Pay invoice").click()

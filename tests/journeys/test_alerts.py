@@ -71,6 +71,17 @@ async def test_a_message_that_is_refused_for_itself_is_no_alarm(tmp_path: Path, 
         assert [subject for subject in told(world) if "refused" in subject] == []
 
 
+async def test_a_mail_server_that_is_not_safe_enough_is_an_alarm_and_its_mail_waits(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    async with watched(tmp_path, sqlite_url, "pagerduty:default", email__require_tls=True) as world:
+        await world.ask(channel_hint="email")
+        await world.advance(minutes=30)
+        titles = [incident.title for incident in world.pager.incidents]
+        assert titles == ["Notices by email wait (smtp_starttls_missing)"]
+        assert world.mailbox.mails == []
+
+
 async def test_a_mail_server_that_wants_another_password_is_an_alarm(tmp_path: Path, sqlite_url: str) -> None:
     async with watched(tmp_path, sqlite_url, "pagerduty:default") as world:
         world.mailbox.say_next(Stage.MAIL, "530 5.7.0 Authentication required")

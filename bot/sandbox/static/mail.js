@@ -53,6 +53,7 @@ function show(id) {
   reader.replaceChildren(
     el("header", {}, el("button", { class: "back", "aria-label": "Back to the list", onclick: away }, "‹"), el("h3", {}, mail.subject)),
     el("p", { class: "envelope" }, "Replies go to ", el("code", { title: mail.reply_to }, short(mail.reply_to))),
+    headers(mail),
     mail.has_html ? page(mail, draft) : el("pre", { class: "text" }, mail.text),
     el("div", { class: "replies" }),
     el("form", { class: "reply", onsubmit: send }, draft, el("button", { class: "solid" }, "Send reply")),
@@ -60,6 +61,12 @@ function show(id) {
   reader.scrollTop = 0;
   document.dispatchEvent(new Event("redraw"));
   list.querySelector("[aria-pressed=true]")?.scrollIntoView({ block: "nearest" });
+}
+
+/** What a mail server sees and a reader does not: the envelope, and every header field. */
+function headers(mail) {
+  const lines = [`MAIL FROM:<${mail.mail_from}>`, ...mail.headers.map(([name, value]) => `${name}: ${value}`)];
+  return el("details", { class: "headers" }, el("summary", {}, "Headers"), el("pre", { class: "text" }, lines.join("\n")));
 }
 
 /** The mail's own HTML. It runs nothing; its links open beside it, and those that begin a reply begin one here. */

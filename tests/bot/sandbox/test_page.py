@@ -122,6 +122,9 @@ async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(
     assert "Hello" in shown.text
     assert "default-src 'none'" in shown.headers["content-security-policy"]
     assert "script-src" not in shown.headers["content-security-policy"]
+    [listed] = (await inside.get("/world")).json()["mail"]
+    assert listed["mail_from"] == "somebody@example.com"
+    assert ["Subject", "Hello"] in listed["headers"]
 
 
 async def test_a_service_that_is_away_is_said_in_words(world: tuple[World, Place], inside: httpx.AsyncClient) -> None:

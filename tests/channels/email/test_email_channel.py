@@ -11,7 +11,7 @@ import pytest
 
 from bot.sandbox.mail_smtp import Stage
 from bot.sandbox.mailbox import Mailbox
-from channels.email import smtp
+from channels.email import connecting, smtp
 from channels.email.channel import EmailChannel
 from channels.email.server import SmtpServer, Tls
 from core.domain.notice import Ending, Message, Purpose
@@ -175,7 +175,7 @@ async def test_a_server_that_is_away_is_deferred_and_found_again(channel: EmailC
 async def test_silence_before_the_content_is_surely_not_sent(
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "_COMMAND_SECONDS", 0.1)
+    monkeypatch.setattr(connecting, "COMMAND_SECONDS", 0.1)
     mailbox.delay_next(Stage.RCPT, timedelta(minutes=1))
 
     assert await send(channel) == Deferred("smtp_timeout")
@@ -203,7 +203,7 @@ async def test_a_send_that_is_cut_off_leaves_no_half_used_connection(channel: Em
 
 
 async def test_an_address_that_no_server_could_reach_is_refused(channel: EmailChannel, mailbox: Mailbox) -> None:
-    assert await send(channel, to=Address("email", "größe@example.org")) == Refused("address_invalid")
+    assert await send(channel, to=Address("email", "a b@example.org")) == Refused("address_invalid")
     assert mailbox.connections == 0
 
 

@@ -42,6 +42,7 @@ NOTICE = Notice(
     expires_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
     silence="If nobody answers by 2026-11-21 12:00 UTC, the agent stops.",
     links=Links("https://h.test/q/HR-7F3K", "https://h.test/a/pagetoken", TOKEN),
+    next_step="If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.",
 )
 
 
@@ -78,14 +79,16 @@ def test_the_text_holds_everything_a_terminal_needs() -> None:
         "\n"
         "  order_id: 12345\n"
         "  amount: 499.99\n"
-        '  customer: {"name": "Bo"}\n'
+        "  customer: name: Bo\n"
         "\n"
-        "  1) Approve refund – All of it\n"
+        "  1) Approve refund\n"
+        "     All of it\n"
         "  2) Deny <refund> & tell\n"
         "\n"
-        "Reply to this mail with the number or the name of your choice on the first line.\n"
+        "Reply with the number or the name of your choice on the first line.\n"
         "Reply “on it” to hold further reminders back while you look.\n"
         "\n"
+        "If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.\n"
         "If nobody answers by 2026-11-21 12:00 UTC, the agent stops.\n"
         "\n"
         "Answer in the browser:\n"
@@ -239,7 +242,8 @@ def test_a_sign_in_mail_is_its_text_and_its_link() -> None:
         message_mail(Message(Purpose.SIGN_IN, "Sign in", "Press to sign in.", "https://h.test/s"), ALICE, "t", OURS)
     )
 
-    assert mail.get_content().replace("\r\n", "\n") == "Press to sign in.\n\nhttps://h.test/s\n"
+    assert text_of(mail) == "Press to sign in.\n\nhttps://h.test/s\n"
+    assert page_of(mail).xpath("//a/@href") == ["https://h.test/s"] * 2
     assert mail["References"] is None
 
 
@@ -260,7 +264,8 @@ def test_an_international_domain_is_reached_and_an_impossible_address_is_not() -
 
     assert reached is not None
     assert reached.value == "bo@xn--bcher-kva.example"
-    assert deliverable(Address("email", "größe@example.org")) is None
+    assert deliverable(Address("email", "größe@example.org")) is not None  # where the server has SMTPUTF8
+    assert deliverable(Address("email", "a\u202eb@example.org")) is None
     assert deliverable(Address("email", "a b@example.org")) is None
     assert deliverable(Address("email", "a@example.org>\r\nDATA")) is None
 

@@ -1,0 +1,101 @@
+"""The mails' templates: ours, and in their place those that the operator has put into a folder.
+
+What an operator wrote runs in a sandbox, is looked at whole before the service starts, and gives way to ours where
+it fails on a question that nobody had thought of: no question is lost to a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from jinja2 import BaseLoader, DictLoader, Environment, FunctionLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import escape
+
+from channels.email.views import View
+
+log = structlog.get_logger(__name__)
+
+FOLDER = Path(__file__).parent / "templates"
+OURS: Mapping[str, str] = {file.name: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.j2"))}
+"""By name: what an operator may replace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The two bodies of a mail. ``failed`` names the operator's template that could not be used, where one was."""
+
+    text: str
+    html: str
+    failed: str | None = None
+
+
+class Templates:
+    """Writes bodies. ``replaced`` are the operator's templates by name; :mod:`channels.email.overrides` reads and
+    checks them.
+    """
+
+    def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
+        self._ours = environment(DictLoader(dict(OURS)))
+        self.replaced = dict(replaced or {})
+        self._theirs = None if not replaced else environment(loader_of(self.replaced), ImmutableSandboxedEnvironment)
+
+    def write(self, kind: str, view: View) -> Written:
+        """``kind`` is ``notice`` or ``message``. Never fails for what an operator has written."""
+        if self._theirs is not None:
+            try:
+                written = rendered(self._theirs, kind, view)
+                return Written(*written)
+            except Exception as problem:  # noqa: BLE001 (whatever theirs raises, the question goes out)
+                log.warning("email.template_failed", template=kind, error=type(problem).__name__)
+                return Written(*rendered(self._ours, kind, view), failed=kind)
+        return Written(*rendered(self._ours, kind, view))
+
+
+class LinkMissing(Exception):
+    """What ``form`` (``txt``, ``html``) of a template makes of a question can't be answered."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__(form)
+        self.form = form
+
+
+def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> Environment:
+    """``kind`` of environment over ``loader``; HTML is escaped, and a variable that there is not is an error."""
+    return kind(
+        loader=loader,
+        autoescape=is_html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+
+
+def is_html(name: str | None) -> bool:
+    return name is None or name.endswith(".html.j2")
+
+
+def loader_of(replaced: Mapping[str, str]) -> BaseLoader:
+    """The operator's templates before ours."""
+    both = {**OURS, **replaced}
+
+    def load(name: str) -> tuple[str, str, None] | None:
+        return (both[name], name, None) if name in both else None  # the name again: tracebacks are to tell it
+
+    return FunctionLoader(load)
+
+
+def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
+    """Text and HTML. Raises :class:`LinkMissing` where one lacks the link that the question is answered at, and what
+    the template itself raises."""
+    text, html = (templates.get_template(f"{kind}.{form}.j2").render(view) for form in ("txt", "html"))
+    link = view["link"]
+    for form, made, written in (("txt", text, link), ("html", html, str(escape(link)))):
+        if link and written not in made:
+            raise LinkMissing(form)
+    return text, html
