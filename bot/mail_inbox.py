@@ -99,6 +99,18 @@ class MailInbox:
         if told is not None and is_first and await self._may_write(told):
             await self._engine.tell(told.message, told.holder.address, told.holder.suspension.id)
 
+    async def knows(self, address: str) -> bool:
+        """Whether a mail to ``address`` (RCPT TO) can concern anything here: the reply address of a question that is
+        open or has ended (who comes late is told the truth), or the envelope sender of a mail that we sent.
+
+        One look-up by key. Raises :class:`core.errors.DatabaseUnavailable`.
+        """
+        ours, incoming = self._rules.ours, self._engine.incoming
+        token, delivery = ours.token_in(address), ours.delivery_in(address)
+        if token is not None:
+            return await incoming.knows_token(token, TokenPurpose.MAIL)
+        return delivery is not None and await incoming.knows_delivery(delivery, CHANNEL)
+
     def _read(self, raw: bytes) -> Inbound:
         return read_mail(raw, self._rules)
 

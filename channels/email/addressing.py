@@ -16,6 +16,8 @@ from core.domain.people import Address
 from core.errors import ConfigError
 
 TOKEN_LENGTH = 26
+DELIVERY_LENGTH = 32
+"""Hexadecimal characters of a delivery id: 122 random bits, so that nobody names one who has not seen its mail."""
 _LONGEST_LOCAL = 64
 _LONGEST_HEADER = 4_000
 _ADDRESS = re.compile(r"[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
@@ -75,6 +77,14 @@ class Mailboxes:
         if self.reply_local is None or domain != self.reply_domain:
             return None
         found = re.fullmatch(re.escape(self.reply_local) + rf"\+r\.([a-z2-7]{{{TOKEN_LENGTH}}})", local)
+        return found[1] if found else None
+
+    def delivery_in(self, address: str) -> str | None:
+        """The delivery id in an envelope sender of ours (:meth:`bounces_to`)."""
+        local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
+        if self.reply_local is None or domain != self.reply_domain:
+            return None
+        found = re.fullmatch(rf"bounces\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
         return found[1] if found else None
 
     def is_bounce_address(self, value: str) -> bool:
