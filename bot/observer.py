@@ -50,6 +50,15 @@ class Witness:
         self._metrics.callback_died()
         log.warning("callback.died", suspension=ref, reason=reason)
 
+    def received(self, channel: str, door: str, kind: str) -> None:
+        if channel == "email":
+            self._metrics.mail_received(door, kind)
+
+    def quarantined(self, channel: str, reason: str) -> None:
+        if channel == "email":
+            self._metrics.mail_quarantined(reason)
+        log.warning("message.quarantined", channel=channel, reason=reason)
+
 
 def line_name(event_type: str) -> str:
     """``intent.suspension_renotified`` → ``suspension.renotified``."""
