@@ -189,7 +189,9 @@ def test_dkim_by_the_domain_above_or_below_is_somebody_else_s(sender: str, signe
 
 def test_one_good_signature_of_several_is_enough_and_gmail_names_it_by_identity() -> None:
     rules = replace(RULES, sender_auth=SenderAuth.DKIM)
-    several = "mx.example.com; dkim=fail header.d=example.org; dkim=pass header.d=esp.test; dkim=pass header.d=EXAMPLE.org"
+    several = (
+        "mx.example.com; dkim=fail header.d=example.org; dkim=pass header.d=e.test; dkim=pass header.d=EXAMPLE.org"
+    )
     identity = "mx.example.com; dkim=pass header.i=@example.org header.s=s1 header.b=abc"
 
     assert read(changes={"Authentication-Results": several}, rules=rules).authentic
