@@ -34,7 +34,9 @@ _WHY: Mapping[str, str] = {
 def confirmation_mail(ended: Suspension) -> Message:
     """The answer counts. ``ended`` was answered."""
     value = _cut(shown_value(ended, ended.ended.value)) if ended.ended else ""
-    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.\n\nThe agent goes on with it. Thank you.")
+    reason = ended.ended.reason if ended.ended else None
+    why = f" Your reason goes with it: “{_cut(reason)}”" if reason else ""
+    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\nThe agent goes on with it. Thank you.")
 
 
 def partly_mail(suspension: Suspension, identity: str) -> Message:
