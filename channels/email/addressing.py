@@ -11,6 +11,7 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import parseaddr
+from itertools import islice
 
 from core.domain.people import Address
 from core.errors import ConfigError
@@ -20,8 +21,12 @@ DELIVERY_LENGTH = 32
 """Hexadecimal characters of a delivery id: 122 random bits, so that nobody names one who has not seen its mail."""
 _LONGEST_LOCAL = 64
 _LONGEST_HEADER = 4_000
-_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_MOST_FIELDS = 20
+"""Of one name that are looked at."""
+_ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
+"""Begins at the beginning of a word, so that a long one is gone through once."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
+"""A quoted string, or one that does not end: then all of the rest, so that it is gone through once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +129,10 @@ def deliverable(to: Address) -> Address | None:
 
 
 def raw_values(message: Message, name: str) -> list[str]:
-    """Every field of this name, top to bottom, unfolded and cut to a sane length. Encoded words (RFC 2047) stay as
-    they are: in an address, or in what our own mail server wrote, they mean nothing (RFC 2047 §5)."""
-    return [_unfolded(value) for found, value in message.raw_items() if found.casefold() == name.casefold()]
+    """The first fields of this name, top to bottom, unfolded and cut to a sane length. Encoded words (RFC 2047) stay
+    as they are: in an address, or in what our own mail server wrote, they mean nothing (RFC 2047 §5)."""
+    mine = (value for found, value in message.raw_items() if found.casefold() == name.casefold())
+    return [_unfolded(value) for value in islice(mine, _MOST_FIELDS)]
 
 
 def header_values(message: Message, name: str) -> list[str]:
@@ -158,7 +164,12 @@ def _decoded(raw: str) -> str:
 
 def mailboxes_in(value: str) -> list[str]:
     """Every address in a field, lower case, names and comments left out."""
-    return [found.casefold() for found in _ADDRESS.findall(_QUOTED.sub(" ", value))]
+    return [found.casefold() for found in _ADDRESS.findall(_unquoted(value))]
+
+
+def _unquoted(value: str) -> str:
+    """Without quoted strings; a quote that nothing closes is a mark like any other."""
+    return _QUOTED.sub(lambda quoted: " " if quoted[1] is None else f" {quoted[0][1:]}", value)
 
 
 def mailbox_in(value: str) -> str | None:
@@ -166,7 +177,7 @@ def mailbox_in(value: str) -> str | None:
 
     Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
     """
-    bare = _QUOTED.sub(" ", value).strip()
+    bare = _unquoted(value).strip()
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
     address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
     return address.casefold() if _ADDRESS.fullmatch(address) else None

@@ -29,8 +29,6 @@ _TOKEN_FIELDS = (
     ("To", "Cc"),
 )
 """Behind the envelope: from what our MX wrote down to what the sender wrote. The first that bears a token decides."""
-_MOST_FIELDS = 20
-"""Of one name that are looked at."""
 _LONGEST_ID = 500
 
 _BROKEN = (MessageError, LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
@@ -101,7 +99,7 @@ def unreadable(digest: str, ours: Mailboxes, recipients: Sequence[str], reason: 
 def _read(digest: str, message: Message, rules: MailRules, sender: str | None, recipients: Sequence[str]) -> Inbound:
     ours = rules.ours
     kind = classify(message, ours, sender, recipients)
-    references = " ".join(value for name in ("In-Reply-To", "References") for value in _values(message, name))
+    references = " ".join(value for name in ("In-Reply-To", "References") for value in raw_values(message, name))
     mail = Inbound(
         digest,
         kind,
@@ -143,8 +141,4 @@ def _deliveries_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]
 
 
 def _addresses(message: Message, names: Sequence[str]) -> list[str]:
-    return [one for name in names for value in _values(message, name) for one in mailboxes_in(value)]
-
-
-def _values(message: Message, name: str) -> list[str]:
-    return raw_values(message, name)[:_MOST_FIELDS]
+    return [one for name in names for value in raw_values(message, name) for one in mailboxes_in(value)]

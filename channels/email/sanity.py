@@ -22,7 +22,7 @@ MOST_LINES_NESTED = 4_000_000
 """Lines times multiparts: what the parser compares."""
 MOST_DELIMITERS = 20_000
 """Lines that may begin a part."""
-MOST_LIKE_FIELDS = 200_000
+MOST_LIKE_FIELDS = 50_000
 """Lines that may be a field of some part's head."""
 LONGEST_CONTENT_FIELD = 8_000
 MOST_PARAMETERS = 100

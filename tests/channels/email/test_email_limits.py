@@ -7,9 +7,10 @@ from __future__ import annotations
 import pytest
 
 from channels.email.classify import MailKind
-from channels.email.replies import read_mail
+from channels.email.replies import Inbound, read_mail
 from channels.email.sanity import unfit
-from tests.channels.email.incoming import RULES, TOKEN, raw
+from tests.channels.email.incoming import RULES, TO, TOKEN, raw, read
+from tests.channels.email.worst import worst
 
 MANY = 2_000_000
 MULTIPART = "multipart/mixed; boundary=x"
@@ -64,3 +65,16 @@ def test_the_envelope_of_an_unreadable_mail_is_read_all_the_same() -> None:
 def test_what_people_and_their_servers_send_is_parsed(mail: bytes) -> None:
     assert unfit(mail) is None
     assert read_mail(mail, RULES).kind is not MailKind.UNREADABLE
+
+
+@pytest.mark.parametrize("name", worst())
+def test_the_worst_are_read_without_failing(name: str) -> None:
+    assert isinstance(read_mail(worst()[name], RULES, "alice@example.org", (TO,)), Inbound)
+
+
+def test_a_quote_that_nothing_closes_hides_no_address() -> None:
+    assert read(changes={"Delivered-To": None, "To": f'Conan O"Brien <{TO}>'}).tokens == (TOKEN,)
+
+
+def test_an_address_within_quotes_is_none() -> None:
+    assert read(changes={"Delivered-To": None, "To": f'"{TO}" <somebody@example.org>'}).tokens == ()
