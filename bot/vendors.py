@@ -5,6 +5,7 @@ Each vendor's code is imported where it is set up: nobody's start waits for libr
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,7 +152,13 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     from channels.email.authentication import SenderAuth
     from channels.email.replies import MailRules
 
-    rules = MailRules(Mailboxes.of(mail.sender, mail.reply_to), SenderAuth(mail.sender_auth), mail.authserv_id)
+    rules = MailRules(
+        Mailboxes.of(mail.sender, mail.reply_to),
+        SenderAuth(mail.sender_auth),
+        mail.authserv_id,
+        away_advances=mail.out_of_office_advances,
+        quarantine=timedelta(days=mail.quarantine_days),
+    )
     site = settings.public_url.rstrip("/")
 
     def page(holder: Holder) -> str:

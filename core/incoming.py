@@ -18,9 +18,10 @@ from core.domain.vocabulary import ANSWER_REFUSED, Event
 from core.hub import EVERYTHING
 from core.messages import Stale, stale_notice
 from core.ports import Clock
-from core.store import keeping, outbox, suspensions
+from core.store import keeping, outbox, suspensions, tokens
 from core.store.database import Database, Tx
 from core.store.outbox import RowKind
+from core.tokens import TokenPurpose
 from core.transitions import Transitions
 
 
@@ -68,6 +69,15 @@ class Incoming:
             return suspensions.get(conn, row.suspension_id or "") if known and row is not None else None
 
         return await self.database.read(look_up)
+
+    async def knows_token(self, token: str, purpose: TokenPurpose) -> bool:
+        """Whether we made this token, for a question that is open or has ended."""
+        return await self.database.read(lambda conn: tokens.find(conn, token, purpose)) is not None
+
+    async def knows_delivery(self, delivery: str, channel: str) -> bool:
+        """Whether something was, or will be, sent on ``channel`` under this delivery id."""
+        row = await self.database.read(lambda conn: outbox.get(conn, delivery))
+        return row is not None and row.channel == channel
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """An event that is set whenever anything has happened to any question, here or in another process."""

@@ -1,4 +1,4 @@
-"""``handraise mail preview``: every kind of mail as a file, in the looks that are set up."""
+"""``handraise mail``: every kind of mail as a file, in the looks that are set up; and what came in unreadable."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
+from bot.commands import mail_quarantine
 from core.errors import ConfigError
 
-app = typer.Typer(help="See what mails look like.", no_args_is_help=True)
+app = typer.Typer(help="What mails look like, and what came in.", no_args_is_help=True)
+app.add_typer(mail_quarantine.app, name="quarantine")
 
 _SENDER, _REPLY_TO = "Handraise <handraise@example.com>", "answers@example.com"
-
-
-@app.callback()
-def mail() -> None:
-    """See what mails look like."""
 
 
 @app.command()

@@ -78,6 +78,10 @@ class Email(Section):
     """A PEM file of certificate authorities that are believed beside the public ones."""
     templates: Text | None = None
     """A folder of templates that take the place of ours (docs/mail-templates.md)."""
+    out_of_office_advances: Flag = False
+    """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
+    quarantine_days: Annotated[int, between(1, 365)] = 30
+    """How long a mail is kept that can't be read."""
 
 
 class PagerDuty(Section):

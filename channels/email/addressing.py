@@ -11,15 +11,22 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import parseaddr
+from itertools import islice
 
 from core.domain.people import Address
 from core.errors import ConfigError
 
 TOKEN_LENGTH = 26
+DELIVERY_LENGTH = 32
+"""Hexadecimal characters of a delivery id: 122 random bits, so that nobody names one who has not seen its mail."""
 _LONGEST_LOCAL = 64
 _LONGEST_HEADER = 4_000
-_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_MOST_FIELDS = 20
+"""Of one name that are looked at."""
+_ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
+"""Begins at the beginning of a word, so that a long one is gone through once."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
+"""A quoted string, or one that does not end: then all of the rest, so that it is gone through once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,17 @@ class Mailboxes:
         found = re.fullmatch(re.escape(self.reply_local) + rf"\+r\.([a-z2-7]{{{TOKEN_LENGTH}}})", local)
         return found[1] if found else None
 
-    def is_bounce_address(self, value: str) -> bool:
-        return any(
-            local.startswith("bounces+") and domain == self.domain
-            for local, _, domain in (address.rpartition("@") for address in mailboxes_in(value))
-        )
+    def delivery_in(self, address: str) -> str | None:
+        """The delivery id in an envelope sender of ours (:meth:`bounces_to`)."""
+        local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
+        if self.reply_local is None or domain != self.reply_domain:
+            return None
+        found = re.fullmatch(rf"bounces\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
+        return found[1] if found else None
+
+    def is_bounce_address(self, address: str) -> bool:
+        local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
+        return local.startswith("bounces+") and domain == self.domain
 
     def is_ours(self, address: str) -> bool:
         """Whether a mail from this address is one of ours."""
@@ -92,6 +105,17 @@ class Mailboxes:
 
     def is_our_message_id(self, value: str) -> bool:
         return bool(re.match(rf"\s*<[nq]\.[^@>]+@{re.escape(self.domain)}>", value, re.IGNORECASE))
+
+    def deliveries_named(self, value: str) -> list[str]:
+        """The delivery ids in our own Message-IDs among those in ``value`` (:meth:`message_id`), each once."""
+        ours = rf"<n\.([0-9a-f]{{{DELIVERY_LENGTH}}})@{re.escape(self.domain)}>"
+        return list(dict.fromkeys(one.casefold() for one in re.findall(ours, value, re.IGNORECASE)))
+
+    def refs_named(self, value: str) -> list[str]:
+        """The public names of questions among the Message-IDs in ``value`` (:meth:`root_id`)."""
+        return [
+            one.upper() for one in re.findall(rf"<q\.([\w-]{{1,40}})@{re.escape(self.domain)}>", value, re.IGNORECASE)
+        ]
 
 
 def deliverable(to: Address) -> Address | None:
@@ -105,9 +129,16 @@ def deliverable(to: Address) -> Address | None:
     return replace(to, value=address) if address.isprintable() and _ADDRESS.fullmatch(address) else None
 
 
+def raw_values(message: Message, name: str) -> list[str]:
+    """The first fields of this name, top to bottom, unfolded and cut to a sane length. Encoded words (RFC 2047) stay
+    as they are: in an address, or in what our own mail server wrote, they mean nothing (RFC 2047 §5)."""
+    mine = (value for found, value in message.raw_items() if found.casefold() == name.casefold())
+    return [_unfolded(value) for value in islice(mine, _MOST_FIELDS)]
+
+
 def header_values(message: Message, name: str) -> list[str]:
-    """Every field of this name, top to bottom, unfolded and cut to a sane length."""
-    return [_decoded(value) for found, value in message.raw_items() if found.casefold() == name.casefold()]
+    """As :func:`raw_values`, for words that people read: encoded words are decoded."""
+    return [_decoded(value) for value in raw_values(message, name)]
 
 
 def header(message: Message, name: str) -> str:
@@ -115,9 +146,12 @@ def header(message: Message, name: str) -> str:
     return next(iter(header_values(message, name)), "")
 
 
-def _decoded(value: object) -> str:
+def _unfolded(value: object) -> str:
     raw = str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # fields of bare UTF-8 (RFC 6532)
-    raw = re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
+    return re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
+
+
+def _decoded(raw: str) -> str:
     if "=?" not in raw:
         return raw
     try:
@@ -131,7 +165,12 @@ def _decoded(value: object) -> str:
 
 def mailboxes_in(value: str) -> list[str]:
     """Every address in a field, lower case, names and comments left out."""
-    return [found.casefold() for found in _ADDRESS.findall(_QUOTED.sub(" ", value))]
+    return [found.casefold() for found in _ADDRESS.findall(_unquoted(value))]
+
+
+def _unquoted(value: str) -> str:
+    """Without quoted strings; a quote that nothing closes is a mark like any other."""
+    return _QUOTED.sub(lambda quoted: " " if quoted[1] is None else f" {quoted[0][1:]}", value)
 
 
 def mailbox_in(value: str) -> str | None:
@@ -139,7 +178,7 @@ def mailbox_in(value: str) -> str | None:
 
     Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
     """
-    bare = _QUOTED.sub(" ", value).strip()
+    bare = _unquoted(value).strip()
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
     address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
     return address.casefold() if _ADDRESS.fullmatch(address) else None
