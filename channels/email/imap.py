@@ -243,9 +243,9 @@ def _connect(server: ImapServer) -> BaseMailBox:
             trusted = ssl.create_default_context()
             try:
                 return MailBoxStartTls(server.host, server.port, timeout=_SECONDS, ssl_context=trusted)
-            except imaplib.IMAP4.abort:
-                raise
-            except imaplib.IMAP4.error:
+            except imaplib.IMAP4.error as failed:
+                if "TLS not supported" not in str(failed):  # the library's own words
+                    raise
                 raise ImapLost("tls_not_offered", lasting=True) from None
         case ImapTls.NONE:
             return MailBoxUnencrypted(server.host, server.port, timeout=_SECONDS)
