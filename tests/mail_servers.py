@@ -93,7 +93,11 @@ virtual_mailbox_domains = imap.example, example.com
 virtual_mailbox_maps = inline:{{ {known} }}
 virtual_transport = lmtp:inet:127.0.0.1:{lmtp}
 relayhost = [127.0.0.1]:9
-smtpd_recipient_restrictions = reject_unauth_destination
+smtpd_recipient_restrictions = reject_unauth_destination, check_recipient_access {strict}
+unverified_recipient_reject_code = 550
+unverified_recipient_defer_code = 450
+address_verify_poll_delay = 1s
+address_verify_map =
 maillog_file = {root}/postfix/mail.log
 maillog_file_prefixes = /tmp, /var
 alias_maps =
@@ -212,6 +216,7 @@ def _write(servers: MailServers) -> None:
         "imap": servers.imap,
         "lmtp": servers.lmtp,
         "listener": servers.listener,
+        "strict": "inline:{ handraise.example=reject_unverified_recipient }",
         "known": ", ".join(f"{address}=ok" for address in (*addresses, "ghost@example.com")),
     }
     (root / "dovecot.conf").write_text(DOVECOT.format(**values))
