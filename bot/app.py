@@ -21,6 +21,7 @@ from bot.web import (
     errors,
     hooks,
     intents,
+    mail_quarantine,
     metrics,
     openapi,
     pause,
@@ -94,7 +95,7 @@ def build_app(service: Service) -> FastAPI:
 def _api() -> APIRouter:
     """The API under both prefixes, as every application of this process serves it."""
     api = APIRouter()
-    rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit)
+    rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit, mail_quarantine)
     for prefix in PREFIXES:
         for routes in (*(room.routes for room in rooms), sessions.open_routes):
             api.include_router(routes, prefix=prefix)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bot.commands import ask, audit, callbacks, keys, pause, slack
+from bot.commands import ask, audit, callbacks, keys, mail, pause, slack
 from core.errors import OperatorError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ ask.add_to(app)
 pause.add_to(app)
 callbacks.add_to(app)
 audit.add_to(app)
+mail.add_to(app)
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")

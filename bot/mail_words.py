@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from channels.email.render import subject_line
 from core.domain.notice import Message, Purpose, build_ending, shown_choices, shown_value
+from core.domain.quorum import answer_of
 from core.domain.suspension import ResponseType, Suspension
 from core.domain.told import recorded_partly
 
@@ -25,15 +26,17 @@ _WHY: Mapping[str, str] = {
     "no_field": "it fills in no field. Please write one line for each: name: value.",
     "unknown_field": "it names a field that the form does not have.",
     "field_given_twice": "it fills in a field twice.",
+    "two_questions": "it went to two questions at once. Please reply to each of their mails on its own.",
     "link_only": "answers are not taken by mail here. Please use the link.",
 }
 
 
 def confirmation_mail(ended: Suspension) -> Message:
     """The answer counts. ``ended`` was answered."""
-    value = shown_value(ended, ended.ended.value) if ended.ended else ""
-    value = value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
-    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.\n\nThe agent goes on with it. Thank you.")
+    value = _cut(shown_value(ended, ended.ended.value)) if ended.ended else ""
+    reason = ended.ended.reason if ended.ended else None
+    why = f" Your reason goes with it: “{_cut(reason)}”" if reason else ""
+    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\nThe agent goes on with it. Thank you.")
 
 
 def partly_mail(suspension: Suspension, identity: str) -> Message:
@@ -41,9 +44,26 @@ def partly_mail(suspension: Suspension, identity: str) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, recorded_partly(suspension, identity))
 
 
-def not_counted_mail(suspension: Suspension, why: str) -> Message:
-    """Valid, and not counted beside the answers there are."""
+def disagreeing_mail(suspension: Suspension) -> Message:
+    """Valid, and not counted: others have given another answer."""
+    given = suspension.answers[0]
+    why = f"{given.by} answered “{_cut(shown_value(suspension, given.value))}”, and only equal answers count together."
+    return _not_counted(suspension, why)
+
+
+def answered_before_mail(suspension: Suspension, identity: str) -> Message:
+    """Valid, and not counted: ``identity`` has given another answer before."""
+    given = answer_of(suspension, identity)
+    before = f" “{_cut(shown_value(suspension, given.value))}”" if given is not None else ""
+    return _not_counted(suspension, f"you have already answered{before}, and an answer counts once and stays.")
+
+
+def _not_counted(suspension: Suspension, why: str) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded: {why}\n\nThe question stays open.")
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
 
 
 def claimed_mail(claimed: Suspension) -> Message:
@@ -74,6 +94,17 @@ def clarification_mail(suspension: Suspension, why: str, page: str) -> Message:
     else:
         lines += ["Please reply once more, or answer here:"]
     return _message(Purpose.CLARIFICATION, suspension, "\n".join(lines), page)
+
+
+def unverified_mail(suspension: Suspension, page: str) -> Message:
+    """A reply came that nobody can vouch for, to whom it would be from."""
+    text = (
+        "A reply in your name came in that could not be verified, so nothing was recorded.\n\n"
+        f"{suspension.ask.question}\n\n"
+        "If it was yours, please answer here, or reply from the mailbox that this mail came to. "
+        "If it was not, there is nothing to do:"
+    )
+    return _message(Purpose.CLARIFICATION, suspension, text, page)
 
 
 def _message(purpose: Purpose, suspension: Suspension, text: str, link: str | None = None) -> Message:

@@ -15,7 +15,7 @@ import structlog
 
 from bot.telemetry import Metrics
 from core.domain.suspension import CLOSED, Suspension
-from core.domain.vocabulary import RESUMED, SUSPENDED, Event, Notify, Outcome
+from core.domain.vocabulary import MESSAGE_RECEIVED, RESUMED, SUSPENDED, Event, Notify, Outcome
 
 log = structlog.get_logger("suspensions")
 
@@ -50,6 +50,15 @@ class Witness:
         self._metrics.callback_died()
         log.warning("callback.died", suspension=ref, reason=reason)
 
+    def received(self, channel: str, door: str, kind: str) -> None:
+        if channel == "email":
+            self._metrics.mail_received(door, kind)
+
+    def quarantined(self, channel: str, reason: str) -> None:
+        if channel == "email":
+            self._metrics.mail_quarantined(reason)
+        log.warning("message.quarantined", channel=channel, reason=reason)
+
 
 def line_name(event_type: str) -> str:
     """``intent.suspension_renotified`` → ``suspension.renotified``."""
@@ -66,6 +75,8 @@ def _fields(suspension: Suspension, event: Event) -> dict[str, Any]:
     }
     if event.type == SUSPENDED:
         found |= {"kind": suspension.ask.kind.value, "attempts": suspension.ask.max_attempts}
+    if event.type == MESSAGE_RECEIVED:
+        found |= {"kind": payload.get("kind"), "reason": payload.get("reason")}
     if suspension.ended is not None:
         found |= {"resolution": suspension.status.value, "error": suspension.ended.error}
     return {name: value for name, value in found.items() if value is not None}

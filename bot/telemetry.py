@@ -153,6 +153,12 @@ CHANNELS: Final = ("slack", "email", "pagerduty", "agents")
 """The relay's lanes. What is none of them counts as ``other``: a label never comes from outside."""
 OUTCOMES: Final = ("delivered", "deferred", "ambiguous", "refused", "dropped")
 RESOLUTIONS: Final = tuple(sorted(status.value for status in CLOSED))
+DOORS: Final = ("webhook", "lmtp", "smtp", "imap")
+MAIL_KINDS: Final = ("reply", "unreadable", "bounce", "receipt", "complaint", "auto", "list", "loop")
+UNREADABLE: Final = (
+    *("head_too_long", "too_many_lines", "nested_too_deep", "too_many_parts", "too_many_fields", "field_too_long"),
+    *("broken", "crashed"),
+)
 OTHER: Final = "other"
 
 _PEOPLE = (1, 5, 15, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400)
@@ -186,6 +192,17 @@ class Metrics:
         )
         self._dead = Counter("callbacks_dead", "Callbacks given up: their agents will not hear", registry=registry)
         self._paused = Gauge("notices_paused", "1 while new notices are paused, else 0", registry=registry)
+        self._mail = Counter(
+            "mail_received", "Mails that came in, by door and kind", ["door", "kind"], registry=registry
+        )
+        self._quarantined = Counter(
+            "mail_quarantined", "Mails that could not be read and are kept, by reason", ["reason"], registry=registry
+        )
+        for door in DOORS:
+            for kind in MAIL_KINDS:
+                self._mail.labels(door, kind)
+        for reason in UNREADABLE:
+            self._quarantined.labels(reason)
         for channel in CHANNELS:
             self._attempts.labels(channel)
             for outcome in OUTCOMES:
@@ -224,6 +241,14 @@ class Metrics:
     def callback_died(self) -> None:
         """A callback was given up."""
         self._dead.inc()
+
+    def mail_received(self, door: str, kind: str) -> None:
+        """A mail came in."""
+        self._mail.labels(_one_of(DOORS, door), _one_of(MAIL_KINDS, kind)).inc()
+
+    def mail_quarantined(self, reason: str) -> None:
+        """A mail could not be read, and is kept."""
+        self._quarantined.labels(_one_of(UNREADABLE, reason)).inc()
 
     def exposition(self) -> tuple[bytes, str]:
         """What ``GET /metrics`` answers: the body and its content type."""

@@ -204,7 +204,13 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     from channels.email.authentication import SenderAuth
     from channels.email.replies import MailRules
 
-    rules = MailRules(Mailboxes.of(mail.sender, mail.reply_to), SenderAuth(mail.sender_auth), mail.authserv_id)
+    rules = MailRules(
+        Mailboxes.of(mail.sender, mail.reply_to),
+        SenderAuth(mail.sender_auth),
+        mail.authserv_id,
+        away_advances=mail.out_of_office_advances,
+        quarantine=timedelta(days=mail.quarantine_days),
+    )
     site = settings.public_url.rstrip("/")
 
     def page(holder: Holder) -> str:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from core import access
 from core.catching_up import CatchingUp, caught_up, locked
 from core.containers.intents import Intent, IntentStatus, check_version, title_of
+from core.correspondence import Correspondence
 from core.domain.answering import GivenAnswer
 from core.domain.answers import check_answer, check_resume_payload, chosen
 from core.domain.asking import AskRequest
@@ -51,8 +52,9 @@ from core.ports import Clock, Responders
 from core.quiet import waiting_for_openings
 from core.quotas import NO_QUOTAS, Quotas
 from core.reach import personal_address
-from core.store import intents, keeping, suspensions, tokens
+from core.store import intents, keeping, outbox, quarantine, suspensions, tokens
 from core.store.database import Database, Tx
+from core.store.outbox import RowKind
 from core.tokens import TokenPurpose, new_ref
 from core.transitions import Transitions, tell_row
 
@@ -101,6 +103,7 @@ class Engine:
         self._quotas = quotas
         self.allows_self_response = allow_self_response
         self.incoming = Incoming(database, transitions, clock)
+        self.correspondence = Correspondence(database, transitions, clock)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -396,7 +399,11 @@ class Engine:
         now = self._clock.now()
         if self._tidied_at is None or abs(now - self._tidied_at) >= _TIDY_EVERY:  # it may have been set back
             self._tidied_at = now
-            await self.database.write(lambda tx: keeping.forget_old(tx, now))
+            await self.database.write(lambda tx: self._forget_old(tx, now))
+
+    def _forget_old(self, tx: Tx, now: datetime) -> None:
+        keeping.forget_old(tx, now)
+        quarantine.forget_old(tx, now)
 
     # --- Looking things up ----------------------------------------------------------------------------------------
 
@@ -416,6 +423,21 @@ class Engine:
             if held is None or suspension is None or held.address.person is None:
                 return None
             return Holder(suspension, self.responders.actor(held.address.person), held.address)
+
+        return await self.database.read(look_up)
+
+    async def find_by_delivery(self, delivery: str, channel: str) -> Holder | None:
+        """Whom the notice with this delivery id was sent to on ``channel``, ``None`` for any other message."""
+
+        def look_up(conn: sa.Connection) -> Holder | None:
+            row = outbox.get(conn, delivery)
+            if row is None or (row.kind, row.channel) != (RowKind.NOTIFY, channel):
+                return None
+            suspension = suspensions.get(conn, row.suspension_id or "")
+            if suspension is None or row.address is None or row.person is None:
+                return None
+            address = Address(row.channel, row.address, row.person)
+            return Holder(suspension, self.responders.actor(row.person), address)
 
         return await self.database.read(look_up)
 

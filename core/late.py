@@ -29,13 +29,14 @@ def delivered(tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> Ro
     had to be kept.
 
     Where nobody has begun with the row again it is delivered. Otherwise the message may be there twice, so the other
-    one gets a row of its own; not where both are the same (mail and PagerDuty know them by the delivery's id).
+    one gets a row of its own; not where both are the same (mail and PagerDuty know them by the delivery's id), nor
+    where it has come back by now.
     """
     if outbox.accept(tx, row, now, receipt):
         _tell(tx, row, "accepted")
         return replace(row, receipt=receipt)
     found = outbox.get(tx.conn, row.id)
-    if row.kind is not RowKind.NOTIFY or found is None or found.receipt == receipt:
+    if row.kind is not RowKind.NOTIFY or found is None or found.receipt == receipt or outbox.has_returned(found):
         left_alone(tx, row, "delivered")
         return None
     second = replace(

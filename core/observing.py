@@ -32,6 +32,14 @@ class Observer(Protocol):
         """The callback about question ``ref`` was given up, for ``reason``: its agent will not hear by itself."""
         ...
 
+    def received(self, channel: str, door: str, kind: str) -> None:
+        """Something has come in by ``door`` of ``channel`` and was read; ``kind`` says what it is."""
+        ...
+
+    def quarantined(self, channel: str, reason: str) -> None:
+        """Something that came in could not be read, and is kept."""
+        ...
+
 
 class _Nobody:
     def moved(self, outcome: Outcome) -> None:
@@ -44,6 +52,12 @@ class _Nobody:
         pass
 
     def callback_died(self, ref: str, reason: str) -> None:
+        pass
+
+    def received(self, channel: str, door: str, kind: str) -> None:
+        pass
+
+    def quarantined(self, channel: str, reason: str) -> None:
         pass
 
 

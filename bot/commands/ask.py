@@ -144,6 +144,9 @@ def _print_end(ended: dict[str, Any]) -> None:
 
 
 def _told(entry: dict[str, Any]) -> str:
+    if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received":
+        received = entry["payload"]
+        return f"{entry['type']}  {received['channel']} {received['kind']}: {received['reason']}"
     if entry["kind"] == "event":
         return f"{entry['type']}  by {entry['actor']}"
     if entry["kind"] == "attempt":

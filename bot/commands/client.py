@@ -29,6 +29,13 @@ class Client:
     def get(self, path: str, query: dict[str, Any] | None = None) -> Any:
         return self._read(self._send("GET", path, params=query))
 
+    def raw(self, path: str) -> bytes:
+        """The body of a reply that is no JSON."""
+        response = self._send("GET", path)
+        if not response.is_success:
+            stop(_refusal(response), self._refused)
+        return response.content
+
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
         return self._read(self._send("POST", path, json=body))
 

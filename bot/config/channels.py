@@ -86,6 +86,10 @@ class Email(Section):
     sender_auth: Annotated[Literal["dmarc", "dkim", "token_only", "link_only"], Word] = "dmarc"
     authserv_id: Text = Field(default_factory=lambda data: mailbox_of(data["sender"]).rpartition("@")[2].lower())
     max_connections: Annotated[int, between(1, 50)] = 4
+    out_of_office_advances: Flag = False
+    """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
+    quarantine_days: Annotated[int, between(1, 365)] = 30
+    """How long a mail is kept that can't be read."""
 
     @property
     def has_door(self) -> bool:

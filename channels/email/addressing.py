@@ -87,11 +87,9 @@ class Mailboxes:
         found = re.fullmatch(rf"bounces\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
         return found[1] if found else None
 
-    def is_bounce_address(self, value: str) -> bool:
-        return any(
-            local.startswith("bounces+") and domain == self.domain
-            for local, _, domain in (address.rpartition("@") for address in mailboxes_in(value))
-        )
+    def is_bounce_address(self, address: str) -> bool:
+        local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
+        return local.startswith("bounces+") and domain == self.domain
 
     def is_ours(self, address: str) -> bool:
         """Whether a mail from this address is one of ours."""
@@ -102,6 +100,17 @@ class Mailboxes:
 
     def is_our_message_id(self, value: str) -> bool:
         return bool(re.match(rf"\s*<[nq]\.[^@>]+@{re.escape(self.domain)}>", value, re.IGNORECASE))
+
+    def deliveries_named(self, value: str) -> list[str]:
+        """The delivery ids in our own Message-IDs among those in ``value`` (:meth:`message_id`), each once."""
+        ours = rf"<n\.([0-9a-f]{{{DELIVERY_LENGTH}}})@{re.escape(self.domain)}>"
+        return list(dict.fromkeys(one.casefold() for one in re.findall(ours, value, re.IGNORECASE)))
+
+    def refs_named(self, value: str) -> list[str]:
+        """The public names of questions among the Message-IDs in ``value`` (:meth:`root_id`)."""
+        return [
+            one.upper() for one in re.findall(rf"<q\.([\w-]{{1,40}})@{re.escape(self.domain)}>", value, re.IGNORECASE)
+        ]
 
 
 def deliverable(to: Address) -> Address | None:
@@ -114,9 +123,15 @@ def deliverable(to: Address) -> Address | None:
     return replace(to, value=address) if address.isascii() and _ADDRESS.fullmatch(address) else None
 
 
+def raw_values(message: Message, name: str) -> list[str]:
+    """Every field of this name, top to bottom, unfolded and cut to a sane length. Encoded words (RFC 2047) stay as
+    they are: in an address, or in what our own mail server wrote, they mean nothing (RFC 2047 §5)."""
+    return [_unfolded(value) for found, value in message.raw_items() if found.casefold() == name.casefold()]
+
+
 def header_values(message: Message, name: str) -> list[str]:
-    """Every field of this name, top to bottom, unfolded and cut to a sane length."""
-    return [_decoded(value) for found, value in message.raw_items() if found.casefold() == name.casefold()]
+    """As :func:`raw_values`, for words that people read: encoded words are decoded."""
+    return [_decoded(value) for value in raw_values(message, name)]
 
 
 def header(message: Message, name: str) -> str:
@@ -124,9 +139,12 @@ def header(message: Message, name: str) -> str:
     return next(iter(header_values(message, name)), "")
 
 
-def _decoded(value: object) -> str:
+def _unfolded(value: object) -> str:
     raw = str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # fields of bare UTF-8 (RFC 6532)
-    raw = re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
+    return re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
+
+
+def _decoded(raw: str) -> str:
     if "=?" not in raw:
         return raw
     try:

@@ -1,22 +1,31 @@
 """What kind of mail came in. Only a reply may ever answer, and nothing else is ever written back to. Pure.
 
-The order matters and is that of the facts on mail §B3: sanity, bounce, auto-reply, list, loop.
-Source: RFC 3464 (delivery reports), RFC 3834 (automatic replies), RFC 2919 (List-Id).
+The order matters and is that of the facts on mail §B3: sanity, bounce, auto-reply, list, loop. What comes back to an
+envelope sender of ours, or from nobody (``<>``), is never a reply, but it may be an out-of-office note: RFC 3834 §4
+sends those there.
+
+Source: RFC 3464 (delivery reports), RFC 8098 (MDN), RFC 5965 (ARF), RFC 3834 (automatic replies), RFC 2919 (List-Id).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from email.message import Message
 from enum import StrEnum
 
-from channels.email.addressing import Mailboxes, header, header_values, mailbox_in
+from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
+from channels.email.reports import report_type
 
 
 class MailKind(StrEnum):
     REPLY = "reply"
     UNREADABLE = "unreadable"
     BOUNCE = "bounce"
+    RECEIPT = "receipt"
+    """A mail program says what became of a mail: shown, deleted (MDN)."""
+    COMPLAINT = "complaint"
+    """Somebody has called a mail of ours abuse (ARF)."""
     AUTO = "auto"
     LIST = "list"
     LOOP = "loop"
@@ -35,25 +44,33 @@ _AUTO_HEADERS = (
 )
 """Their presence is enough. ``X-Auto-Response-Suppress`` is not among them: it asks others not to answer."""
 _AUTO_PRECEDENCE = frozenset({"bulk", "junk", "list", "auto_reply", "auto-reply"})
-_AUTO_SUBJECT = re.compile(
+_AWAY_SUBJECT = re.compile(
     r"\s*(?:automatic reply|auto(?:matic)?[- ]?(?:reply|response|responder)|out of (?:the )?office|ooo\b|i am away|"
-    r"away from (?:the )?office|on vacation|vacation reply|delivery status notification|undeliverable|"
-    r"undelivered mail|mail delivery (?:failed|failure|subsystem)|returned mail|failure notice|read:|"
-    r"automatische antwort|abwesenheit|nicht im büro|unzustellbar|réponse automatique|absence du bureau|"
+    r"away from (?:the )?office|on vacation|vacation reply|"
+    r"automatische antwort|abwesenheit|nicht im büro|réponse automatique|absence du bureau|"
     r"respuesta automática|fuera de la oficina|risposta automatica|fuori (?:sede|ufficio)|resposta automática|"
     r"fora do escritório|automatisch antwoord|afwezig|autosvar|automatiskt svar|frånvaro|automatyczna odpowiedź|"
     r"自動返信|自動応答|不在)",
     re.IGNORECASE,
 )
+_MACHINE_SUBJECT = re.compile(
+    r"\s*(?:delivery status notification|undeliverable|undelivered mail|mail delivery (?:failed|failure|subsystem)|"
+    r"returned mail|failure notice|read:|unzustellbar)",
+    re.IGNORECASE,
+)
 _LIST_HEADERS = ("List-Id", "List-Post", "Mailing-List", "X-Mailing-List")
 
 
-def classify(message: Message, ours: Mailboxes) -> MailKind:
-    """The kind of a mail that could be parsed."""
-    if _is_bounce(message, ours):
-        return MailKind.BOUNCE
+def classify(message: Message, ours: Mailboxes, sender: str | None = None, recipients: Sequence[str] = ()) -> MailKind:
+    """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` where nobody knows)
+    and ``recipients`` RCPT TO."""
+    reported = _reported(message)
+    if reported is not None:
+        return reported
     if _is_automatic(message):
         return MailKind.AUTO
+    if sender == "" or _came_from_nobody(message) or _came_back(message, ours, recipients):
+        return MailKind.BOUNCE
     if any(name in message for name in _LIST_HEADERS):
         return MailKind.LIST
     if _is_our_own(message, ours):
@@ -61,18 +78,37 @@ def classify(message: Message, ours: Mailboxes) -> MailKind:
     return MailKind.REPLY
 
 
-def _is_bounce(message: Message, ours: Mailboxes) -> bool:
-    """A delivery, disposition or abuse report, or whatever came back to an envelope sender of ours."""
-    if message.get_content_type() in {"multipart/report", "message/delivery-status"}:
-        return True
-    if "X-Failed-Recipients" in message or header(message, "Return-Path").strip() == "<>":
-        return True
+_REPORTS = {"disposition-notification": MailKind.RECEIPT, "feedback-report": MailKind.COMPLAINT}
+
+
+def _reported(message: Message) -> MailKind | None:
+    """What a machine made to report on a mail of ours, in form or by who sent it."""
+    if message.get_content_type() == "multipart/report":
+        return _REPORTS.get(report_type(message), MailKind.BOUNCE)
+    if report_type(message) or "X-Failed-Recipients" in message:
+        return MailKind.BOUNCE
     sender = mailbox_in(header(message, "From"))
-    if sender is not None and sender.partition("@")[0] in _DAEMONS:
-        return True
-    return any(
-        ours.is_bounce_address(value) for name in ("Delivered-To", "To") for value in header_values(message, name)
-    )
+    return MailKind.BOUNCE if sender is not None and sender.partition("@")[0] in _DAEMONS else None
+
+
+def _came_from_nobody(message: Message) -> bool:
+    return header(message, "Return-Path").strip() == "<>"
+
+
+def _came_back(message: Message, ours: Mailboxes, recipients: Sequence[str]) -> bool:
+    """To an envelope sender of ours, where only machines write."""
+    named = [one for name in ("Delivered-To", "To") for one in raw_values(message, name)]
+    return any(map(ours.is_bounce_address, [*recipients, *(one for value in named for one in mailboxes_in(value))]))
+
+
+def is_away(message: Message) -> bool:
+    """Whether an automatic reply says that its sender is not there: made by a program that answers for a person
+    (RFC 3834 §5), not by a list or a machine that nobody reads."""
+    submitted = header(message, "Auto-Submitted").partition(";")[0].strip().casefold()
+    sender = mailbox_in(header(message, "From"))
+    if sender is None or _NO_REPLY.fullmatch(sender.partition("@")[0]) or any(one in message for one in _LIST_HEADERS):
+        return False
+    return submitted.startswith("auto-replied") or bool(_AWAY_SUBJECT.match(header(message, "Subject")[:200]))
 
 
 def _is_automatic(message: Message) -> bool:
@@ -84,7 +120,8 @@ def _is_automatic(message: Message) -> bool:
     sender = mailbox_in(header(message, "From"))
     if sender is not None and _NO_REPLY.fullmatch(sender.partition("@")[0]):
         return True
-    return bool(_AUTO_SUBJECT.match(header(message, "Subject")[:200]))
+    subject = header(message, "Subject")[:200]
+    return bool(_AWAY_SUBJECT.match(subject) or _MACHINE_SUBJECT.match(subject))
 
 
 def _is_our_own(message: Message, ours: Mailboxes) -> bool:

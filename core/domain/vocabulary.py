@@ -154,6 +154,8 @@ CLARIFICATION_REQUESTED = "intent.suspension_clarification_requested"
 CLARIFICATION_LAPSED = "intent.suspension_clarification_lapsed"
 CLARIFIED = "intent.suspension_clarified"
 ANSWER_REFUSED = "intent.suspension_answer_refused"
+MESSAGE_RECEIVED = "intent.suspension_message_received"
+"""Something came in about the question that answered nothing: a doubt, a bounce, an out-of-office note."""
 ENGAGEMENT = "engagement.decision"
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------

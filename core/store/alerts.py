@@ -1,4 +1,5 @@
-"""Which alerts have been sent lately. Kept among the ids that were seen, so that no process tells it again."""
+"""Which alerts, and other words that nobody has asked for, were sent lately. Kept among the ids that were seen, so that
+no process says it again."""
 
 from __future__ import annotations
 

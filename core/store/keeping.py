@@ -107,6 +107,18 @@ def was_seen(conn: sa.Connection, channel: str, key: str) -> bool:
     return conn.scalar(sa.select(seen.c.key).where(seen.c.channel == channel, seen.c.key == key)) is not None
 
 
+def note_among(tx: Tx, channel: str, group: str, key: str, now: datetime) -> None:
+    """Remember an inbound id as one of ``group`` (a name without white space), for :func:`count_among`."""
+    note_seen(tx, channel, f"{group} {key}", now)
+
+
+def count_among(conn: sa.Connection, channel: str, group: str, since: datetime) -> int:
+    """How many ids of ``group`` were noted after ``since``."""
+    own = seen.c
+    among = (own.channel == channel) & (own.key > f"{group} ") & (own.key < f"{group}!") & (own.at > since)
+    return conn.scalar(sa.select(sa.func.count()).select_from(seen).where(among)) or 0
+
+
 # --- Sessions -----------------------------------------------------------------------------------------------------
 
 

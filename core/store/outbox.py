@@ -129,7 +129,8 @@ def _void(tx: Tx, whose: sa.ColumnElement[bool], now: datetime) -> int:
     return tx.conn.execute(outbox.update().where(abandoned).values(**again, lease_owner=None)).rowcount
 
 
-_IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
+_NO_LEASE = {"lease_owner": None, "lease_until": None}
+_IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, **_NO_LEASE}
 
 
 def give_back(tx: Tx, ids: Sequence[str], owner: str) -> None:
@@ -286,6 +287,35 @@ def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
         gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(waiting)).values(**gone))
     return [row for row in notices if row.status is RowStatus.DELIVERED]
+
+
+RETURNED = "returned: "
+"""How the ``reason`` of a notice begins that its channel had accepted, and that came back."""
+
+
+def refuse_returned(tx: Tx, row_id: str, why: str, now: datetime) -> bool:
+    """A notice has come back for good: it is refused, though its channel had accepted it, or was about to say so.
+
+    False where nothing of the kind can have been sent, or where it was settled otherwise. Whoever has it in hand
+    learns when they settle it (``core/late.py``).
+    """
+    own = outbox.c
+    tried = (own.status == sa.literal_column("'pending'")) & ((own.tries > 0) | own.ambiguous)
+    may_be_out = own.status.in_((RowStatus.DELIVERED.value, RowStatus.SENDING.value)) | tried
+    refused = {"status": RowStatus.REFUSED.value, "reason": f"{RETURNED}{why}", "settled_at": now, **_NO_LEASE}
+    mine = (own.id == row_id) & (own.kind == RowKind.NOTIFY.value) & may_be_out
+    return tx.conn.execute(outbox.update().where(mine).values(**refused)).rowcount > 0
+
+
+def has_returned(row: Row) -> bool:
+    return row.status is RowStatus.REFUSED and (row.reason or "").startswith(RETURNED)
+
+
+def latest_to(conn: sa.Connection, suspension_id: str, address: str, channel: str) -> Row | None:
+    """The notice that ``address`` was last sent on ``channel``."""
+    rows = [one for one in of_suspension(conn, suspension_id) if one.kind is RowKind.NOTIFY]
+    mine = [one for one in rows if (one.address, one.channel) == (address, channel)]
+    return max(mine, key=lambda one: (one.attempt or 0, one.created_at), default=None)
 
 
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:

@@ -288,3 +288,18 @@ log_starts = sa.Table(
     sa.Column("mac", sa.Text, nullable=False),
     sa.Column("seal", sa.Text, nullable=False),
 )
+
+quarantine = sa.Table(
+    "quarantine",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("door", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("raw", sa.LargeBinary),
+    sa.Column("at", Instant, nullable=False),
+    sa.Column("kept_until", Instant, nullable=False),
+    sa.Index("ix_quarantine_at", "at", "digest"),
+    sa.Index("ix_quarantine_kept_until", "kept_until"),
+)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from bot.mail_inbox import Arrival, MailInbox
 from bot.sandbox import mail_replies
 from bot.sandbox.mailbox import Mail
+from channels.email.addressing import Mailboxes
+from channels.email.authentication import SenderAuth
+from channels.email.replies import MailRules
 from tests.world import World
+
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
+RULES = MailRules(OURS, SenderAuth.DMARC, "handraise.example")
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
 Asked = dict[str, Any]
@@ -37,3 +45,37 @@ async def is_open(world: World, asked: Asked) -> bool:
 def signed_reply(world: World, mail: Mail, text: str = "approve", sender: str = ALICE) -> bytes:
     verdict = mail_replies.passing("handraise.example", sender)
     return mail_replies.reply(mail, text, sender=sender, at=world.clock.now(), authentication=verdict)
+
+
+def inbox_of(world: World, **rules: Any) -> MailInbox:
+    """An inbox of the test's own on the world's database, for what no webhook says: the envelope, other rules."""
+    return MailInbox(world.service.engine, world.clock, replace(RULES, **rules), lambda holder: "https://h.test/a/page")
+
+
+async def take(
+    world: World, raw: bytes, *, sender: str | None = None, to: tuple[str, ...] = (), door: str = "lmtp", **rules: Any
+) -> None:
+    """Bring a mail with its envelope, and let what follows happen."""
+    await inbox_of(world, **rules).take(Arrival(raw, door, sender, to))
+    await world.settle()
+
+
+async def lines(world: World, asked: Asked) -> list[dict[str, Any]]:
+    """What the question's timeline says of mail that answered nothing, oldest first."""
+    found = [
+        entry["payload"] | {"actor": entry["actor"]}
+        for entry in await world.timeline(asked)
+        if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received"
+    ]
+    assert all(entry["channel"] == "email" for entry in found)
+    return found
+
+
+async def reasons(world: World, asked: Asked) -> list[tuple[str, str]]:
+    return [(line["kind"], line["reason"]) for line in await lines(world, asked)]
+
+
+async def notices(world: World, asked: Asked) -> list[tuple[int, str, str | None]]:
+    """Each notice by its attempt: what became of it, and why."""
+    found = [entry for entry in await world.timeline(asked) if entry["kind"] == "delivery"]
+    return sorted((one["attempt"], one["status"], one["reason"]) for one in found)

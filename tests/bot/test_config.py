@@ -209,9 +209,9 @@ def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
         ),
         ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
         (
-            "email: {out_of_office_advances: true}",
-            "openintent.yaml: email.out_of_office_advances is not supported by this version: "
-            "an out-of-office reply changes nothing",
+            "pagerduty: {claim_seconds: 60}",
+            "openintent.yaml: pagerduty.claim_seconds is not supported by this version: "
+            "an acknowledgement claims for 1800 seconds",
         ),
     ],
 )

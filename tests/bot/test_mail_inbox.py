@@ -28,7 +28,9 @@ async def test_a_reply_above_the_quote_answers_and_is_confirmed(room: World) -> 
     told = (await room.told(asked))["data"]
     assert (told["value"], told["responded_by"], told["channel"]) == ("approve", ALICE, "email")
     assert told["reason"] == "he is a good customer."
-    assert await words_back(room, asked) == ["Recorded: “Approve refund”.\n\nThe agent goes on with it. Thank you."]
+    (told,) = await words_back(room, asked)
+    assert told.splitlines()[0] == "Recorded: “Approve refund”. Your reason goes with it: “he is a good customer.”"
+    assert told.endswith("The agent goes on with it. Thank you.")
 
 
 async def test_the_confirmation_stands_in_the_thread_of_the_question(room: World) -> None:
@@ -226,7 +228,7 @@ async def test_a_mail_that_comes_again_after_a_crash_is_not_lost(room: World) ->
         (f'"{ALICE}" <mallory@evil.test>', mail_replies.passing("handraise.example", "mallory@evil.test")),
     ],
 )
-async def test_nobody_but_the_recipient_answers_with_the_token_and_nobody_is_written_to(
+async def test_nobody_but_the_recipient_answers_with_the_token_and_the_recipient_alone_hears_of_it(
     room: World, sender: str, verdict: str | None
 ) -> None:
     asked, mail = await ask_by_mail(room)
@@ -235,8 +237,10 @@ async def test_nobody_but_the_recipient_answers_with_the_token_and_nobody_is_wri
 
     assert response.status_code == 202
     assert await is_open(room, asked)
-    await room.settle()
-    assert room.mailbox.mails[-1] is mail
+    (told,) = await written_back(room, asked)
+    assert told.recipient == ALICE
+    assert "could not be verified, so nothing was recorded" in told.text
+    assert told.links == mail.links
 
 
 @pytest.mark.parametrize("reaction", ["auto_reply", "bounce"])

@@ -11,13 +11,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.mail_inbox import Arrival, MailInbox
 from bot.sandbox import mail_replies
 from bot.sandbox.mailbox import sign
-from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.replies import MailRules
-from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, words_back
+from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, take, words_back
 from tests.world import INBOUND_SECRET, World
 
 
@@ -73,12 +70,9 @@ async def test_the_installation_decides_what_makes_a_sender_authentic(
     world: World, mode: SenderAuth, answers: bool
 ) -> None:
     asked, mail = await ask_by_mail(world)
-    ours = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
-    rules = MailRules(ours, mode, "handraise.example")
-    inbox = MailInbox(world.service.engine, world.clock, rules, lambda holder: "https://h.test/a/page")
     raw = mail_replies.reply(mail, "approve", sender=ALICE, at=world.clock.now(), authentication=None)
 
-    await inbox.take(Arrival(raw, "webhook"))
+    await take(world, raw, sender_auth=mode)
 
     assert await is_open(world, asked) is not answers
     (told,) = await words_back(world, asked)

@@ -7,19 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.mail_inbox import MailInbox
-from channels.email.addressing import Mailboxes
-from channels.email.authentication import SenderAuth
-from channels.email.replies import MailRules
-from tests.bot.mail_world import ask_by_mail
+from tests.bot.mail_world import ask_by_mail, inbox_of
 from tests.world import World
-
-OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
-
-
-def inbox_of(world: World) -> MailInbox:
-    rules = MailRules(OURS, SenderAuth.DMARC, "handraise.example")
-    return MailInbox(world.service.engine, world.clock, rules, lambda holder: "https://h.test/a/page")
 
 
 async def test_a_reply_address_is_known_while_the_question_is_open_and_after_its_end(any_world: World) -> None:

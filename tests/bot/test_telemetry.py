@@ -214,6 +214,8 @@ def test_every_metric_is_there_from_the_start() -> None:
         "work_lag_seconds",
         "callbacks_dead",
         "notices_paused",
+        "mail_received",
+        "mail_quarantined",
     }
     found = samples(Metrics())
     assert found["suspension_attempts_total", "pagerduty"] == 0

@@ -109,15 +109,27 @@ async def test_a_reply_to_nobody_is_refused_at_the_edge_by_the_mail_server_that_
         assert (why.code, "No such address here" in why.message) == (550, True)
 
 
-async def test_a_delivery_report_is_taken_by_the_listener_and_nothing_comes_back(
-    mx: MailServers, tmp_path: Path, sqlite_url: str
-) -> None:
+async def test_a_real_delivery_report_moves_the_ladder(mx: MailServers, tmp_path: Path, database_url: str) -> None:
+    """Postfix takes the mail for ghost@, dovecot refuses it, and RFC 3464's report comes to bounces+…@ by LMTP."""
     door = {"listen": f"lmtp://127.0.0.1:{mx.listener}", "reply_to": "answers@handraise.example"}
-    async with service(mx, tmp_path, sqlite_url, **door) as world:
-        await world.ask(channel_hint="email", notify_to="ghost@example.com", responders=[ALICE])
+    ladder = {
+        "max_attempts": 2,
+        "interval_seconds": 3600,
+        "escalation_ladder": [{"attempt": 2, "channel_hint": "email", "notify_to": ALICE}],
+    }
+    async with service(mx, tmp_path, database_url, **door) as world:
+        asked = await world.ask(
+            channel_hint="email", notify_to="ghost@example.com", responders=[ALICE], retry_policy=ladder
+        )
         await until(lambda: "status=sent (250 2.0.0 Taken)" in mx.log())
         line = next(one for one in mx.log().splitlines() if "250 2.0.0 Taken" in one)
         assert "to=<bounces+" in line
+        await world.settle()  # no hour goes by
+
+        (question,) = await until(lambda: arrived(mx, "alice"))
+
+        assert asked["ref"] in question.subject
+        assert (await world.event_types(asked)).count("intent.suspension_renotified") == 1
 
 
 async def test_while_the_service_is_away_the_mail_waits_in_the_queue(

@@ -13,7 +13,7 @@ from channels.email.render import message_mail
 from channels.email.replies import read_mail
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from tests.channels.email.incoming import OURS, RULES, read
+from tests.channels.email.incoming import OURS, RULES, raw, read
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
@@ -47,8 +47,7 @@ def test_what_only_looks_automatic_is_a_reply(changes: dict[str, str]) -> None:
     "changes",
     [
         {"Content-Type": 'multipart/report; report-type=delivery-status; boundary="b"'},
-        {"Content-Type": 'multipart/report; report-type=disposition-notification; boundary="b"'},
-        {"Content-Type": 'multipart/report; report-type=feedback-report; boundary="b"'},
+        {"Content-Type": 'multipart/report; boundary="b"'},
         {"Content-Type": "message/delivery-status"},
         {"Return-Path": "<>"},
         {"X-Failed-Recipients": "alice@example.org"},
@@ -121,4 +120,50 @@ def test_an_out_of_office_note_is_automatic() -> None:
 
 
 def test_bounce_comes_before_auto_reply() -> None:
-    assert read(changes={"Return-Path": "<>", "Auto-Submitted": "auto-replied"}).kind is MailKind.BOUNCE
+    report = 'multipart/report; report-type=delivery-status; boundary="b"'
+    changes = {"Return-Path": "<>", "Auto-Submitted": "auto-replied", "Content-Type": report}
+
+    assert read(changes=changes).kind is MailKind.BOUNCE
+
+
+@pytest.mark.parametrize(
+    ("report", "kind"), [("disposition-notification", MailKind.RECEIPT), ("feedback-report", MailKind.COMPLAINT)]
+)
+def test_a_receipt_and_a_complaint_are_no_bounces(report: str, kind: MailKind) -> None:
+    assert read(changes={"Content-Type": f'multipart/report; report-type={report}; boundary="b"'}).kind is kind
+
+
+def test_an_out_of_office_note_to_an_envelope_sender_of_ours_is_no_bounce() -> None:
+    """RFC 3834 §3.3, §4: from ``<>``, to the envelope sender."""
+    to = f"bounces+{'0' * 32}@example.com"
+    changes = {"Return-Path": "<>", "Auto-Submitted": "auto-replied", "Delivered-To": to, "To": to}
+
+    mail = read(changes=changes)
+
+    assert mail.kind is MailKind.AUTO
+    assert mail.is_away
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Precedence": "bulk"},
+        {"From": "no-reply@example.org", "Auto-Submitted": "auto-replied"},
+        {"Auto-Submitted": "auto-generated"},
+        {"Auto-Submitted": "auto-replied", "List-Id": "<all.example.org>"},
+    ],
+)
+def test_a_machine_that_answers_for_nobody_says_nothing_of_where_somebody_is(changes: dict[str, str]) -> None:
+    mail = read(changes=changes)
+
+    assert mail.kind is MailKind.AUTO
+    assert not mail.is_away
+
+
+def test_the_envelope_tells_a_bounce_that_its_fields_do_not() -> None:
+    nobody = read_mail(raw(), RULES, sender="")
+    came_back = read_mail(raw(), RULES, "postmaster@example.org", (f"bounces+{'0' * 32}@example.com",))
+
+    assert nobody.kind is MailKind.BOUNCE
+    assert came_back.kind is MailKind.BOUNCE
+    assert came_back.deliveries == ("0" * 32,)

@@ -84,6 +84,13 @@ def test_the_sender_is_the_address_in_from(field: str) -> None:
         "Alice",
         "<>",
         "undisclosed:;",
+        "team: alice@example.org;",
+        "=?utf-8?q?alice=40example=2Eorg?=",
+        "=?utf-8?q?=3Calice=40example=2Eorg=3E?=",
+        "=?utf-8?q?A_=3Calice=40example=2Eorg=3E?= <mallory@evil.test>, x",
+        "alice@example.org <mallory@evil.test> (alice@example.org) <alice@example.org>",
+        "alice(mallory@evil.test)@example.org",
+        '"alice"@example.org',
     ],
 )
 def test_a_from_that_could_mean_two_is_nobody(field: str) -> None:
@@ -106,7 +113,7 @@ def test_two_from_fields_are_nobody() -> None:
         PASS,
         "MX.example.com 1; dmarc=pass header.from=Example.ORG",
         "mx.example.com;\r\n\tdkim=pass header.d=evil.test;\r\n\tdmarc=pass action=none header.from=example.org",
-        "(by us) mx.example.com; spf=fail smtp.mailfrom=x@y.z; dmarc=pass (p=REJECT sp=NONE) header.from=example.org",
+        "mx.example.com; spf=fail smtp.mailfrom=x@y.z; dmarc=pass (p=REJECT sp=NONE) header.from=example.org",
     ],
 )
 def test_our_mail_server_s_word_makes_the_sender_authentic(verdict: str) -> None:
@@ -130,6 +137,13 @@ def test_our_mail_server_s_word_makes_the_sender_authentic(verdict: str) -> None
         "mx.example.com; dmarc=pass header.from=",
         "mx.example.com; dmarc=pass (((((((",
         "mx.example.com dmarc=pass header.from=example.org",
+        "=?utf-8?q?mx=2Eexample=2Ecom?=; dmarc=pass header.from=example.org",
+        "(mx) mx.example.com; dmarc=pass header.from=example.org",
+        '"mx.example.com"; dmarc=pass header.from=example.org',
+        "mx.examp\u217ee.com; dmarc=pass header.from=example.org",
+        "mx.example.com.; dmarc=pass header.from=example.org",
+        "mx.example.com; dmarc=pass header.from=example.org; dmarc=pass header.from=evil.test",
+        "mx.example.com; dmarc=pass header.from=evil.test header.from=example.org",
         "",
     ],
 )
@@ -156,14 +170,38 @@ def test_dkim_must_be_by_the_sender_s_own_domain(signer: str, authentic: bool) -
     assert read(changes=changes, rules=rules).authentic is authentic
 
 
-def test_dkim_by_the_domain_above_is_the_sender_s_own_too() -> None:
+@pytest.mark.parametrize(
+    ("sender", "signer"),
+    [
+        ("alice@example.co.uk", "co.uk"),
+        ("alice@alice.github.io", "github.io"),
+        ("alice@eu.example.org", "example.org"),
+        ("alice@example.org", "eu.example.org"),
+    ],
+)
+def test_dkim_by_the_domain_above_or_below_is_somebody_else_s(sender: str, signer: str) -> None:
+    """Whose a name above is takes a list (the Public Suffix List) that would have to be up to date."""
     rules = replace(RULES, sender_auth=SenderAuth.DKIM)
-    changes = {
-        "From": "alice@eu.example.org",
-        "Authentication-Results": "mx.example.com; dkim=fail header.d=eu.example.org; dkim=pass header.d=example.org",
-    }
+    changes = {"From": sender, "Authentication-Results": f"mx.example.com; dkim=pass header.d={signer}"}
 
-    assert read(changes=changes, rules=rules).authentic
+    assert not read(changes=changes, rules=rules).authentic
+
+
+def test_one_good_signature_of_several_is_enough_and_gmail_names_it_by_identity() -> None:
+    rules = replace(RULES, sender_auth=SenderAuth.DKIM)
+    several = (
+        "mx.example.com; dkim=fail header.d=example.org; dkim=pass header.d=e.test; dkim=pass header.d=EXAMPLE.org"
+    )
+    identity = "mx.example.com; dkim=pass header.i=@example.org header.s=s1 header.b=abc"
+
+    assert read(changes={"Authentication-Results": several}, rules=rules).authentic
+    assert read(changes={"Authentication-Results": identity}, rules=rules).authentic
+
+
+def test_a_domain_that_is_not_ascii_is_the_one_that_the_dns_knows() -> None:
+    verdict = "mx.example.com; dmarc=pass header.from=xn--bcher-kva.example"
+
+    assert read(changes={"From": "alice@b\u00fccher.example", "Authentication-Results": verdict}).authentic
 
 
 def test_token_only_asks_for_nothing_and_link_only_takes_nothing() -> None:

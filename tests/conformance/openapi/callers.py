@@ -21,7 +21,7 @@ EVERYBODY = (None, "agent", "operator", "admin", "other_agent", "agent", "operat
 
 ANSWERING = re.compile(r"/(suspend/respond|claim|assign|clarify|signals/\{signal_id\})$")
 
-AUDITING = re.compile(r"/audit/(export|verify)$")
+AUDITING = re.compile(r"/audit/(export|verify)$|/mail/quarantine")
 
 
 class InTurn:

@@ -24,6 +24,8 @@ class Ids:
     drafts: Sequence[str]
     callbacks: Sequence[str]
     signals: Sequence[str]
+    unreadable: str
+    """A mail in quarantine."""
 
     @property
     def suspensions(self) -> list[str]:
@@ -62,6 +64,8 @@ class Ids:
             "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
             "GET /audit/export": _to(),
             "GET /audit/verify": _to(),
+            "GET /mail/quarantine": _to(),
+            "GET /mail/quarantine/{digest}": _to(digest=self.unreadable),
             "POST /audit/verify": _to({"lines": []}),
             "POST /signals/{signal_id}": _to({"value": "approve"}, signal_id=self.signals[0]),
         }
@@ -98,7 +102,15 @@ async def furnish(world: World) -> Ids:
         drafts=await _intents(world, "draft"),
         callbacks=[one["id"] for one in callbacks if one["status"] == "refused"],
         signals=signals,
+        unreadable=await _unreadable(world),
     )
+
+
+async def _unreadable(world: World) -> str:
+    """The digest of a mail in quarantine."""
+    await world.mailbox.post(b"X: " + b"a" * 300_000)
+    kept = (await world.call("GET", "/v1/mail/quarantine", "admin")).json()["items"]
+    return str(kept[0]["digest"])
 
 
 async def _ended(world: World) -> list[dict[str, Any]]:

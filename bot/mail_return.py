@@ -1,0 +1,138 @@
+"""Mail that no person has written: bounces, receipts, out-of-office notes, lists, our own mail. Nothing is ever written
+back to it. What belongs to a question is noted on its timeline; a notice that came back for good is refused.
+
+Who may say that a notice came back? Anybody who can send a mail; what stands in their way is the delivery id, 122
+random bits that are in the notice alone, and that the report has to be about the notice's own recipient. What they
+could gain is an attempt that comes early, once: no answer, and a veto window that closes without going ahead.
+
+Source: API.md §3; facts on mail §B3, §F; docs/decisions/0019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from channels.email.addressing import deliverable
+from channels.email.classify import MailKind
+from channels.email.replies import Inbound, MailRules
+from channels.email.reports import Verdict
+from core.correspondence import AWAY, Line, Returned, Understood
+from core.domain.people import Address, canonical
+from core.engine import Engine
+from core.store.outbox import Row, RowKind
+from core.tokens import TokenPurpose
+
+CHANNEL = "email"
+MOST_AN_HOUR = 20
+"""Mails of one kind about one question (or of one person, ``bot/mail_reply.py``) that are dealt with in an hour."""
+TOO_MANY = "too_many"
+_MOST_NAMED = 5
+"""Tokens or deliveries of one mail that are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What a mail is about: a question, whose mail it was, and that mail where it is known which."""
+
+    suspension_id: str
+    person: str | None
+    row: Row | None
+
+
+class Returns:
+    """Says what such a mail amounts to."""
+
+    def __init__(self, engine: Engine, rules: MailRules) -> None:
+        self._engine = engine
+        self._mail = engine.correspondence
+        self._rules = rules
+
+    async def understood(self, mail: Inbound) -> Understood:
+        """Writes nothing down. Raises :class:`core.errors.DatabaseUnavailable`."""
+        subjects = {one.suspension_id: one for one in await self._subjects(mail)}.values()
+        lines: list[Line] = []
+        returned: list[Returned] = []
+        for one in subjects:
+            why = self._refusal(mail, one)
+            if why is not None and one.row is not None:
+                returned.append(Returned(one.row.id, why))
+            else:
+                lines += await self._noted(mail, one)
+        groups = tuple(_group(one, mail) for one in subjects)
+        return Understood(CHANNEL, (mail.digest,), tuple(lines), tuple(returned), groups=groups)
+
+    def _refusal(self, mail: Inbound, about: _Subject) -> str | None:
+        """Why the notice counts as refused now, as a code; ``None`` where it does not."""
+        row = about.row
+        if row is None or row.kind is not RowKind.NOTIFY:
+            return None
+        if mail.kind is MailKind.BOUNCE and mail.report is not None:
+            verdict, status = mail.report.about(_addresses(row))
+            return status if verdict is Verdict.REFUSED else None
+        away = mail.is_away and mail.authentic and mail.sender in {canonical(row.address or ""), row.person}
+        return AWAY if away and self._rules.away_advances else None
+
+    async def _noted(self, mail: Inbound, about: _Subject) -> list[Line]:
+        """The line; that there are too many, once; then none."""
+        lately = await self._mail.lately(CHANNEL, _group(about, mail))
+        if lately > MOST_AN_HOUR:
+            return []
+        reason, details = _reason(mail, about.row)
+        reason = TOO_MANY if lately == MOST_AN_HOUR else reason
+        return [Line(about.suspension_id, mail.kind.value, reason, about.person, details=details)]
+
+    # --- What is it about? ----------------------------------------------------------------------------------------
+
+    async def _subjects(self, mail: Inbound) -> list[_Subject]:
+        """By the envelope sender that it came back to, else by the mail that came with it, else by the reply address
+        that it was sent to, else by the mail that it answers."""
+        ours = self._rules.ours
+        inside = ours.deliveries_named(mail.report.original) if mail.report is not None else []
+        for deliveries in (mail.deliveries, [*inside, *ours.deliveries_named(mail.message_id)]):
+            if found := await self._of_deliveries(deliveries):
+                return found
+        return await self._of_tokens(mail.tokens) or await self._of_deliveries(mail.answers_to)
+
+    async def _of_deliveries(self, deliveries: tuple[str, ...] | list[str]) -> list[_Subject]:
+        rows = [await self._mail.delivery(one, CHANNEL) for one in deliveries[:_MOST_NAMED]]
+        return [_Subject(row.suspension_id, row.person, row) for row in rows if row and row.suspension_id]
+
+    async def _of_tokens(self, tokens: tuple[str, ...]) -> list[_Subject]:
+        held = [await self._engine.find_by_token(one, TokenPurpose.MAIL) for one in tokens[:_MOST_NAMED]]
+        return [
+            _Subject(one.suspension.id, one.actor.identity, await self._latest(one.suspension.id, one.address))
+            for one in held
+            if one is not None
+        ]
+
+    async def _latest(self, suspension_id: str, to: Address) -> Row | None:
+        return await self._mail.latest_notice(suspension_id, to)
+
+
+def _group(about: _Subject, mail: Inbound) -> str:
+    return f"{about.suspension_id}:{mail.kind.value}"
+
+
+def _addresses(row: Row) -> frozenset[str]:
+    """Whom the notice went to, as a report may write it."""
+    to = Address(row.channel, row.address or "")
+    reached = deliverable(to)
+    return frozenset({to.value.casefold()} | ({reached.value.casefold()} if reached else set()))
+
+
+def _reason(mail: Inbound, row: Row | None) -> tuple[str, Mapping[str, JsonValue]]:
+    """A stable code for what it is, and numbers that help to look into it."""
+    details: dict[str, JsonValue] = {} if row is None else {"delivery": row.id, "attempt": row.attempt}
+    if mail.kind is MailKind.BOUNCE and mail.report is not None and row is not None:
+        verdict, status = mail.report.about(_addresses(row))
+        if status:
+            details["why"] = status
+        if row.kind is not RowKind.NOTIFY:
+            return "not_a_notice", details
+        return verdict.value, details
+    if mail.kind is MailKind.AUTO:
+        return ("away" if mail.is_away else "automatic"), details
+    return mail.kind.value, details

@@ -1,0 +1,169 @@
+"""What mail servers and mail programs report about a mail of ours: delivered, delayed, failed, read, complained of.
+Pure.
+
+A delivery report names each recipient with an action and a status. Mail servers without it (qmail, old Exim) write
+text, which is read as far as it is theirs: above the copy of our own mail.
+
+Source: RFC 3464 (delivery reports), RFC 3463 (status codes), RFC 8098 (disposition), RFC 5965 (abuse), RFC 6522
+(what holds them); facts on mail §B3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email import message_from_string
+from email.message import Message
+from email.policy import compat32
+from enum import StrEnum
+
+from channels.email.addressing import header, header_values, mailboxes_in
+
+_MOST_PARTS = 50
+_MOST_FATES = 100
+_LONGEST_TEXT = 20_000
+_LONGEST_HEADERS = 100_000
+
+_STATUS = re.compile(r"(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d.])")
+_GIVEN_UP = re.compile(r"permanent (?:fatal )?error|i've given up|could not be delivered to one or more", re.IGNORECASE)
+_STILL_TRYING = re.compile(
+    r"\bdelayed?\b|\bwarning\b|will be (?:re)?tried|still trying|not yet been delivered", re.IGNORECASE
+)
+_COPY_BEGINS = re.compile(
+    r"^(?:-{2,}.{0,80}\b(?:copy|original|below|returned|headers)\b|(?:Received|Return-Path|Message-ID):)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BLAMED = re.compile(r"^\s*<([^<>\s]{1,320})>:", re.MULTILINE)
+_PERMANENT = "5.0.0"
+
+
+class Verdict(StrEnum):
+    """What a report says of one recipient."""
+
+    REFUSED = "refused"
+    """It will never be delivered: ``failed`` with a status of class 5."""
+    DELAYED = "delayed"
+    TEMPORARY = "temporary"
+    """Given up for a reason of class 4, which may have gone by the next attempt."""
+    DELIVERED = "delivered"
+    OTHER_RECIPIENT = "other_recipient"
+    """It is about somebody whom we did not write to: a mail that was passed on."""
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """One recipient, under every address that the report gives them (lower case). ``status`` is ``5.1.1`` or empty."""
+
+    addresses: frozenset[str]
+    action: str
+    status: str
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.action in {"delivered", "relayed", "expanded"}:
+            return Verdict.DELIVERED
+        if self.action == "delayed":
+            return Verdict.DELAYED
+        if self.action != "failed":
+            return Verdict.UNCLEAR
+        return {"5": Verdict.REFUSED, "4": Verdict.TEMPORARY}.get(self.status[:1], Verdict.UNCLEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``original`` is the Message-ID of the mail that it is about, empty where it does not come with it."""
+
+    fates: tuple[Fate, ...]
+    original: str = ""
+
+    def about(self, addresses: frozenset[str]) -> tuple[Verdict, str]:
+        """What it says of the recipient with any of ``addresses``, and the status code: the worst, where it speaks of
+        them twice. A text that names nobody is about whom it was sent to."""
+        mine = [one for one in self.fates if not one.addresses or one.addresses & addresses]
+        if not mine:
+            return (Verdict.OTHER_RECIPIENT if self.fates else Verdict.UNCLEAR), ""
+        worst = min(mine, key=lambda one: list(Verdict).index(one.verdict))
+        return worst.verdict, worst.status
+
+
+def report_type(message: Message) -> str:
+    """``delivery-status``, ``disposition-notification``, ``feedback-report``; empty for what is no report."""
+    if message.get_content_type() in {"message/delivery-status", "message/global-delivery-status"}:
+        return "delivery-status"
+    if message.get_content_type() != "multipart/report":
+        return ""
+    named = message.get_param("report-type")
+    return named.strip().casefold() if isinstance(named, str) else ""
+
+
+def read_report(message: Message) -> Report:
+    """The delivery report in ``message``: in its fields where it has any, else in its text."""
+    parts = list(_parts(message))
+    fates = [fate for part in parts for fate in _fates(part)][:_MOST_FATES]
+    original = next(filter(None, map(_original, parts)), "")
+    return Report(tuple(fates) or _told(message, parts), original)
+
+
+def _parts(message: Message) -> Iterator[Message]:
+    """The parts of the report itself; what is inside the returned mail is not ours to read."""
+    waiting = [message]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
+            return
+        part = waiting.pop(0)
+        yield part
+        inner = part.get_payload()
+        if part.get_content_maintype() == "multipart" and isinstance(inner, list):
+            waiting[:0] = [one for one in inner if isinstance(one, Message)]
+
+
+def _fates(part: Message) -> Iterator[Fate]:
+    """Of a ``message/delivery-status``: a group of fields for the mail, then one for each recipient."""
+    groups = part.get_payload()
+    if part.get_content_type() not in {"message/delivery-status", "message/global-delivery-status"}:
+        return
+    for group in groups if isinstance(groups, list) else []:
+        if not isinstance(group, Message) or "Action" not in group:
+            continue
+        named = [*header_values(group, "Final-Recipient")[:3], *header_values(group, "Original-Recipient")[:3]]
+        addresses = frozenset(one for value in named for one in mailboxes_in(value.partition(";")[2] or value))
+        found = _STATUS.search(header(group, "Status"))
+        action = header(group, "Action").partition("(")[0].strip().casefold()
+        yield Fate(addresses, action, found[0] if found else "")
+
+
+def _original(part: Message) -> str:
+    """The Message-ID of the mail that came back, whole or by its head alone."""
+    inner = part.get_payload()
+    if part.get_content_type() in {"message/rfc822", "message/global"} and isinstance(inner, list) and inner:
+        return header(inner[0], "Message-ID").strip() if isinstance(inner[0], Message) else ""
+    if part.get_content_type() in {"text/rfc822-headers", "message/global-headers"} and isinstance(inner, str):
+        return header(message_from_string(inner[:_LONGEST_HEADERS], policy=compat32), "Message-ID").strip()
+    return ""
+
+
+def _told(message: Message, parts: list[Message]) -> tuple[Fate, ...]:
+    """One fate for everybody, out of the server's own words."""
+    text = next((_text(part) for part in parts if part.get_content_type() == "text/plain"), "")
+    copy = _COPY_BEGINS.search(text)
+    said = text[: copy.start()] if copy else text
+    failed = mailboxes_in(header(message, "X-Failed-Recipients"))
+    named = frozenset(failed or (one.casefold() for one in _BLAMED.findall(said)))
+    subject = header(message, "Subject")[:200]
+    if _STILL_TRYING.search(subject):
+        return (Fate(named, "delayed", ""),)
+    statuses = {found[0] for found in _STATUS.finditer(said)}
+    if any(status.startswith(("2", "4")) for status in statuses):
+        return (Fate(named, "failed", next(iter(sorted(statuses)))),)
+    if statuses or failed or _GIVEN_UP.search(said):
+        return (Fate(named, "failed", next(iter(sorted(statuses)), _PERMANENT)),)
+    return ()
+
+
+def _text(part: Message) -> str:
+    payload = part.get_payload(decode=True)
+    return (
+        payload[:_LONGEST_TEXT].decode("utf-8", "replace").replace("\r\n", "\n") if isinstance(payload, bytes) else ""
+    )

@@ -1,0 +1,73 @@
+"""What came in and could not be read: kept for a while as it came, so that somebody can look at it.
+
+Anybody can send what we can't read, so all of it together takes no more than so much room; what comes beyond that is
+noted and counted without its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from core.store.database import Tx
+from core.store.tables import quarantine
+
+MOST_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """One thing that could not be read. ``digest`` is the SHA-256 of its bytes; ``raw`` is ``None`` where there was no
+    room for them (and in lists)."""
+
+    digest: str
+    channel: str
+    door: str
+    reason: str
+    size: int
+    at: datetime
+    kept_until: datetime
+    raw: bytes | None = field(default=None, repr=False)
+
+
+def keep(tx: Tx, one: Quarantined) -> bool:
+    """False where it is here already."""
+    own = quarantine.c
+    used = tx.conn.scalar(sa.select(sa.func.coalesce(sa.func.sum(own.size), 0)).where(own.raw.is_not(None))) or 0
+    raw = one.raw if used + one.size <= MOST_BYTES else None
+    values = {name: getattr(one, name) for name in _NAMES} | {"raw": raw}
+    dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(quarantine).values(**values).on_conflict_do_nothing()
+    return tx.conn.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
+
+
+_NAMES = ("digest", "channel", "door", "reason", "size", "at", "kept_until")
+
+
+def page(conn: sa.Connection, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Quarantined]:
+    """Newest first, without the bytes."""
+    own = quarantine.c
+    statement = sa.select(*(own[name] for name in _NAMES)).order_by(own.at.desc(), own.digest.desc()).limit(limit)
+    if before is not None:
+        at, last = before
+        statement = statement.where(sa.tuple_(own.at, own.digest) < sa.tuple_(sa.literal(at, own.at.type), last))
+    return [_quarantined(row) for row in conn.execute(statement)]
+
+
+def get(conn: sa.Connection, digest: str) -> Quarantined | None:
+    row = conn.execute(sa.select(quarantine).where(quarantine.c.digest == digest)).first()
+    return None if row is None else _quarantined(row)
+
+
+def forget_old(tx: Tx, now: datetime) -> None:
+    """Drop what has been kept for as long as it was to be."""
+    tx.conn.execute(quarantine.delete().where(quarantine.c.kept_until <= now))
+
+
+def _quarantined(row: Any) -> Quarantined:
+    return Quarantined(**row._mapping)

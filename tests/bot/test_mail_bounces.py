@@ -1,0 +1,432 @@
+"""A notice that its channel had accepted, and that comes back: the delivery is refused, and the ladder moves.
+
+Source: API.md §3 ("when every recipient of an attempt is refused for good"); RFC 3464; facts on mail §B3, §F.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.sandbox import mail_replies
+from bot.sandbox.mailbox import Mail
+from core.store import outbox
+from core.store.outbox import RowStatus
+from tests.bot.mail_world import ALICE, BOB, Asked, ask_by_mail, lines, notices, reasons, take, words_back
+from tests.world import World, running
+
+CAROL = "carol@example.com"
+LADDER: dict[str, Any] = {
+    "max_attempts": 3,
+    "interval_seconds": 3600,
+    "escalation_ladder": [
+        {"attempt": 2, "channel_hint": "email", "notify_to": CAROL},
+        {"attempt": 3, "channel_hint": "slack", "notify_to": BOB},
+    ],
+}
+
+
+def bounce_of(world: World, mail: Mail) -> bytes:
+    return mail_replies.bounce(mail, at=world.clock.now(), mail_server="mx.example.com")
+
+
+async def ask_up_a_ladder(world: World, **fields: Any) -> tuple[Asked, Mail]:
+    return await ask_by_mail(world, **({"retry_policy": LADDER, "timeout_seconds": 3600} | fields))
+
+
+async def attempt_of(world: World, asked: Asked) -> int:
+    return int((await world.show(asked))["attempt"])
+
+
+async def test_a_bounce_moves_the_question_on_at_once(any_world: World) -> None:
+    asked, mail = await ask_up_a_ladder(any_world)
+
+    await any_world.mailbox.bounce(mail)
+
+    reminder = await any_world.mailbox.expect(to=CAROL, subject=asked["ref"])
+    assert reminder.recipient == CAROL
+    assert (await any_world.show(asked))["next_attempt_at"] == "2026-03-24T12:00:00Z", "later times stay"
+    assert (await notices(any_world, asked))[0] == (1, "refused", "returned: 5.1.1")
+
+
+async def test_nothing_but_the_bounce_itself_is_needed_to_send_the_next_notice(world: World) -> None:
+    """No look of the clock, no polling: what the mail's own commit hands to the senders is enough."""
+    asked, mail = await ask_up_a_ladder(world)
+    await world.service.work.stop()
+
+    await world.mailbox.bounce(mail)
+
+    await world.mailbox.expect(to=CAROL, subject=asked["ref"])
+
+
+async def test_the_timeline_says_what_came_back_and_why(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    await world.mailbox.bounce(mail)
+
+    (line,) = await lines(world, asked)
+    assert (line["kind"], line["reason"], line["about"], line["why"]) == ("bounce", "refused", ALICE, "5.1.1")
+    assert line["attempt"] == 1
+    assert line["actor"] == "handraise"
+
+
+async def test_the_same_bounce_again_moves_nothing_more(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail)
+
+    for _ in range(3):
+        await world.mailbox.post(raw)
+    await world.mailbox.bounce(mail)  # the same fate in another report
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+    assert await reasons(world, asked) == [("bounce", "refused"), ("bounce", "refused_before")]
+
+
+async def test_one_who_was_reached_is_enough_to_wait_for(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world, notify_to="group:finance")
+    others = await world.mailbox.expect(to=BOB, subject=asked["ref"])
+
+    await world.mailbox.bounce(mail)
+    await world.settle()
+    assert await attempt_of(world, asked) == 1
+
+    await world.mailbox.bounce(others)
+    await world.settle()
+    assert await attempt_of(world, asked) == 2
+
+
+async def test_a_bounce_of_an_older_attempt_refuses_it_and_moves_nothing(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    await world.advance(hours=1)
+    assert await attempt_of(world, asked) == 2
+
+    await world.mailbox.bounce(mail)
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+    assert [status for _, status, _ in await notices(world, asked)] == ["refused", "delivered"]
+
+
+async def test_a_bounce_after_the_end_is_noted_and_changes_nothing(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    await world.answer(asked, "deny")
+    told = await world.told(asked)
+
+    await world.mailbox.bounce(mail)
+    await world.settle()
+
+    assert (await world.show(asked))["status"] == "responded"
+    assert await world.told(asked) == told
+    assert await reasons(world, asked) == [("bounce", "refused")]
+
+
+async def test_a_claim_holds_back_what_a_bounce_would_send_until_it_is_given_back(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    path = f"/v1/suspensions/{asked['suspension_id']}/claim"
+    await world.call("POST", path, "second_operator", json={"seconds": 600})
+
+    await world.mailbox.bounce(mail)
+    await world.settle()
+    assert await attempt_of(world, asked) == 1
+
+    await world.call("DELETE", path, "second_operator")
+    await world.settle()
+    assert await attempt_of(world, asked) == 2
+
+
+async def test_what_a_bounce_sends_waits_while_notices_are_paused(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    await world.call("POST", "/v1/pause", "admin", json={"reason": "test"})
+
+    await world.mailbox.bounce(mail)
+    await world.settle()
+    assert world.mailbox.of(CAROL) == []
+
+    await world.call("DELETE", "/v1/pause", "admin")
+    await world.settle()
+    assert [asked["ref"] in one.subject for one in world.mailbox.of(CAROL)] == [True]
+
+
+async def test_where_one_of_two_has_answered_a_bounce_of_the_other_leaves_the_answer(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world, notify_to="group:finance", answers_required=2)
+    others = await world.mailbox.expect(to=BOB, subject=asked["ref"])
+    await world.mailbox.reply(mail, "approve")
+
+    await world.mailbox.bounce(others)
+    await world.settle()
+    assert (await world.show(asked))["answers_received"] == 1
+
+    await world.answer(asked, "approve", "second_operator")
+    assert (await world.told(asked))["data"]["value"] == "approve"
+
+
+async def test_after_the_last_attempt_the_operators_are_told(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, alerts={"notify": ["email:ops@example.com"]}) as world:
+        asked, mail = await ask_by_mail(world)
+        await world.mailbox.bounce(mail)
+
+        alert = await world.mailbox.expect(to="ops@example.com")
+        assert alert.subject == f"[{asked['ref']}] nobody could be reached"
+        assert (await world.show(asked))["status"] == "open"
+
+
+async def test_a_veto_window_whose_only_notice_came_back_authorises_nothing(world: World) -> None:
+    asked = await world.ask(
+        "Delete it?", kind="veto", channel_hint="email", notify_to=ALICE, responders=[ALICE], timeout_seconds=3600
+    )
+    mail = await world.mailbox.expect(to=ALICE, subject=asked["ref"])
+
+    await world.mailbox.bounce(mail)
+    await world.advance(hours=1)
+
+    data = (await world.told(asked))["data"]
+    assert (data["resolution"], data["error"], data["event"]) == ("expired", "notice_undelivered", None)
+
+
+async def test_a_bounce_that_overtakes_the_end_of_its_own_send_counts(world: World) -> None:
+    """The report is there before the sender has written down that the notice was taken."""
+    asked, mail = await ask_up_a_ladder(world)
+    delivery = mail.sender.partition("+")[2].partition("@")[0]
+    row = await world.service.database.read(lambda conn: outbox.get(conn, delivery))
+    assert row is not None
+    sending = outbox.outbox.update().where(outbox.outbox.c.id == delivery).values(status="sending", receipt=None)
+    await world.service.database.write(lambda tx: tx.conn.execute(sending))
+
+    await world.mailbox.bounce(mail)
+    late = replace(row, status=RowStatus.SENDING, receipt=None)
+    await world.service.database.write(
+        lambda tx: world.service.relay._delivered(tx, late, {"message_id": "<n.x@y>"}, world.clock.now())
+    )
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+    assert [one for one in await notices(world, asked) if one[0] == 1] == [(1, "refused", "returned: 5.1.1")]
+
+
+# --- What moves nothing -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ((b"Action: failed", b"Action: delayed"), "delayed"),
+        ((b"Status: 5.1.1", b"Status: 4.4.7"), "temporary"),
+        ((b"Action: failed", b"Action: relayed"), "delivered"),
+        ((b"Action: failed", b"Action: expanded"), "delivered"),
+        ((b"Status: 5.1.1", b"Status: five"), "unclear"),
+        ((b"Action: failed", b"Action: lost"), "unclear"),
+        ((b"rfc822; alice@example.com", b"rfc822; somebody@else.example"), "other_recipient"),
+    ],
+)
+async def test_what_is_no_refusal_of_the_notice_s_own_recipient_is_noted_only(
+    world: World, changes: tuple[bytes, bytes], reason: str
+) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail)
+    assert changes[0] in raw
+
+    await world.mailbox.post(raw.replace(*changes))
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", reason)]
+    assert (await notices(world, asked)) == [(1, "delivered", None)]
+
+
+async def test_the_original_recipient_counts_where_the_address_was_an_alias(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail)
+    alias = b"Final-Recipient: rfc822; a.liddell@internal.example\r\nOriginal-Recipient: rfc822;Alice@Example.com"
+
+    await world.mailbox.post(raw.replace(b"Final-Recipient: rfc822; alice@example.com", alias))
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+
+
+@pytest.mark.parametrize("name", [b"0" * 32, b"1" * 32])
+async def test_a_bounce_of_a_mail_that_we_never_sent_moves_nothing(world: World, name: bytes) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    delivery = mail.sender.partition("+")[2].partition("@")[0].encode()
+
+    response = await world.mailbox.post(bounce_of(world, mail).replace(delivery, name))
+
+    assert response.status_code == 202
+    assert await attempt_of(world, asked) == 1
+    assert await lines(world, asked) == []
+
+
+async def test_the_public_name_of_a_question_is_not_enough_to_move_it(world: World) -> None:
+    """``ref`` is in every subject, and the thread's root in every reply to anybody."""
+    asked, mail = await ask_up_a_ladder(world)
+    delivery = mail.sender.partition("+")[2].partition("@")[0]
+    forged = bounce_of(world, mail).replace(f"bounces+{delivery}".encode(), b"answers")
+
+    await world.mailbox.post(forged.replace(f"n.{delivery}".encode(), f"q.{asked['ref']}".encode()))
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 1
+
+
+async def test_a_bounce_that_names_the_mail_inside_alone_counts(world: World) -> None:
+    """A relay that writes an envelope sender of its own gets the report, and a mailbox of ours that mail."""
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail).replace(mail.sender.encode(), b"handraise@handraise.example")
+
+    await world.mailbox.post(raw)
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+
+
+async def test_a_bounce_of_a_short_message_is_noted_and_refuses_no_notice(world: World) -> None:
+    asked, _ = await ask_up_a_ladder(world)
+    path = f"/v1/suspensions/{asked['suspension_id']}"
+    await world.call("POST", f"{path}/clarify", "operator", json={"question": "Why?"})
+    await world.call("POST", f"{path}/clarification", "agent", json={"text": "Because."})
+    await world.settle()
+    told = next(mail for mail in reversed(world.mailbox.of(ALICE)) if "Because." in mail.text)
+
+    await world.mailbox.bounce(told)
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", "not_a_notice")]
+
+
+@pytest.mark.parametrize("kind", ["disposition-notification", "feedback-report"])
+async def test_a_receipt_and_a_complaint_are_noted_and_refuse_nothing(world: World, kind: str) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail).replace(b"report-type=delivery-status", f"report-type={kind}".encode())
+    raw = raw.replace(b'report-type="delivery-status"', f'report-type="{kind}"'.encode())
+
+    await world.mailbox.post(raw)
+    await world.settle()
+
+    noted = "receipt" if kind == "disposition-notification" else "complaint"
+    assert await reasons(world, asked) == [(noted, noted)]
+    assert await attempt_of(world, asked) == 1
+
+
+# --- Mail servers that write no report ----------------------------------------------------------------------------
+
+QMAIL = """From: MAILER-DAEMON@mx.example.com
+To: {to}
+Subject: failure notice
+
+Hi. This is the qmail-send program at mx.example.com.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+This is a permanent error; I've given up. Sorry it didn't work out.
+
+<{who}>:
+Sorry, no mailbox here by that name. (#5.1.1)
+
+--- Below this line is a copy of the message.
+
+Return-Path: <{to}>
+"""
+EXIM = """X-Failed-Recipients: {who}
+Auto-Submitted: auto-replied
+From: Mail Delivery System <Mailer-Daemon@mx.example.com>
+To: {to}
+Subject: Mail delivery failed: returning message to sender
+
+This message was created automatically by mail delivery software.
+A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.
+
+  {who}
+    unknown user
+
+------ This is a copy of the message, including all the headers. ------
+"""
+
+
+@pytest.mark.parametrize("shape", [QMAIL, EXIM])
+async def test_a_bounce_in_words_alone_counts_by_the_address_that_it_came_to(world: World, shape: str) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+
+    await take(world, shape.format(to=mail.sender, who=ALICE).encode(), sender="", to=(mail.sender,))
+
+    assert await attempt_of(world, asked) == 2
+
+
+@pytest.mark.parametrize("shape", [QMAIL, EXIM])
+async def test_a_bounce_in_words_about_somebody_else_is_noted_only(world: World, shape: str) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+
+    await take(world, shape.format(to=mail.sender, who="b@else.example").encode(), sender="", to=(mail.sender,))
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", "other_recipient")]
+
+
+async def test_a_warning_in_words_is_no_refusal(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    warning = EXIM.replace("Mail delivery failed: returning message to sender", "Warning: message delayed 24 hours")
+
+    await take(world, warning.format(to=mail.sender, who=ALICE).encode(), sender="", to=(mail.sender,))
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", "delayed")]
+
+
+# --- Out of office ------------------------------------------------------------------------------------------------
+
+
+async def test_an_out_of_office_note_is_noted_and_holds_nothing_up(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+
+    await world.mailbox.auto_reply(mail)
+    await world.settle()
+
+    assert await reasons(world, asked) == [("auto", "away")]
+    assert await attempt_of(world, asked) == 1
+    assert await words_back(world, asked) == []
+
+
+async def test_where_it_is_configured_an_out_of_office_note_is_a_refusal(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, email__out_of_office_advances=True) as world:
+        asked, mail = await ask_up_a_ladder(world)
+
+        await world.mailbox.auto_reply(mail)
+        await world.settle()
+
+        assert await attempt_of(world, asked) == 2
+        assert (await notices(world, asked))[0] == (1, "refused", "returned: away")
+        assert await reasons(world, asked) == [("auto", "refused")]
+
+
+async def test_nobody_but_the_recipient_says_that_they_are_away(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, email__out_of_office_advances=True) as world:
+        asked, mail = await ask_up_a_ladder(world)
+        now = world.clock.now()
+        forged = [
+            mail_replies.auto_reply(mail, "Away.", sender=ALICE, at=now, authentication=None),
+            mail_replies.auto_reply(
+                mail, "Away.", sender=BOB, at=now, authentication=mail_replies.passing("handraise.example", BOB)
+            ),
+        ]
+        for raw in forged:
+            await world.mailbox.post(raw)
+        await world.settle()
+
+        assert await attempt_of(world, asked) == 1
+        assert await reasons(world, asked) == [("auto", "away")] * 2
+
+
+async def test_a_note_to_the_envelope_sender_is_an_out_of_office_note_too(tmp_path: Path, sqlite_url: str) -> None:
+    """RFC 3834 §4: that is where it belongs."""
+    async with running(tmp_path, sqlite_url, email__out_of_office_advances=True) as world:
+        asked, mail = await ask_up_a_ladder(world)
+        passing = mail_replies.passing("handraise.example", ALICE)
+        raw = mail_replies.auto_reply(mail, "Away.", sender=ALICE, at=world.clock.now(), authentication=passing)
+
+        await take(
+            world, raw.replace(mail.answers_to.encode(), mail.sender.encode()), sender="", to=(mail.sender,),
+            away_advances=True,
+        )  # fmt: skip
+
+        assert await attempt_of(world, asked) == 2
