@@ -72,7 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "email: {out_of_office_advances: true}": "email.out_of_office_advances",
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
@@ -343,10 +342,10 @@ VARIABLES = [
     ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
     ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
     (
-        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES",
+        "HANDRAISE_PAGERDUTY__ASSIGNEES_MAY_ANSWER",
         "true",
-        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES is not supported by this version: "
-        "an out-of-office reply changes nothing",
+        "HANDRAISE_PAGERDUTY__ASSIGNEES_MAY_ANSWER is not supported by this version: "
+        "an incident's assignees may answer only where they were asked",
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
