@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from bot.mail_reply import Replies
-from bot.mail_return import Returns
+from bot.mail_return import CHANNEL, Returns
 from channels.email.classify import MailKind
 from channels.email.replies import Inbound, MailRules, read_mail, unreadable
-from core.correspondence import Line, Understood
+from core.correspondence import Understood
 from core.engine import Engine, Holder
 from core.errors import DatabaseUnavailable
 from core.ports import Clock
@@ -30,7 +30,6 @@ from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
 
-CHANNEL = "email"
 _READ_ASIDE = 100_000
 """A mail of more bytes is parsed in a thread, so that nobody else waits for it."""
 CRASHED = "crashed"
@@ -117,9 +116,6 @@ class MailInbox:
     async def _unread(self, mail: Inbound, arrived: Arrival) -> Understood:
         """Kept as it came; noted on the question whose address the envelope names, if any."""
         now, reason = self._clock.now(), mail.unfit or CRASHED
-        raw = arrived.raw
-        until = now + self._rules.quarantine
+        raw, until = arrived.raw, now + self._rules.quarantine
         kept = Quarantined(mail.digest, CHANNEL, arrived.door, reason, len(raw), now, until, raw)
-        noted = await self._returns.understood(mail)
-        lines = tuple(Line(one.suspension_id, one.kind, reason, one.about) for one in noted.lines)
-        return replace(noted, lines=lines, kept=kept)
+        return replace(await self._returns.understood(mail), kept=kept)

@@ -202,8 +202,9 @@ class Replies:
 
     def _recorded(self, done: Suspension, holder: Holder) -> _Reaction:
         shown = self._shown(done)
-        said = partly_mail(shown, holder.actor.identity) if done.is_open else confirmation_mail(shown)
-        return _Reaction(None, "recorded", said)
+        if done.is_open:
+            return _Reaction(None, "partly", partly_mail(shown, holder.actor.identity))
+        return _Reaction(None, "recorded", confirmation_mail(shown))
 
     async def _too_late(self, holder: Holder, late: SuspensionError) -> _Reaction:
         """The truth; where it is the person's own answer that comes again, that it was recorded."""

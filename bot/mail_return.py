@@ -19,7 +19,7 @@ from channels.email.addressing import deliverable
 from channels.email.classify import MailKind
 from channels.email.replies import Inbound, MailRules
 from channels.email.reports import Verdict
-from core.correspondence import AWAY, Line, Returned, Understood
+from core.correspondence import Line, Returned, Understood
 from core.domain.people import Address, canonical
 from core.engine import Engine
 from core.store.outbox import Row, RowKind
@@ -29,6 +29,8 @@ CHANNEL = "email"
 MOST_AN_HOUR = 20
 """Mails of one kind about one question (or of one person, ``bot/mail_reply.py``) that are dealt with in an hour."""
 TOO_MANY = "too_many"
+AWAY = "away"
+"""The recipient's mail program says that nobody is there."""
 _MOST_NAMED = 5
 """Tokens or deliveries of one mail that are looked up."""
 
@@ -58,7 +60,7 @@ class Returns:
         for one in subjects:
             why = self._refusal(mail, one)
             if why is not None and one.row is not None:
-                returned.append(Returned(one.row.id, why))
+                returned.append(Returned(one.row.id, mail.kind.value, why))
             else:
                 lines += await self._noted(mail, one)
         groups = tuple(_group(one, mail) for one in subjects)
@@ -134,5 +136,5 @@ def _reason(mail: Inbound, row: Row | None) -> tuple[str, Mapping[str, JsonValue
             return "not_a_notice", details
         return verdict.value, details
     if mail.kind is MailKind.AUTO:
-        return ("away" if mail.is_away else "automatic"), details
-    return mail.kind.value, details
+        return (AWAY if mail.is_away else "automatic"), details
+    return mail.unfit or mail.kind.value, details

@@ -18,10 +18,9 @@ from pydantic import JsonValue
 from core.catching_up import locked
 from core.domain.notice import Message
 from core.domain.people import Address
-from core.domain.suspension import Suspension
 from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
 from core.ports import Clock
-from core.store import alerts, keeping, outbox, quarantine, suspensions
+from core.store import alerts, keeping, outbox, quarantine
 from core.store.database import Database, Tx
 from core.store.outbox import Row
 from core.store.quarantine import Quarantined
@@ -48,9 +47,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A notice that came back for good, though its channel had accepted it. ``why`` is a stable code."""
+    """A notice that came back for good, though its channel had accepted it. ``kind`` is the line's, ``why`` a code."""
 
     delivery: str
+    kind: str
     why: str
 
 
@@ -111,9 +111,6 @@ class Correspondence:
         """The notice that ``to`` got last."""
         return await self.database.read(lambda conn: outbox.latest_to(conn, suspension_id, to.value, to.channel))
 
-    async def question(self, suspension_id: str) -> Suspension | None:
-        return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
-
     # --- What could not be read -----------------------------------------------------------------------------------
 
     async def quarantined(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Quarantined]:
@@ -173,17 +170,12 @@ class Correspondence:
         refused = suspension is not None and outbox.refuse_returned(tx, row.id, returned.why, now)
         reason = "refused" if refused else "refused_before" if outbox.has_returned(row) else "not_out"
         details: Mapping[str, JsonValue] = {"delivery": row.id, "attempt": row.attempt, "why": returned.why}
-        kind = "auto" if returned.why == AWAY else "bounce"
-        self._note(tx, Line(row.suspension_id, kind, reason, row.person, details=details), channel, now)
+        self._note(tx, Line(row.suspension_id, returned.kind, reason, row.person, details=details), channel, now)
         if not refused or row.attempt is None or not outbox.all_refused(tx.conn, row.suspension_id, row.attempt):
             return
         intent, suspension = locked(tx, row.suspension_id, self.transitions, now)  # its log has grown
         if intent is not None and suspension is not None:
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
-
-
-AWAY = "away"
-"""The recipient's mail program says that nobody is there."""
 
 
 def _group(channel: str) -> str:

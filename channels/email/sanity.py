@@ -39,8 +39,9 @@ def unfit(raw: bytes) -> str | None:
     ends = _HEAD_ENDS.search(raw[: LONGEST_HEAD + 4])
     if ends is None and len(raw) > LONGEST_HEAD:
         return "head_too_long"
-    lines, nested = raw.count(b"\n") + raw.count(b"\r"), len(_NESTING.findall(raw))
-    if lines - raw.count(b"\r\n") > MOST_LINES:
+    lines = raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
+    nested = len(_NESTING.findall(raw))
+    if lines > MOST_LINES:
         return "too_many_lines"
     if nested > MOST_NESTED or lines * nested > MOST_LINES_NESTED:
         return "nested_too_deep"

@@ -220,11 +220,14 @@ async def test_a_forwarded_token_answers_nothing_and_its_owner_is_told(room: Wor
 
 async def test_the_envelope_s_token_stands_above_those_in_the_fields(room: World) -> None:
     first, mail = await ask_by_mail(room)
+    second, other = await ask_by_mail(room, "Refund order 999?")
     raw = signed_reply(room, mail)
+    elsewhere = raw.replace(b"Delivered-To: " + mail.answers_to.encode(), b"Delivered-To: " + other.answers_to.encode())
 
-    await take(room, raw.replace(b"Delivered-To: ", b"X-Delivered: "), sender=ALICE, to=(mail.answers_to,))
+    await take(room, elsewhere, sender=ALICE, to=(mail.answers_to,))
 
     assert (await room.told(first))["data"]["value"] == "approve"
+    assert await is_open(room, second)
 
 
 @pytest.mark.parametrize("split", [True, False])

@@ -277,7 +277,7 @@ async def test_a_reply_by_mail_is_told_how_far_it_counts(any_world: World) -> No
     partly = "Recorded (1 of 2): “Approve refund”. The question stays open until 1 more person gives the same answer."
     await world.mailbox.reply(to_alice, "approve")
     await world.mailbox.reply(to_alice, "Approve refund")
-    assert await words_back(world, asked) == [partly, partly]
+    assert await words_back(world, asked) == [partly], "the same is told once within an hour"
     await world.mailbox.reply(to_bob, "deny")
     differs = (await words_back(world, asked))[-1]
     assert differs.startswith("Your reply was not recorded: alice@example.com answered “Approve refund”")

@@ -24,7 +24,7 @@ from bot.sandbox.mailbox import Mailbox
 from bot.sandbox.serving import serving
 from tests.agent import AgentReceiver
 from tests.process import ServiceProcess, free_port, service_process
-from tests.world import KEYS, WEBHOOK_SECRET, config
+from tests.world import INBOUND_SECRET, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills
 
@@ -59,6 +59,7 @@ class Replicas:
             "smtp_url": self.mailbox.smtp_url,
             "from": "handraise@handraise.example",
             "default_to": ["alice@example.com"],
+            "inbound_secret": INBOUND_SECRET,
         }
         return config(self.url, {"email": email}) | {
             "suspension": {"default_channel": "email"},
@@ -111,6 +112,19 @@ async def test_two_apis_and_two_workers_are_one_service(replicas: Replicas) -> N
     for process in replicas.started:
         assert await process.terminate() == 0
     assert [Counter(replicas.agent.ids).total(), len(replicas.mailbox.mails)] == [1, 1]
+
+
+async def test_a_bounce_that_one_process_takes_in_lets_another_ask_the_next_person(replicas: Replicas) -> None:
+    api, door, _ = await asyncio.gather(*(replicas.start(role) for role in ("api", "mail", "worker")))
+    replicas.mailbox.answer_at(f"{door.url}/email/inbound", INBOUND_SECRET)
+    rungs = [{"attempt": 2, "channel_hint": "email", "notify_to": "bob@example.com"}]
+    policy = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": rungs}
+    await replicas.ask(api, timeout_seconds=3600, retry_policy=policy)
+    mail = await replicas.mailbox.expect(to="alice@example.com", seconds=PATIENCE)
+
+    assert (await replicas.mailbox.bounce(mail)).status_code == 202
+
+    await replicas.mailbox.expect(to="bob@example.com", seconds=PATIENCE)
 
 
 async def test_of_many_questions_asked_anywhere_each_goes_out_once(replicas: Replicas) -> None:

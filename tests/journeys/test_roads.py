@@ -77,7 +77,9 @@ async def test_mail_that_is_forged_automatic_or_a_bounce_never_answers(world: Wo
         assert response.status_code == 202
     await world.settle()
     assert (await world.show(asked))["status"] == "open"
-    assert len(world.mailbox.mails) == came, "nobody is written to because of such mail"
+    (told,) = world.mailbox.mails[came:]
+    assert told.recipient == "alice@example.com", "nobody else is written to because of such mail"
+    assert "could not be verified, so nothing was recorded" in told.text
 
 
 async def test_an_acknowledgement_claims_and_a_note_answers(any_world: World) -> None:

@@ -1,0 +1,121 @@
+"""What a person who replied is told: short, true, and nothing that a mail may not hold.
+
+Source: API.md §3 (late answers), §4; decision 0011 (what is redacted).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.sandbox import mail_replies
+from channels.email.authentication import SenderAuth
+from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, reasons, take, words_back, written_back
+from tests.world import World
+
+CARD = "4111 1111 1111 1111"
+TO_THE_CARD = [{"value": "card", "label": f"Refund to {CARD}"}, {"value": "deny", "label": "Deny refund"}]
+
+
+async def test_after_a_cancellation_the_agent_needs_no_answer(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/cancel", json={"reason": "done"})
+
+    await world.mailbox.reply(mail, "approve")
+
+    (told,) = await words_back(world, asked)
+    assert told.startswith("Too late: your reply was not recorded.\n\nCancelled by refund-agent, 2026-03-24 10:00 UTC.")
+    assert await reasons(world, asked) == [("reply", "too_late")]
+
+
+async def test_after_a_failure_the_agent_has_stopped(world: World) -> None:
+    asked, mail = await ask_by_mail(world, fallback_policy="fail")
+    await world.advance(hours=3)
+
+    await world.mailbox.reply(mail, "approve")
+
+    assert "Nobody answered by 2026-03-24 12:00 UTC. The agent stopped." in (await words_back(world, asked))[0]
+
+
+async def test_whoever_disagrees_is_told_with_whom_and_the_question_stays_open(world: World) -> None:
+    asked, mail = await ask_by_mail(world, answers_required=2)
+    await world.answer(asked, "deny", "second_operator")
+
+    await world.mailbox.reply(mail, "approve")
+
+    (told,) = await words_back(world, asked)
+    assert told.startswith(f"Your reply was not recorded: {BOB} answered “Deny refund”, and only equal answers count")
+    assert await reasons(world, asked) == [("reply", "answers_disagree")]
+    assert await is_open(world, asked)
+
+
+async def test_whoever_changes_their_mind_is_told_what_counts(world: World) -> None:
+    asked, mail = await ask_by_mail(world, answers_required=2)
+    await world.mailbox.reply(mail, "approve")
+    await world.mailbox.reply(mail, "deny")
+
+    first, second = await words_back(world, asked)
+    assert first.startswith("Recorded (1 of 2): “Approve refund”.")
+    assert "you have already answered “Approve refund”, and an answer counts once" in second
+
+
+@pytest.mark.parametrize("words", ["1", "hm"])
+async def test_no_mail_back_holds_what_a_mail_may_not(world: World, words: str) -> None:
+    asked, mail = await ask_by_mail(world, f"Refund {CARD}?", choices=TO_THE_CARD)
+
+    await world.mailbox.reply(mail, words)
+
+    (told,) = await written_back(world, asked)
+    assert "redacted: card number" in told.text
+    assert "4111" not in told.text + told.subject
+
+
+async def test_no_mail_about_a_disagreement_or_a_forgery_holds_it_either(world: World) -> None:
+    asked, mail = await ask_by_mail(world, f"Refund {CARD}?", choices=TO_THE_CARD, answers_required=2)
+    await world.answer(asked, "card", "second_operator")
+
+    await world.mailbox.reply(mail, "deny")
+    await world.mailbox.forge_reply(mail, "deny", sender=ALICE)
+
+    back = await written_back(world, asked)
+    assert len(back) == 2
+    assert "4111" not in "".join(one.text + one.subject for one in back)
+
+
+@pytest.mark.parametrize(("sender", "reason"), [(ALICE, "link_only"), (BOB, "sender_is_not_the_recipient")])
+async def test_where_links_alone_answer_every_reply_gets_its_owner_the_link(
+    world: World, sender: str, reason: str
+) -> None:
+    asked, mail = await ask_by_mail(world)
+    passing = mail_replies.passing("handraise.example", sender)
+    raw = mail_replies.reply(mail, "approve", sender=sender, at=world.clock.now(), authentication=passing)
+
+    await take(world, raw, sender=sender, to=(mail.answers_to,), sender_auth=SenderAuth.LINK_ONLY)
+
+    (told,) = await written_back(world, asked)
+    assert (told.recipient, told.links) == (ALICE, ["https://h.test/a/page"])
+    assert await reasons(world, asked) == [("reply", reason)]
+
+
+async def test_nobody_is_written_to_about_a_forgery_after_the_end(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    await world.answer(asked, "deny")
+
+    await world.mailbox.forge_reply(mail, "approve", sender=ALICE)
+
+    assert await words_back(world, asked) == []
+    assert await reasons(world, asked) == [("reply", "not_authenticated")]
+
+
+async def test_everything_written_back_is_marked_so_that_no_machine_answers(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    await world.mailbox.reply(mail, "hm")
+    await world.mailbox.forge_reply(mail, "approve", sender=ALICE)
+    await world.mailbox.reply(mail, "approve")
+    await world.mailbox.reply(mail, "deny")
+
+    back = await written_back(world, asked)
+    assert len(back) == 4
+    for one in back:
+        assert one.sender == "", "MAIL FROM <>: a bounce of it goes to nobody"
+        assert one.header("Auto-Submitted") == "auto-replied"
+        assert one.header("X-Auto-Response-Suppress") == "All"
