@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -56,13 +57,19 @@ class PretendImap:
         writer.close()
 
     async def _idle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        told = b""
+        known = len(self.mails)
         if self.told_with_idling is not None:
             self.lay(self.told_with_idling)
             self.told_with_idling = None
-            told = f"* {len(self.mails)} EXISTS\r\n".encode()
-        writer.write(b"+ idling\r\n" + told)
-        await reader.readline()  # DONE
+            known += 1
+            writer.write(f"+ idling\r\n* {known} EXISTS\r\n".encode())
+        else:
+            writer.write(b"+ idling\r\n")
+        done = asyncio.create_task(reader.readline())
+        while not (await asyncio.wait({done}, timeout=0.02))[0]:
+            if len(self.mails) > known:
+                known = len(self.mails)
+                writer.write(f"* {known} EXISTS\r\n".encode())
 
     def _perform(self, name: str, command: str, writer: asyncio.StreamWriter) -> str:
         match name:
@@ -100,8 +107,8 @@ class PretendImap:
 
 
 @asynccontextmanager
-async def pretending(imap: PretendImap) -> AsyncIterator[PretendImap]:
-    server = await asyncio.start_server(imap.serve, "127.0.0.1", 0)
+async def pretending(imap: PretendImap, tls: ssl.SSLContext | None = None) -> AsyncIterator[PretendImap]:
+    server = await asyncio.start_server(imap.serve, "127.0.0.1", 0, ssl=tls)
     imap.port = server.sockets[0].getsockname()[1]
     try:
         yield imap

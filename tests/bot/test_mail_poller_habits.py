@@ -6,6 +6,8 @@ Source: RFC 9051, RFC 2177; facts on mail §B2; docs/decisions/0020.
 from __future__ import annotations
 
 import asyncio
+import ssl
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -24,7 +26,7 @@ from channels.email.replies import MailRules
 from core.store.places import Places
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
 from tests.imap_pretend import PretendImap, pretending
-from tests.world import World
+from tests.world import CHANNEL, World, running
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
 QUICK = Pace(longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200))
@@ -33,12 +35,12 @@ LONG = timedelta(minutes=20)
 
 @asynccontextmanager
 async def looking(
-    world: World, imap: PretendImap, *, every: timedelta = LONG, token_file: Path | None = None
+    world: World, imap: PretendImap, *, every: timedelta = LONG, token_file: Path | None = None, scheme: str = "imap"
 ) -> AsyncIterator[tuple[MailPoller, list[str]]]:
     engine, told = world.service.engine, list[str]()
     inbox = MailInbox(engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
     who = "answers" if token_file is not None else "answers:pw"
-    account = ImapAccount(ImapServer.parse(f"imap://{who}@127.0.0.1:{imap.port}"), token_file)
+    account = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), token_file)
 
     async def tell(reason: str) -> None:
         told.append(reason)
@@ -139,3 +141,42 @@ async def test_a_folder_that_can_only_be_read_is_told(world: World) -> None:
     async with pretending(PretendImap(read_only=True)) as imap, looking(world, imap) as (_, told):
         await until(lambda: bool(told))
     assert set(told) == {"folder_read_only"}
+
+
+async def test_operators_hear_that_the_mailbox_can_not_be_looked_into(tmp_path: Path, sqlite_url: str) -> None:
+    async with pretending(PretendImap(read_only=True)) as imap:
+        url = f"imap://answers:pw@127.0.0.1:{imap.port}"
+        alerts = {"notify": [f"slack:{CHANNEL}"]}
+        async with running(tmp_path, sqlite_url, email__imap_url=url, alerts=alerts) as world:
+            await world.slack.expect_message("Nothing reaches Handraise from email (imap_folder_read_only)", 10)
+            ready = await world.call("GET", "/readyz", None)
+            assert (ready.status_code, ready.json()["mail_poller"]) == (200, "connecting")
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A key and a certificate of this machine's own, which nobody has vouched for."""
+    file = tmp_path / "certificate.pem"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=h -keyout {file}.key -out {file}"
+    subprocess.run(
+        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True, timeout=30
+    )
+    return file
+
+
+async def test_over_tls_a_mail_is_told_of_too_and_only_a_trusted_server_is_talked_to(
+    world: World, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, f"{certificate}.key")
+    async with pretending(PretendImap(), tls) as imap:
+        async with looking(world, imap, scheme="imaps") as (_, told):
+            await until(lambda: bool(told))
+        assert set(told) == {"certificate_refused"}
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        async with looking(world, imap, scheme="imaps") as (poller, _):
+            await until(lambda: poller.standing == "connected")
+            for _ in range(3):
+                asked, mail = await ask_by_mail(world)
+                imap.lay(signed_reply(world, mail))
+                await until_answered(world, asked)
