@@ -132,12 +132,16 @@ async def test_a_mail_that_arrives_is_taken_as_soon_as_the_server_tells(mx: Mail
         await until_answered(world, second)
 
 
-async def test_with_the_database_away_a_mail_stays_unread_and_counts_later(mx: MailServers, world: World) -> None:
+@pytest.mark.parametrize("table", ["seen", "tokens"])
+async def test_with_the_database_away_a_mail_stays_unread_and_counts_later(
+    mx: MailServers, world: World, capsys: pytest.CaptureFixture[str], table: str
+) -> None:
     asked, mail = await ask_by_mail(world)
     lay(mx, signed_reply(world, mail))
     async with looking(world, mx.imap_url("answers")) as (poller, _):
-        with database_without(world, "seen"):
+        with database_without(world, table):
             await until(lambda: poller.standing == "connected")
+            await until(lambda: "mail.left_for_later" in capsys.readouterr().out)
             assert marks(mx) == [set()]
             assert await is_open(world, asked)
         await until_answered(world, asked)
