@@ -22,7 +22,8 @@ from enum import StrEnum
 import structlog
 
 from bot.aside import aside
-from bot.mail_inbox import CHANNEL, Arrival, MailInbox
+from bot.mail_inbox import Arrival, MailInbox
+from bot.mail_return import CHANNEL
 from channels.email.imap import ImapAccount, ImapLost, ImapSession
 from channels.email.limits import LARGEST_MAIL
 from core.engine import Engine
