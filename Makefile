@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench chaos kills browser lock clean
+.PHONY: help install demo test check format bench chaos kills mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ chaos: $(STAMP) ## a storm over the service, then what must be true (ARGS="--see
 
 kills: $(STAMP) ## what several processes do, and what is left when they are killed
 	$(BIN)/python -m pytest -m kills $(ARGS)
+
+mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
+	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
 
 browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)

@@ -30,10 +30,11 @@ from bot.web import (
     suspensions,
     together,
 )
-from bot.web.limits import LARGEST_MAIL, SizeLimit
+from bot.web.limits import SizeLimit
 from bot.web.replies import reply
 from bot.web.shapes import Envelope, HealthReply, ReadyReply
 from bot.wiring import Service
+from channels.email.limits import LARGEST_MAIL
 from core.errors import DatabaseUnavailable
 from core.store import pauses
 
@@ -127,6 +128,4 @@ def _add_health(app: FastAPI, service: Service) -> None:
             return reply(errors.error_body(failure, "/readyz"), 503)
         if not service.working:
             return reply(errors.envelope("not_ready", "The clock is not running."), 503)
-        standing = service.doors.slack.standing if service.doors.slack is not None else None
-        sockets = {} if standing is None else {"slack": standing.value}
-        return reply({"status": "ready", "paused": paused, **sockets})
+        return reply({"status": "ready", "paused": paused, **service.doors.standing})

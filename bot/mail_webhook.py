@@ -9,11 +9,11 @@ import re
 import structlog
 
 from bot.mail_inbox import Arrival, MailInbox
+from channels.email.limits import LARGEST_MAIL
 from core.ports import Clock
 
 log = structlog.get_logger(__name__)
 
-LARGEST_MAIL = 5 * 1024 * 1024
 _SIGNATURE_SECONDS = 300
 _SIGNATURE = re.compile(r"\s*t=([0-9]{1,12})\s*,\s*v1=([0-9a-f]{64})\s*")
 

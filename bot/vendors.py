@@ -5,12 +5,14 @@ Each vendor's code is imported where it is set up: nobody's start waits for libr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
 from bot.config.channels import Email, Slack
+from bot.config.kinds import mailbox_of
 from bot.keys import RootKey
 from bot.roles import Part, Parts
 from bot.web.hooks import Doors
@@ -23,6 +25,8 @@ from core.transitions import Transitions
 
 if TYPE_CHECKING:
     from bot.mail_inbox import MailInbox
+    from bot.mail_listener import MailListener
+    from bot.mail_poller import MailPoller
     from bot.mail_webhook import MailWebhook
     from bot.pagerduty_app import PagerDutyDoor
     from bot.slack_app import SlackApp
@@ -90,9 +94,12 @@ def doors_of(
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
     requests is configured."""
+    mail = _mail_doors(settings, engine, transitions, clock, tokens) if Part.MAIL in parts else MailDoors()
     return Doors(
         slack=_slack_door(settings, engine, transitions, clock, root, accounts) if Part.SLACK in parts else None,
-        mail=_mail_webhook(settings, engine, clock, tokens) if Part.MAIL in parts else None,
+        mail=mail.webhook,
+        mail_listener=mail.listener,
+        mail_poller=mail.poller,
         pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
     )
 
@@ -137,13 +144,57 @@ def _slack_door(
     return app
 
 
-def _mail_webhook(settings: Settings, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailWebhook | None:
-    mail = settings.email
-    if mail is None or mail.inbound_secret is None:
-        return None
-    from bot.mail_webhook import MailWebhook
+@dataclass(frozen=True, slots=True)
+class MailDoors:
+    """Mail's ways in, one inbox behind all of them."""
 
-    return MailWebhook(_mail_inbox(settings, mail, engine, clock, tokens), clock, mail.inbound_secret)
+    webhook: MailWebhook | None = None
+    listener: MailListener | None = None
+    poller: MailPoller | None = None
+
+
+def _mail_doors(
+    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, tokens: TokenMaker
+) -> MailDoors:
+    mail = settings.email
+    if mail is None or not mail.has_door:
+        return MailDoors()
+    inbox = _mail_inbox(settings, mail, engine, clock, tokens)
+    webhook = None
+    if mail.inbound_secret is not None:
+        from bot.mail_webhook import MailWebhook
+
+        webhook = MailWebhook(inbox, clock, mail.inbound_secret)
+    return MailDoors(webhook, _mail_listener(mail, inbox), _mail_poller(mail, inbox, engine, transitions, clock))
+
+
+def _mail_listener(mail: Email, inbox: MailInbox) -> MailListener | None:
+    if mail.listen is None:
+        return None
+    from bot.mail_listener import MailListener
+    from channels.email.listening import ListenAddress
+
+    return MailListener(inbox, ListenAddress.parse(mail.listen), mailbox_of(mail.sender).rpartition("@")[2].lower())
+
+
+def _mail_poller(
+    mail: Email, inbox: MailInbox, engine: Engine, transitions: Transitions, clock: Clock
+) -> MailPoller | None:
+    if mail.imap_url is None:
+        return None
+    from bot.mail_poller import MAILBOX, MailPoller
+    from channels.email.imap import ImapAccount
+    from channels.email.imap_server import ImapServer
+
+    database = engine.database
+
+    async def tell(reason: str) -> None:
+        await database.write(lambda tx: alerts.way_in_lost(transitions, tx, "email", f"imap_{reason}", clock.now()))
+
+    token_file = Path(mail.imap_token_file) if mail.imap_token_file is not None else None
+    account = ImapAccount(ImapServer.parse(mail.imap_url), token_file, mail.imap_done_folder)
+    every = timedelta(seconds=mail.imap_poll_seconds)
+    return MailPoller(inbox, account, engine, Places(database, MAILBOX, 1), tell, clock, every)
 
 
 def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, tokens: TokenMaker) -> MailInbox:

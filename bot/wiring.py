@@ -112,7 +112,7 @@ class Service:
         else:
             self._refreshing = Every("keys", _REFRESH, self.keys.refresh)
             self._refreshing.start()
-        self.doors.start()
+        await self.doors.start()
 
     async def _start_working(self) -> None:
         """Alive before the first row is leased: nobody takes it for a dead worker's."""

@@ -65,8 +65,8 @@ def way_in_lost(transitions: Transitions, tx: Tx, channel: str, reason: str, now
     """A vendor can't bring us answers until somebody mends it, or it comes back."""
     subject = f"Nothing reaches Handraise from {channel} ({reason})"
     text = (
-        f"Nothing reaches Handraise from {channel}: {reason}. Questions are still shown there, but a click counts "
-        "for nothing until that is mended; answers by other ways count."
+        f"Nothing reaches Handraise from {channel}: {reason}. Questions are still shown there, but what is "
+        "answered there counts for nothing until that is mended; answers by other ways count."
     )
     _tell(transitions, tx, f"way-in:{channel}:{reason}", subject, text, now, around=channel)
 

@@ -14,6 +14,7 @@ import structlog
 
 from core.store import schema
 from core.store.database import open_database
+from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
 from tests.world import World, running
 
@@ -102,6 +103,19 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
     folder = tmp_path_factory.mktemp("room")
     async with running(folder, f"sqlite+aiosqlite:///{folder}/handraise.db") as world:
         yield world
+
+
+@pytest.fixture(scope="session")
+def mail_servers_of_the_session() -> Iterator[MailServers]:
+    with mail_servers() as servers:
+        yield servers
+
+
+@pytest.fixture
+def mx(mail_servers_of_the_session: MailServers) -> MailServers:
+    """Postfix and dovecot, with nothing in any mailbox. For tests marked ``mailservers``."""
+    mail_servers_of_the_session.empty()
+    return mail_servers_of_the_session
 
 
 def _create_database(query: str, name: str, template: str = "template0") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,7 +11,9 @@ from bot.config.kinds import (
     AppToken,
     Flag,
     HttpUrl,
+    ImapUrl,
     Listed,
+    ListenUrl,
     Mail,
     RoutingKey,
     Sender,
@@ -58,15 +61,26 @@ class Email(Section):
     """``reply_to`` is the mailbox that answers come to; each mail adds its token to it. By default that is ``from``'s
     where replies can come in, else none, and mails don't ask for any.
 
-    Replies come in only with ``inbound_secret``: without it the door is shut, never open. ``authserv_id`` is the one
-    server whose Authentication-Results are believed (default: the domain of ``from``).
+    Replies come in by each door that is set up: ``listen`` is where a mail server brings them by LMTP or SMTP,
+    ``imap_url`` a mailbox that they are fetched from, ``inbound_secret`` signs those that are posted; without any,
+    every door is shut. ``authserv_id`` is the one server whose Authentication-Results are believed (default: the domain
+    of ``from``).
+
+    ``imap_token_file`` holds an OAuth 2.0 access token instead of the password, read anew for each connection.
+    ``imap_poll_seconds``: how often the mailbox is looked into whatever it says; IDLE is begun anew each time (RFC 2177
+    asks for less than 29 minutes). ``imap_done_folder`` is where mails go that have been taken.
     """
 
     smtp_url: SmtpUrl = Field(repr=False)
     sender: Sender = Field(alias="from")
     inbound_secret: Text | None = Field(None, repr=False)
+    listen: ListenUrl | None = None
+    imap_url: ImapUrl | None = Field(None, repr=False)
+    imap_token_file: Text | None = None
+    imap_poll_seconds: Annotated[int, between(1, 1500)] = 60
+    imap_done_folder: Text | None = None
     reply_to: Mail | None = Field(
-        default_factory=lambda data: canonical(mailbox_of(data["sender"])) if data["inbound_secret"] else None
+        default_factory=lambda data: canonical(mailbox_of(data["sender"])) if _has_door(data) else None
     )
     default_to: Annotated[tuple[Mail, ...], Listed] = ()
     sender_auth: Annotated[Literal["dmarc", "dkim", "token_only", "link_only"], Word] = "dmarc"
@@ -82,6 +96,15 @@ class Email(Section):
     """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
     quarantine_days: Annotated[int, between(1, 365)] = 30
     """How long a mail is kept that can't be read."""
+
+    @property
+    def has_door(self) -> bool:
+        """Whether replies can come in."""
+        return _has_door(vars(self))
+
+
+def _has_door(fields: Mapping[str, object]) -> bool:
+    return any(fields[name] is not None for name in ("inbound_secret", "listen", "imap_url"))
 
 
 class PagerDuty(Section):

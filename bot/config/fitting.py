@@ -1,7 +1,8 @@
 """What must hold between settings, each as its key and the end of the sentence that begins with it.
 
-Off loopback every way in needs its secret: the root key always, mail's and PagerDuty's where those channels are set
-up (Slack's are never optional). On loopback a missing one closes that way in, and the root key is made and kept.
+Off loopback every way in needs its secret: the root key always, PagerDuty's where that is set up, mail's where it has
+no door that needs none (Slack's are never optional). On loopback a missing one closes that way in, and the root key is
+made and kept.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import chain
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
 from bot.config.settings import Settings
+from channels.email.imap_server import ImapServer
 
 Misfit = tuple[Path, str]
 
@@ -21,7 +23,8 @@ SHORTEST_SECRET = 16
 
 def misfits(settings: Settings) -> Iterator[Misfit]:
     """Everything that does not fit, the most basic first."""
-    return chain(_keys(settings), _people(settings), _channels(settings), _delays(settings), _exposed(settings))
+    found = (_keys, _people, _channels, _mailbox, _delays, _exposed)
+    return chain.from_iterable(misfits_of(settings) for misfits_of in found)
 
 
 def _keys(settings: Settings) -> Iterator[Misfit]:
@@ -71,6 +74,22 @@ def _channels(settings: Settings) -> Iterator[Misfit]:
             yield from _set_up(settings, rung.channel_hint, (*policy, index, "channel_hint"))
 
 
+def _mailbox(settings: Settings) -> Iterator[Misfit]:
+    mail = settings.email
+    if mail is None:
+        return
+    if mail.imap_url is None:
+        for name in ("imap_token_file", "imap_done_folder"):
+            if getattr(mail, name) is not None:
+                yield ("email", name), "is of no use without email.imap_url"
+        return
+    server = ImapServer.parse(mail.imap_url)
+    if (server.password is None) == (mail.imap_token_file is None):
+        yield ("email", "imap_url"), "must have a password (or email.imap_token_file be set), and not both"
+    if mail.imap_done_folder == server.folder:
+        yield ("email", "imap_done_folder"), "must be another folder than email.imap_url's"
+
+
 def _set_up(settings: Settings, channel: str, path: Path) -> Iterable[Misfit]:
     if channel not in settings.channels:
         needed = {"slack": "bot_token", "email": "smtp_url", "pagerduty": "routing_key"}[channel]
@@ -93,7 +112,7 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
         yield ("secret_key",), f"is missing: {why}"
     elif len(settings.secret_key) < SHORTEST_SECRET:
         yield ("secret_key",), f"must have at least {SHORTEST_SECRET} characters: {why}"
-    if settings.email is not None and settings.email.inbound_secret is None:
+    if settings.email is not None and not settings.email.has_door:
         yield ("email", "inbound_secret"), f"is missing: {why}"
     if settings.pagerduty is not None and not settings.pagerduty.webhook_secrets:
         yield ("pagerduty", "webhook_secrets"), f"is missing: {why}"

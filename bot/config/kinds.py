@@ -20,6 +20,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
+from channels.email.imap_server import ImapServer
+from channels.email.listening import ListenAddress
 from core.domain.hours import parse_week
 from core.domain.people import canonical, parse_recipient
 from core.errors import InvalidRecipient
@@ -131,6 +133,16 @@ def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:
     return check
 
 
+def _read_by(parse: Callable[[str], object]) -> AfterValidator:
+    """A URL that ``parse`` can read; its ``ValueError`` says what the URL must look like."""
+
+    def check(value: str) -> str:
+        parse(value)
+        return value
+
+    return AfterValidator(check)
+
+
 def _network(value: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(value, strict=False)
@@ -200,6 +212,8 @@ Sender = Annotated[Text, AfterValidator(_sender)]
 RecipientRef = Annotated[Text, AfterValidator(_recipient)]
 HttpUrl = Annotated[Text, AfterValidator(_url(("http", "https"), "https://host or http://host:port"))]
 SmtpUrl = Annotated[Text, AfterValidator(_url(("smtp", "smtps"), "smtp://user:password@host:25 or smtps://host"))]
+ImapUrl = Annotated[Text, _read_by(ImapServer.parse)]
+ListenUrl = Annotated[Text, _read_by(ListenAddress.parse)]
 DatabaseUrl = Annotated[Text, AfterValidator(_database_url)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _network(_text(value)))]
 WebhookSecret = Annotated[Text, AfterValidator(_webhook_secret)]

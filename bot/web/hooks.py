@@ -5,6 +5,7 @@ Source: API.md §6.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from bot.web.replies import reply
 from bot.web.shapes import Accepted, Envelope, refusals
 
 if TYPE_CHECKING:  # a vendor's code is loaded where it is set up
+    from bot.mail_listener import MailListener
+    from bot.mail_poller import MailPoller
     from bot.mail_webhook import MailWebhook
     from bot.pagerduty_app import PagerDutyDoor
     from bot.slack_app import SlackApp
@@ -34,16 +37,33 @@ class Doors:
     slack: SlackApp | None = None
     mail: MailWebhook | None = None
     pagerduty: PagerDutyDoor | None = None
+    mail_listener: MailListener | None = None
+    mail_poller: MailPoller | None = None
 
-    def start(self) -> None:
-        """Begin to ask for what is not brought here: Slack's sockets."""
+    @property
+    def standing(self) -> dict[str, str]:
+        """How the ways in stand that are not brought here by HTTP, by their names in ``/readyz``."""
+        found = {
+            "slack": self.slack.standing if self.slack is not None else None,
+            "mail_listener": self.mail_listener.standing if self.mail_listener is not None else None,
+            "mail_poller": self.mail_poller.standing if self.mail_poller is not None else None,
+        }
+        return {name: standing for name, standing in found.items() if standing is not None}
+
+    async def start(self) -> None:
+        """Begin to ask for what is not brought here by HTTP: Slack's sockets, mail. Raises :class:`ConfigError` where
+        mail can't be listened for."""
+        if self.mail_listener is not None:
+            await self.mail_listener.start()
+        if self.mail_poller is not None:
+            self.mail_poller.start()
         if self.slack is not None:
             self.slack.start()
 
     async def stop_taking(self) -> None:
         """What has arrived is finished, and nothing more is asked for."""
-        if self.slack is not None:
-            await self.slack.stop_taking()
+        taking = (self.slack, self.mail_listener, self.mail_poller)
+        await asyncio.gather(*(door.stop_taking() for door in taking if door is not None))
 
     async def close(self) -> None:
         """After the last request."""

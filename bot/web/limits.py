@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.web.errors import envelope
 
 LARGEST_BODY = 1024 * 1024
-LARGEST_MAIL = 5 * 1024 * 1024
 DRAINED = 16 * 1024 * 1024
 """How much of a body that is too large is read all the same: who has sent it all gets to read our 413 rather than a
 reset connection."""

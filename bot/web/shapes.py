@@ -50,11 +50,15 @@ class HealthReply(Open):
 
 class ReadyReply(Open):
     """``paused``: new notices wait for ``handraise unpause``. ``slack``, in Socket Mode: whether Slack reaches this
-    process (``standby``: other processes have all the sockets); it is no reason to send agents elsewhere."""
+    process (``standby``: other processes have all the sockets); it is no reason to send agents elsewhere.
+    ``mail_listener`` and ``mail_poller``, where they are set up: how mail gets in (``standby``: another process looks
+    into the mailbox)."""
 
     status: Literal["ready"]
     paused: bool
     slack: Literal["connected", "connecting", "standby"] | None = None
+    mail_listener: Literal["listening", "closed"] | None = None
+    mail_poller: Literal["connected", "connecting", "standby"] | None = None
 
 
 class ChoiceReply(Open):

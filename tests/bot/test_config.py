@@ -139,6 +139,10 @@ def test_the_clients_variables_and_those_of_kubernetes_are_left_alone(read: Read
 def test_mail_is_answered_at_its_sender_where_replies_can_come_in(read: Reads) -> None:
     mail = "email: {smtp_url: 'smtp://u:p@h:25', from: 'Handraise <Hand@Example.com>'%s}"
     with_door = read(mail % ", inbound_secret: s").email
+    for door in ("listen: 'lmtp://127.0.0.1:2424'", "imap_url: 'imaps://u:p@h'"):
+        by_another = read(mail % f", {door}").email
+        assert by_another is not None
+        assert by_another.reply_to == "hand@example.com"
     without_door = read(mail % "").email
     given = read(mail % ", reply_to: answers@example.org, authserv_id: mx.example.org").email
     assert with_door is not None
@@ -205,8 +209,9 @@ def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
         ),
         ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
         (
-            "email: {listen: 'lmtp://127.0.0.1:2424'}",
-            "openintent.yaml: email.listen is not supported by this version: replies come in at POST /email/inbound",
+            "pagerduty: {claim_seconds: 60}",
+            "openintent.yaml: pagerduty.claim_seconds is not supported by this version: "
+            "an acknowledgement claims for 1800 seconds",
         ),
     ],
 )
@@ -250,6 +255,14 @@ def test_on_loopback_no_secret_is_needed(read: Reads, host: str) -> None:
 )
 def test_off_loopback_every_way_in_needs_its_secret(read: Reads, text: str, environ: dict[str, str], line: str) -> None:
     assert refusal(read, f"http: {{host: 0.0.0.0}}\n{text}", environ) == f"{line}: http.host is not loopback"
+
+
+@pytest.mark.parametrize("door", ["listen: 'lmtp://127.0.0.1:2424'", "imap_url: 'imaps://u:p@h'"])
+def test_off_loopback_mail_needs_no_secret_where_it_comes_in_by_other_doors(read: Reads, door: str) -> None:
+    text = f"http: {{host: 0.0.0.0}}\nemail: {{smtp_url: 'smtp://h', from: a@example.com, {door}}}"
+    email = read(text, ROOT).email
+    assert email is not None
+    assert email.inbound_secret is None
 
 
 def test_links_of_a_service_on_every_interface_lead_to_this_machine(read: Reads) -> None:

@@ -72,9 +72,6 @@ UNKNOWN = [
 ]
 
 NOT_BUILT = {
-    "email: {imap_url: 'imap://h'}": "email.imap_url",
-    "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
-    "email: {out_of_office_advances: true}": "email.out_of_office_advances",
     "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
     "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
     "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
@@ -88,7 +85,46 @@ ZONE = "must be an IANA time zone, such as Europe/Berlin"
 A_PERSON = "{name: A, email: a@example.com"
 TIMES = 'must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in quotes'
 
+MAILBOX = "email: {smtp_url: 'smtp://h', from: a@example.com, "
+A_LISTENER = "email.listen must look like lmtp://127.0.0.1:2424 or smtp://127.0.0.1:2525"
+AN_ACCOUNT = "email.imap_url must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
+ONE_WAY_TO_LOG_IN = "email.imap_url must have a password (or email.imap_token_file be set), and not both"
+
 WRONG = [
+    *[
+        (f"{MAILBOX}listen: '{url}'}}", A_LISTENER)
+        for url in (
+            "127.0.0.1:2424",
+            "lmtp://127.0.0.1",
+            "lmtp://127.0.0.1:0",
+            "lmtp://127.0.0.1:99999",
+            "lmtp://:2424",
+            "lmtp://u:p@127.0.0.1:2424",
+            "lmtp://127.0.0.1:2424/box",
+            "http://127.0.0.1:2424",
+            "lmtp://[::1:2424",
+        )
+    ],
+    *[
+        (f"{MAILBOX}imap_url: '{url}'}}", AN_ACCOUNT)
+        for url in (
+            "host",
+            "imap://host",
+            "pop3://u:p@host",
+            "imap://u:p@host:0",
+            "imap://u:p@host:x",
+            "imaps://u:p@host?x=1",
+            "imap://u:p%0d%0aLOGOUT@host",
+        )
+    ],
+    (f"{MAILBOX}imap_url: 'imap://u@h'}}", ONE_WAY_TO_LOG_IN),
+    (f"{MAILBOX}imap_url: 'imap://u:p@h', imap_token_file: t}}", ONE_WAY_TO_LOG_IN),
+    (f"{MAILBOX}imap_done_folder: Done}}", "email.imap_done_folder is of no use without email.imap_url"),
+    (
+        f"{MAILBOX}imap_url: 'imap://u:p@h/Box', imap_done_folder: Box}}",
+        "email.imap_done_folder must be another folder than email.imap_url's",
+    ),
+    (f"{MAILBOX}imap_url: 'imap://u:p@h', imap_poll_seconds: 1800}}", f"email.imap_poll_seconds {NUMBER} 1 to 1500"),
     ("retention: {ended_days: 0}", f"retention.ended_days {NUMBER} 1 to 36500"),
     ("retention: {ended_days: '90'}", f"retention.ended_days {NUMBER} 1 to 36500"),
     ("retention: {archive_dir: ''}", "retention.archive_dir must not be empty"),
@@ -306,10 +342,10 @@ VARIABLES = [
     ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
     ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
     (
-        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES",
+        "HANDRAISE_PAGERDUTY__ASSIGNEES_MAY_ANSWER",
         "true",
-        "HANDRAISE_EMAIL__OUT_OF_OFFICE_ADVANCES is not supported by this version: "
-        "an out-of-office reply changes nothing",
+        "HANDRAISE_PAGERDUTY__ASSIGNEES_MAY_ANSWER is not supported by this version: "
+        "an incident's assignees may answer only where they were asked",
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),

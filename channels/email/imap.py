@@ -1,0 +1,274 @@
+"""A mailbox that answers are fetched from: one session with its IMAP server. Blocking, for a thread of its own.
+
+A mail is left as it was until :meth:`ImapSession.done`, which comes after the commit.
+Source: RFC 9051, RFC 2177 (IDLE), RFC 6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530 (response codes); docs/decisions/0020.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import imaplib
+import re
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from imap_tools import AND, OR, BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
+from imap_tools.errors import MailboxFolderSelectError
+from imap_tools.idle import get_socket_poller
+
+from channels.email.imap_server import ImapServer, ImapTls
+from channels.email.limits import LARGEST_MAIL
+
+KEYWORD = "$HandraiseDone"
+"""What a mail is marked with beside ``\\Seen``, where the server keeps keywords: opening a mail does not hide it."""
+_SECONDS = 20.0
+"""For the connection and for each reply."""
+_GLANCE_SECONDS = 1.0
+"""How long an IDLE goes on after it was told to end."""
+_ITEM = re.compile(rb"UID (\d+)")
+_SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
+_SHORTLY = re.compile(rb"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG)", re.IGNORECASE)
+
+
+class ImapLost(Exception):
+    """The mailbox can't be looked into. ``reason`` is stable; ``lasting``: until somebody mends something. It repeats
+    nothing that the server said."""
+
+    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class ImapAccount:
+    """Whose mailbox it is. ``token_file`` holds an OAuth 2.0 access token; ``done_folder`` takes what was taken."""
+
+    server: ImapServer = field(repr=False)
+    token_file: Path | None = None
+    done_folder: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Names the mailbox among all, and says nothing about it."""
+        server = self.server
+        return hashlib.sha256(f"{server.host}|{server.port}|{server.username}|{server.folder}".encode()).hexdigest()[
+            :16
+        ]
+
+
+class ImapSession:
+    """Build with :meth:`open`. Every method raises :class:`ImapLost`, after which there is only :meth:`close`."""
+
+    def __init__(self, account: ImapAccount, box: BaseMailBox) -> None:
+        self._done_folder = account.done_folder
+        self._box = box
+        self._client = box.client
+        self._abilities: frozenset[str] = frozenset()
+        self._keeps_keywords = False
+        self.uid_validity = ""
+
+    @classmethod
+    def open(cls, account: ImapAccount) -> ImapSession:
+        """Connect, log in, select the folder."""
+        with _translated():
+            session = cls(account, _connect(account.server))
+        try:
+            session._log_in(account)
+            with _translated():
+                session._select(account.server.folder)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _log_in(self, account: ImapAccount) -> None:
+        server = account.server
+        try:
+            token = account.token_file.read_text().strip() if account.token_file is not None else None
+        except (OSError, UnicodeDecodeError):
+            raise ImapLost("token_file_unreadable", lasting=True) from None
+        try:
+            if token is not None:
+                self._box.xoauth2(server.username, token, initial_folder=None)
+            elif f"{server.username}{server.password}".isascii():
+                self._box.login(server.username, server.password or "", initial_folder=None)
+            else:
+                self._box.login_utf8(server.username, server.password or "", initial_folder=None)
+        except imaplib.IMAP4.abort:
+            raise ImapLost("connection_lost") from None
+        except (imaplib.IMAP4.error, ImapToolsError) as refused:
+            shortly = _SHORTLY.search(str(refused).encode()) is not None
+            raise ImapLost("login_refused", lasting=not shortly) from None
+        except OSError:
+            raise ImapLost("connection_lost") from None
+
+    def _select(self, folder: str) -> None:
+        _, said = self._client.capability()
+        self._abilities = frozenset(b" ".join(one for one in said if one).decode("ascii", "replace").upper().split())
+        self._box.folder.set(folder)
+        self.uid_validity = self._told("UIDVALIDITY")
+        flags = self._told("PERMANENTFLAGS")
+        self._keeps_keywords = "\\*" in flags or KEYWORD.casefold() in flags.casefold()
+
+    def _told(self, name: str) -> str:
+        _, said = self._client.response(name)
+        return said[0].decode("ascii", "replace") if said and isinstance(said[0], bytes) else ""
+
+    # --- What waits -----------------------------------------------------------------------------------------------
+
+    def waiting(self, since: date) -> list[str]:
+        """The UIDs of mails that have not been taken, oldest first: every unread one, and those that somebody has
+        opened which came in ``since``."""
+        with _translated():
+            self._told("EXISTS")  # what is told from here on has come after
+            unread = OR(seen=False, date_gte=since) if self._keeps_keywords else AND(seen=False)
+            wanted = AND(unread, no_keyword=KEYWORD, deleted=False) if self._keeps_keywords else unread
+            return sorted(self._box.uids(str(wanted), charset=None), key=int)
+
+    @property
+    def has_heard(self) -> bool:
+        """Whether the server has told of more since :meth:`waiting`."""
+        return bool(self._told("EXISTS"))
+
+    def sizes(self, uids: Sequence[str]) -> dict[str, int]:
+        """Octets by UID; a mail that has vanished meanwhile is not among them."""
+        with _translated():
+            _, said = self._client.uid("FETCH", ",".join(uids), "(UID RFC822.SIZE)")
+        items = [one for one in said or () if isinstance(one, bytes)]
+        found = [(_ITEM.search(one), _SIZE.search(one)) for one in items]
+        return {uid[1].decode(): int(size[1]) for uid, size in found if uid and size}
+
+    def content(self, uid: str) -> bytes | None:
+        """The mail as it lies there; ``None`` where it has vanished."""
+        return self._fetch(uid, "BODY.PEEK[]")
+
+    def head(self, uid: str) -> bytes | None:
+        """Its header alone, cut where that is out of all measure."""
+        return self._fetch(uid, f"BODY.PEEK[HEADER]<0.{LARGEST_MAIL}>")
+
+    def _fetch(self, uid: str, part: str) -> bytes | None:
+        with _translated():
+            _, said = self._client.uid("FETCH", uid, f"(UID {part})")
+        return next((one[1] for one in said or () if isinstance(one, tuple)), None)
+
+    # --- What was taken -------------------------------------------------------------------------------------------
+
+    def done(self, uid: str) -> None:
+        """The mail is taken for good: mark it, and move it where it is to go."""
+        with _translated():
+            marks = f"(\\Seen {KEYWORD})" if self._keeps_keywords else "(\\Seen)"
+            if not self._store(uid, marks):
+                self._keeps_keywords = False
+                self._store(uid, "(\\Seen)")
+            if self._done_folder is not None:
+                self._move(uid, self._done_folder)
+
+    def _store(self, uid: str, flags: str) -> bool:
+        try:
+            said, _ = self._client.uid("STORE", uid, "+FLAGS.SILENT", flags)
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error:
+            return False
+        return said == "OK"
+
+    def _move(self, uid: str, folder: str) -> None:
+        if not self._box.folder.exists(folder):
+            self._box.folder.create(folder)
+        if "MOVE" in self._abilities:
+            self._box.client.capabilities = tuple(self._abilities)  # what it read before the login lacks some
+            self._box.move([uid], folder)
+            return
+        self._box.copy([uid], folder)
+        self._store(uid, "(\\Deleted)")
+        if "UIDPLUS" in self._abilities:  # a bare EXPUNGE would take others' deleted mails with it
+            self._client.uid("EXPUNGE", uid)
+
+    # --- Waiting --------------------------------------------------------------------------------------------------
+
+    def wait(self, seconds: float, stop: threading.Event) -> None:
+        """Until the server tells of a mail, ``seconds`` are over, or soon after ``stop``."""
+        if "IDLE" not in self._abilities:
+            stop.wait(seconds)
+            return
+        until = time.monotonic() + seconds
+        with _translated():
+            idle = self._box.idle
+            idle.start()  # type: ignore[no-untyped-call]
+            told = self._at_hand()
+            while not any(b" EXISTS" in line for line in told) and time.monotonic() < until and not stop.is_set():
+                if not get_socket_poller(self._client.sock, int(_GLANCE_SECONDS)):
+                    continue
+                told = self._at_hand()
+                if not told:  # the server has closed the connection; the next command says so
+                    break
+            idle.stop()  # type: ignore[no-untyped-call]
+
+    def _at_hand(self) -> list[bytes]:
+        """The lines that can be read without waiting, those among them that the library has read ahead."""
+        told: list[bytes] = []
+        self._client.sock.settimeout(0)
+        try:
+            while True:
+                told.append(self._client._get_line())
+        except (OSError, imaplib.IMAP4.abort):  # there is no more now
+            return told
+        finally:
+            self._client.sock.settimeout(_SECONDS)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, imaplib.IMAP4.error, ImapToolsError):
+            self._box.logout()
+
+    def abandon(self) -> None:
+        """From another thread: whatever the session waits for, it waits no longer."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self._client.sock, socket.SHUT_RDWR)
+
+
+def _connect(server: ImapServer) -> BaseMailBox:
+    match server.tls:
+        case ImapTls.IMPLICIT:
+            trusted = ssl.create_default_context()
+            return MailBox(server.host, server.port, timeout=_SECONDS, ssl_context=trusted)
+        case ImapTls.STARTTLS:
+            trusted = ssl.create_default_context()
+            try:
+                return MailBoxStartTls(server.host, server.port, timeout=_SECONDS, ssl_context=trusted)
+            except imaplib.IMAP4.error as failed:
+                if "TLS not supported" not in str(failed):  # the library's own words
+                    raise
+                raise ImapLost("tls_not_offered", lasting=True) from None
+        case ImapTls.NONE:
+            return MailBoxUnencrypted(server.host, server.port, timeout=_SECONDS)
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """What a library raises, as what it means."""
+    try:
+        yield
+    except MailboxFolderSelectError:
+        raise ImapLost("folder_not_selected", lasting=True) from None
+    except imaplib.IMAP4.readonly:
+        raise ImapLost("folder_read_only", lasting=True) from None
+    except imaplib.IMAP4.abort:
+        raise ImapLost("connection_lost") from None
+    except (imaplib.IMAP4.error, ImapToolsError):
+        raise ImapLost("command_refused") from None
+    except ssl.SSLCertVerificationError:
+        raise ImapLost("certificate_refused", lasting=True) from None
+    except ssl.SSLError:
+        raise ImapLost("tls_failed") from None
+    except TimeoutError:
+        raise ImapLost("timed_out") from None
+    except OSError:
+        raise ImapLost("unreachable") from None

@@ -1,0 +1,182 @@
+"""Mail servers' habits that the poller has to live with, played by a pretend one.
+
+Source: RFC 9051, RFC 2177; facts on mail §B2; docs/decisions/0020.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.mail_inbox import MailInbox
+from bot.mail_poller import MAILBOX, MailPoller, Pace
+from channels.email.addressing import Mailboxes
+from channels.email.authentication import SenderAuth
+from channels.email.imap import KEYWORD, ImapAccount
+from channels.email.imap_server import ImapServer
+from channels.email.replies import MailRules
+from core.store.places import Places
+from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
+from tests.imap_pretend import PretendImap, pretending
+from tests.world import CHANNEL, World, running
+
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
+QUICK = Pace(longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200))
+LONG = timedelta(minutes=20)
+
+
+@asynccontextmanager
+async def looking(
+    world: World, imap: PretendImap, *, every: timedelta = LONG, token_file: Path | None = None, scheme: str = "imap"
+) -> AsyncIterator[tuple[MailPoller, list[str]]]:
+    engine, told = world.service.engine, list[str]()
+    inbox = MailInbox(engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
+    who = "answers" if token_file is not None else "answers:pw"
+    account = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), token_file)
+
+    async def tell(reason: str) -> None:
+        told.append(reason)
+
+    poller = MailPoller(inbox, account, engine, Places(engine.database, MAILBOX, 1), tell, world.clock, every, QUICK)
+    poller.start()
+    try:
+        yield poller, told
+    finally:
+        await asyncio.wait_for(poller.stop_taking(), 10)
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not what():
+            await asyncio.sleep(0.02)
+
+
+async def until_answered(world: World, asked: dict[str, Any]) -> None:
+    async with asyncio.timeout(10):
+        while await is_open(world, asked):
+            await asyncio.sleep(0.02)
+
+
+async def test_a_server_without_idle_is_looked_into_every_so_often(world: World) -> None:
+    often = timedelta(milliseconds=50)
+    async with pretending(PretendImap(idles=False)) as imap, looking(world, imap, every=often) as (poller, _):
+        await until(lambda: poller.standing == "connected")
+        asked, mail = await ask_by_mail(world)
+        imap.lay(signed_reply(world, mail))
+        await until_answered(world, asked)
+
+
+async def test_a_mail_told_of_in_the_moment_in_which_idle_begins_is_not_overlooked(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    async with pretending(PretendImap(told_with_idling=signed_reply(world, mail))) as imap, looking(world, imap):
+        await until_answered(world, asked)
+
+
+@pytest.mark.parametrize(
+    ("imap", "marks"),
+    [
+        (PretendImap(), {"\\Seen", KEYWORD}),
+        (PretendImap(keeps_keywords=False), {"\\Seen"}),
+        (PretendImap(refuses_keywords=True), {"\\Seen"}),
+    ],
+    ids=["keeps-keywords", "keeps-none", "says-it-does-and-refuses"],
+)
+async def test_a_mail_is_marked_as_far_as_the_server_lets_it_be(
+    world: World, imap: PretendImap, marks: set[str]
+) -> None:
+    _, mail = await ask_by_mail(world)
+    async with pretending(imap):
+        uid = imap.lay(signed_reply(world, mail))
+        async with looking(world, imap):
+            await until(lambda: imap.flags[uid] == marks)
+
+
+async def test_a_mail_that_can_not_be_marked_is_not_fetched_for_ever(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    async with pretending(PretendImap(refuses_marks=True, idles=False)) as imap:
+        imap.lay(signed_reply(world, mail))
+        async with looking(world, imap, every=timedelta(milliseconds=10)):
+            await until_answered(world, asked)
+            other, other_mail = await ask_by_mail(world)
+            imap.lay(signed_reply(world, other_mail))
+            await until_answered(world, other)
+        async with looking(world, imap, every=timedelta(milliseconds=10)) as (poller, _):
+            await until(lambda: poller.standing == "connected")
+    assert imap.fetched == [1, 2]
+
+
+async def test_a_token_stands_in_for_a_password_and_is_read_for_each_connection(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    async with pretending(PretendImap()) as imap:
+        for token in ("first", "second"):
+            file.write_text(f"{token}\n")
+            async with looking(world, imap, token_file=file) as (poller, _):
+                await until(lambda: poller.standing == "connected")
+        file.unlink()
+        async with looking(world, imap, token_file=file) as (_, told):
+            await until(lambda: bool(told))
+    assert imap.tokens == [f"user=answers\1auth=Bearer {token}\1\1" for token in ("first", "second")]
+    assert set(told) == {"token_file_unreadable"}
+
+
+@pytest.mark.parametrize("command", ["LOGIN", "SEARCH", "FETCH", "STORE", "IDLE"])
+async def test_a_server_that_falls_silent_holds_up_no_end(world: World, command: str) -> None:
+    _, mail = await ask_by_mail(world)
+    async with pretending(PretendImap(silent_at=command)) as imap:
+        imap.lay(signed_reply(world, mail))
+        async with looking(world, imap) as (poller, _):
+            await asyncio.wait_for(imap.reached.wait(), 10)
+        assert poller.standing == "connecting"
+
+
+async def test_a_folder_that_can_only_be_read_is_told(world: World) -> None:
+    async with pretending(PretendImap(read_only=True)) as imap, looking(world, imap) as (_, told):
+        await until(lambda: bool(told))
+    assert set(told) == {"folder_read_only"}
+
+
+async def test_operators_hear_that_the_mailbox_can_not_be_looked_into(tmp_path: Path, sqlite_url: str) -> None:
+    async with pretending(PretendImap(read_only=True)) as imap:
+        url = f"imap://answers:pw@127.0.0.1:{imap.port}"
+        alerts = {"notify": [f"slack:{CHANNEL}"]}
+        async with running(tmp_path, sqlite_url, email__imap_url=url, alerts=alerts) as world:
+            await world.slack.expect_message("Nothing reaches Handraise from email (imap_folder_read_only)", 10)
+            ready = await world.call("GET", "/readyz", None)
+            assert (ready.status_code, ready.json()["mail_poller"]) == (200, "connecting")
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A key and a certificate of this machine's own, which nobody has vouched for."""
+    file = tmp_path / "certificate.pem"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=h -keyout {file}.key -out {file}"
+    subprocess.run(
+        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True, timeout=30
+    )
+    return file
+
+
+async def test_over_tls_a_mail_is_told_of_too_and_only_a_trusted_server_is_talked_to(
+    world: World, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, f"{certificate}.key")
+    async with pretending(PretendImap(), tls) as imap:
+        async with looking(world, imap, scheme="imaps") as (_, told):
+            await until(lambda: bool(told))
+        assert set(told) == {"certificate_refused"}
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        async with looking(world, imap, scheme="imaps") as (poller, _):
+            await until(lambda: poller.standing == "connected")
+            for _ in range(3):
+                asked, mail = await ask_by_mail(world)
+                imap.lay(signed_reply(world, mail))
+                await until_answered(world, asked)
