@@ -6,8 +6,6 @@ Source: RFC 9051, RFC 2177; facts on mail §B2; docs/decisions/0020.
 from __future__ import annotations
 
 import asyncio
-import ssl
-import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -25,6 +23,7 @@ from channels.email.imap_server import ImapServer
 from channels.email.replies import MailRules
 from core.store.places import Places
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
+from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending
 from tests.world import CHANNEL, World, running
 
@@ -153,27 +152,15 @@ async def test_operators_hear_that_the_mailbox_can_not_be_looked_into(tmp_path: 
             assert (ready.status_code, ready.json()["mail_poller"]) == (200, "connecting")
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A key and a certificate of this machine's own, which nobody has vouched for."""
-    file = tmp_path / "certificate.pem"
-    command = f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=h -keyout {file}.key -out {file}"
-    subprocess.run(
-        [*command.split(), "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True, timeout=30
-    )
-    return file
-
-
 async def test_over_tls_a_mail_is_told_of_too_and_only_a_trusted_server_is_talked_to(
-    world: World, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, f"{certificate}.key")
-    async with pretending(PretendImap(), tls) as imap:
+    authority = Authority(tmp_path)
+    async with pretending(PretendImap(), authority.server()) as imap:
         async with looking(world, imap, scheme="imaps") as (_, told):
             await until(lambda: bool(told))
         assert set(told) == {"certificate_refused"}
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
         async with looking(world, imap, scheme="imaps") as (poller, _):
             await until(lambda: poller.standing == "connected")
             for _ in range(3):

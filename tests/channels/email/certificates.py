@@ -1,16 +1,15 @@
-"""Certificates made for one run by the openssl command, and an authority that has signed some of them."""
+"""Certificates made for one run, and the authority that has signed some of them."""
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
+import trustme
 
-HERE = "DNS:localhost,IP:127.0.0.1"
+HERE = ("localhost", "127.0.0.1")
 
 
 @dataclass(frozen=True)
@@ -18,36 +17,28 @@ class Authority:
     """Signs certificates; clients that know :attr:`file` believe them."""
 
     folder: Path
+    signs: trustme.CA = field(default_factory=trustme.CA)
+
+    def __post_init__(self) -> None:
+        self.signs.cert_pem.write_to_path(str(self.file))
 
     @property
     def file(self) -> Path:
         return self.folder / "ca.pem"
 
-    @classmethod
-    def make(cls, folder: Path) -> Authority:
-        if shutil.which("openssl") is None:
-            pytest.fail("There is no openssl on this machine: apt-get install openssl.", pytrace=False)
-        made = cls(folder)
-        made._openssl(
-            "req", "-x509", *_NEW_KEY, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Tests", "-days", "2"
-        )
-        return made
-
-    def server(self, name: str, names: str = HERE, *, days: int = 2, signed: bool = True) -> ssl.SSLContext:
-        """What a server with such a certificate speaks TLS with; ``signed`` by itself where not by the authority."""
-        request = (*_NEW_KEY, "-keyout", f"{name}.key", "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}")
-        if signed:
-            self._openssl("req", *request, "-out", f"{name}.csr")
-            by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-copy_extensions", "copy")
-            self._openssl("x509", "-req", "-in", f"{name}.csr", *by, "-days", str(days), "-out", f"{name}.pem")
-        else:
-            self._openssl("req", "-x509", *request, "-days", str(days), "-out", f"{name}.pem")
+    def server(self, *names: str, days: int = 2) -> ssl.SSLContext:
+        """What a server with a certificate for ``names`` (this machine where there are none) speaks TLS with."""
+        until = datetime.now(UTC) + timedelta(days=days)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.folder / f"{name}.pem", self.folder / f"{name}.key")
+        self.signs.issue_cert(*(names or HERE), not_after=until).configure_cert(context)
         return context
 
-    def _openssl(self, *arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
 
-
-_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+def self_signed(folder: Path) -> ssl.SSLContext:
+    """A server whose certificate nobody but itself has signed."""
+    itself = trustme.CA()
+    file = folder / "self-signed.pem"
+    file.write_bytes(itself.private_key_pem.bytes() + itself.cert_pem.bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context

@@ -16,7 +16,7 @@ from bot.sandbox.mailbox import Mailbox
 from channels.email.channel import EmailChannel
 from channels.email.server import Security, SmtpServer, Tls
 from core.ports import Deferred, Delivered, Delivery, Fault, Refused
-from tests.channels.email.certificates import Authority
+from tests.channels.email.certificates import Authority, self_signed
 from tests.channels.email.test_email_channel import send
 
 SENDER = "handraise@example.com"
@@ -27,7 +27,7 @@ IMPLICIT, STARTTLS = pytest.param(True, id="implicit"), pytest.param(False, id="
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority.make(tmp_path_factory.mktemp("ca"))
+    return Authority(tmp_path_factory.mktemp("ca"))
 
 
 @asynccontextmanager
@@ -58,7 +58,7 @@ async def outcome_at(mailbox: Mailbox, authorities: Path | None, *, required: bo
 async def test_mail_goes_over_tls_to_a_server_that_a_private_authority_vouches_for(
     authority: Authority, implicit: bool
 ) -> None:
-    async with serving(Offers(authority.server("good"), implicit)) as mailbox:
+    async with serving(Offers(authority.server(), implicit)) as mailbox:
         assert isinstance(await outcome_at(mailbox, authority.file), Delivered)
         assert len(mailbox.mails) == 1
 
@@ -69,10 +69,10 @@ async def test_a_certificate_that_does_not_hold_gets_no_mail_and_the_mail_waits(
     authority: Authority, implicit: bool, flaw: str
 ) -> None:
     certificate = {
-        "wrong-name": lambda: authority.server(flaw, "DNS:mail.elsewhere.example"),
-        "expired": lambda: authority.server(flaw, days=-1),
-        "self-signed": lambda: authority.server(flaw, signed=False),
-        "unknown-authority": lambda: authority.server(flaw),
+        "wrong-name": lambda: authority.server("mail.elsewhere.example"),
+        "expired": lambda: authority.server(days=-1),
+        "self-signed": lambda: self_signed(authority.folder),
+        "unknown-authority": authority.server,
     }[flaw]()
     believed = None if flaw == "unknown-authority" else authority.file
     async with serving(Offers(certificate, implicit), LOGIN) as mailbox:
@@ -86,7 +86,7 @@ async def test_a_certificate_that_does_not_hold_gets_no_mail_and_the_mail_waits(
 
 async def test_many_mails_share_few_encrypted_connections(authority: Authority) -> None:
     async with (
-        serving(Offers(authority.server("shared"))) as mailbox,
+        serving(Offers(authority.server())) as mailbox,
         channel_to(mailbox.smtp_url, authority.file) as channel,
     ):
         outcomes = await asyncio.gather(*(send(channel, number) for number in range(40)))
@@ -96,12 +96,12 @@ async def test_many_mails_share_few_encrypted_connections(authority: Authority) 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
 async def test_a_login_is_made_by_whichever_mechanism_the_server_has(authority: Authority, mechanism: str) -> None:
-    async with serving(Offers(authority.server("login"), login_by=(mechanism,)), LOGIN) as mailbox:
+    async with serving(Offers(authority.server(), login_by=(mechanism,)), LOGIN) as mailbox:
         assert isinstance(await outcome_at(mailbox, authority.file), Delivered)
 
 
 async def test_a_server_that_takes_no_login_is_set_up_wrongly(authority: Authority) -> None:
-    async with serving(Offers(authority.server("nologin"), login_by=()), LOGIN) as mailbox:
+    async with serving(Offers(authority.server(), login_by=()), LOGIN) as mailbox:
         outcome = await outcome_at(mailbox, authority.file)
 
     assert outcome == Refused("smtp_auth_missing")
@@ -110,7 +110,7 @@ async def test_a_server_that_takes_no_login_is_set_up_wrongly(authority: Authori
 
 
 async def test_a_refused_password_is_set_up_wrongly(authority: Authority) -> None:
-    async with serving(Offers(authority.server("refused")), ("handraise", "another")) as mailbox:
+    async with serving(Offers(authority.server()), ("handraise", "another")) as mailbox:
         url = mailbox.smtp_url.replace("another", PASSWORD)
         async with channel_to(url, authority.file) as channel:
             outcome = await send(channel)
