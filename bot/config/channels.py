@@ -86,6 +86,14 @@ class PagerDuty(Section):
     api_url: HttpUrl = "https://api.pagerduty.com"
     api_token: Text | None = Field(None, repr=False)
     webhook_secrets: Annotated[tuple[Text, ...], Listed] = Field((), repr=False)
+    claim_seconds: Annotated[int, between(60, 86_400)] = 1800
+    """How long an acknowledgement holds attempts back (API.md §3)."""
+    retrigger_when_resolved: Flag = False
+    """Whether a question that was not answered pages once more when somebody resolves its incident."""
+    decision_field: Text | None = None
+    """The custom field of incidents, by name or id, whose value answers."""
+    assignees_may_answer: Flag = False
+    """Whether everybody to whom an incident is assigned may answer what it asks."""
 
     @property
     def routing_keys(self) -> dict[str, str]:

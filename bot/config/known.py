@@ -20,9 +20,6 @@ LATER: Mapping[str, str] = MappingProxyType(
         "email.imap_url": "replies come in at POST /email/inbound",
         "email.listen": "replies come in at POST /email/inbound",
         "email.out_of_office_advances": "an out-of-office reply changes nothing",
-        "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
-        "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
-        "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
     }
 )
 """Keys of the contract that this version does not serve, and what it does instead. Refused rather than ignored."""
