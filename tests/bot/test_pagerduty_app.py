@@ -315,7 +315,7 @@ async def test_an_incident_that_is_not_ours_is_accepted_and_changes_nothing(worl
     asked, _ = await page(world)
     event = {"routing_key": next(iter(world.pager.account.services)), "event_action": "trigger", "dedup_key": "disk"}
     payload = {"summary": "Disk full", "source": "db1", "severity": "critical"}
-    incident, _ = world.pager.account.trigger({**event, "payload": payload})
+    incident = world.pager.account.trigger({**event, "payload": payload}).incident
 
     assert (await world.pager.acknowledge(incident, ALICE)).status_code == 202
     assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 202
