@@ -140,6 +140,8 @@ class Directory:
         group its members of the last minute, so see to it before that they are known; or whom the door has just found
         in it (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
+        if str(recipient) in actor.proven:
+            return True
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return recipient.value == actor.identity
@@ -147,8 +149,7 @@ class Directory:
                 return actor.identity in self._groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
                 members = self._accounts.known_members(recipient.value)
-                known = any(self._slack_identity(user) == actor.identity for user in members)
-                return known or str(recipient) in actor.proven
+                return any(self._slack_identity(user) == actor.identity for user in members)
             case RecipientKind.SLACK:
                 return self._slack_identity(recipient.value) == actor.identity
             case RecipientKind.PAGERDUTY:

@@ -22,7 +22,7 @@ from core.transitions import Transitions
 if TYPE_CHECKING:
     from bot.mail_inbox import MailInbox
     from bot.mail_webhook import MailWebhook
-    from bot.pagerduty_app import PagerDutyDoor
+    from bot.pagerduty_parts import PagerDutyParts
     from bot.slack_app import SlackApp
     from channels.slack.cut import WhenCut
     from channels.slack.people import SlackPeople
@@ -84,15 +84,15 @@ def doors_of(
     clock: Clock,
     root: RootKey,
     tokens: TokenMaker,
-    instance: str,
     accounts: SlackPeople | None = None,
+    pager: PagerDutyParts | None = None,
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
     requests is configured."""
     return Doors(
         slack=_slack_door(settings, engine, transitions, clock, root, accounts) if Part.SLACK in parts else None,
         mail=_mail_webhook(settings, engine, clock, tokens) if Part.MAIL in parts else None,
-        pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
+        pagerduty=pager.door if pager is not None and Part.API in parts else None,
     )
 
 
@@ -161,12 +161,12 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     return MailInbox(engine, clock, rules, page)
 
 
-def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:
-    pager = settings.pagerduty
-    if pager is None or not pager.webhook_secrets:
+def pagerduty_parts(
+    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, instance: str
+) -> PagerDutyParts | None:
+    """What PagerDuty tells us, where webhooks can be verified."""
+    if settings.pagerduty is None or not settings.pagerduty.webhook_secrets:
         return None
-    from bot.pagerduty_app import PagerDutyDoor
-    from channels.pagerduty.rest import PagerDutyApi
+    from bot.pagerduty_parts import pagerduty_parts
 
-    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
-    return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
+    return pagerduty_parts(settings.pagerduty, engine, transitions, clock, instance)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,7 +27,7 @@ from bot.roles import EVERYTHING, Part, Parts, check_fits
 from bot.slack_accounts import AccountSearch
 from bot.telemetry import Metrics
 from bot.tracing import NO_TRACING, Tracing
-from bot.vendors import channels_of, doors_of, slack_people
+from bot.vendors import channels_of, doors_of, pagerduty_parts, slack_people
 from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
@@ -86,6 +86,8 @@ class Service:
     doors: Doors
     pages: APIRouter
     scrape: Scrape
+    look_in: Callable[[], Awaitable[datetime | None]] | None = None
+    """Look at what came in and could not be understood yet."""
     heartbeat: Heartbeat | None = None
     searching: AccountSearch | None = None
     working: bool = False
@@ -123,7 +125,9 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         await self._refresh_keys()
-        moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
+        moments = [await self.engine.look(), await self.relay.look(), await self.retention.look()]
+        if self.look_in is not None:
+            moments.append(await self.look_in())
         if self.heartbeat is not None:
             self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
@@ -236,6 +240,7 @@ def wire(
         redaction,
     )
     together = Together(engine, transitions)
+    pager = pagerduty_parts(settings, engine, transitions, clock, instance)
     services = Services(
         engine,
         together,
@@ -263,9 +268,10 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, instance, accounts),
+        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, accounts, pager),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
+        look_in=None if pager is None else pager.parking.look,
         heartbeat=_heartbeat(settings, database, clock),
         searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )

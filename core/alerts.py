@@ -58,6 +58,17 @@ def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str,
     _tell(transitions, tx, f"cut_off:{channel}", subject, text, now, around=channel)
 
 
+def signature_refused(transitions: Transitions, tx: Tx, channel: str, now: datetime) -> None:
+    """A secret that was changed on one side alone, or a forger: the vendor may stop sending before long."""
+    subject = f"Webhooks from {channel} are refused (wrong signature)"
+    text = (
+        f"{subject}. Either its secret is not the one that is configured here, or somebody else sends them. "
+        "Where it is the secret, the vendor stops sending after a few refusals, and answers given there are lost: "
+        "configure the new secret beside the old one."
+    )
+    _tell(transitions, tx, f"signature:{channel}", subject, text, now, around=channel)
+
+
 def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
     subject = f"{channel} refuses to say who people are ({reason})"

@@ -461,6 +461,10 @@ class Engine:
         """Remember the id of something that came in; true where it was there already."""
         return await self.database.write(lambda tx: keeping.note_seen(tx, channel, key, self._clock.now()))
 
+    async def were_seen(self, channel: str, keys: Collection[str]) -> bool:
+        """As :meth:`was_seen`, for something that goes by several ids: whether any was there."""
+        return await self.database.read(lambda conn: any(keeping.was_seen(conn, channel, key) for key in keys))
+
     async def was_seen(self, channel: str, key: str) -> bool:
         """Whether :meth:`seen` was called with this id; remembers nothing."""
         return await self.database.read(lambda conn: keeping.was_seen(conn, channel, key))

@@ -104,9 +104,7 @@ class Ignored:
     reason: str
 
 
-Happening = (
-    Acknowledged | Unacknowledged | Resolved | Merged | Assigned | Annotated | FieldsSet | NobodysWord | Ignored
-)
+Happening = Acknowledged | Unacknowledged | Resolved | Merged | Assigned | Annotated | FieldsSet | NobodysWord | Ignored
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,11 @@ class PagerDutyApi:
             timeout=TIMEOUT_SECONDS,
         )
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a token."""
+        return self._has_token
+
     async def alert_keys(self, incident: str) -> tuple[str, ...]:
         """The dedup keys of an incident's alerts; none where there is no such incident."""
         keys: list[str] = []

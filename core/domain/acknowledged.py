@@ -48,24 +48,21 @@ class Standing:
 
 
 def with_move(moves: Iterable[Move], move: Move) -> tuple[Move, ...]:
-    """All of them once, in the order in which they happened."""
+    """All of them once, in the order in which they happened; at the same instant, in the order in which they came."""
     known = {one.id: one for one in (*moves, move)}
-    return tuple(sorted(known.values(), key=lambda one: (one.at, one.id)))[-MOST:]
+    return tuple(sorted(known.values(), key=lambda one: one.at))[-MOST:]
 
 
-def standing(moves: Sequence[Move], ref: str, hold: timedelta) -> Standing | None:
-    """Who is on the question ``ref`` after all of ``moves``, each holding for ``hold``; it may be over by now.
+def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> Standing | None:
+    """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
 
-    Whoever is on it first keeps it until they give it back or their time is up; their own next move renews it.
+    Of all who have said so since it was last given back it is the first whose time is not up; their own next move
+    renews it.
     """
-    held: Standing | None = None
+    held: dict[str, Standing] = {}
     for move in moves:
         if move.did not in TAKES:
-            held = None
-        elif move.by is not None and ref in move.may and _is_free(held, move):
-            held = Standing(move.by, move.at + hold)
-    return held
-
-
-def _is_free(held: Standing | None, move: Move) -> bool:
-    return held is None or held.by == move.by or move.at >= held.until
+            held.clear()
+        elif move.by is not None and ref in move.may:
+            held[move.by] = Standing(move.by, move.at + hold)
+    return next((one for one in held.values() if now < one.until), None)

@@ -75,9 +75,6 @@ NOT_BUILT = {
     "email: {imap_url: 'imap://h'}": "email.imap_url",
     "email: {listen: 'lmtp://127.0.0.1:2424'}": "email.listen",
     "email: {out_of_office_advances: true}": "email.out_of_office_advances",
-    "pagerduty: {claim_seconds: 60}": "pagerduty.claim_seconds",
-    "pagerduty: {retrigger_when_resolved: true}": "pagerduty.retrigger_when_resolved",
-    "pagerduty: {assignees_may_answer: true}": "pagerduty.assignees_may_answer",
 }
 
 POLICY = "suspension.default_retry_policy"
