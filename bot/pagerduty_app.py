@@ -21,7 +21,7 @@ from bot.pagerduty_meaning import Event, PagerDutyMeaning
 from bot.pagerduty_parking import PagerDutyParking
 from bot.pagerduty_people import CHANNEL
 from channels.pagerduty.replies import Ignored, is_id, read_webhook
-from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
+from channels.pagerduty.rest import ApiUnavailable
 from channels.pagerduty.signature import HEADER, is_signed
 from core.engine import Engine
 from core.errors import DatabaseUnavailable, HandraiseError
@@ -44,7 +44,6 @@ class PagerDutyDoor:
     def __init__(
         self,
         engine: Engine,
-        api: PagerDutyApi,
         meaning: PagerDutyMeaning,
         parking: PagerDutyParking,
         *,
@@ -52,7 +51,6 @@ class PagerDutyDoor:
         clock: Clock,
     ) -> None:
         self._engine = engine
-        self._api = api
         self._meaning = meaning
         self._parking = parking
         self._secrets = tuple(secrets)
@@ -77,9 +75,6 @@ class PagerDutyDoor:
         named = {"webhook": webhook_id if is_id(webhook_id) else None, "event": webhook.id}
         ids = [f"{kind}:{one}" for kind, one in named.items() if one]
         return await self._keep(Event(webhook, ids, happened_at), raw)
-
-    async def close(self) -> None:
-        await self._api.close()
 
     async def _keep(self, event: Event, raw: bytes) -> int:
         try:

@@ -1,4 +1,5 @@
-"""The directory: who people are, where they are reached, and whom this service may ask. No network call.
+"""The directory: who people are, where they are reached, and whom this service may ask. No network call, but to ask
+who is on call.
 
 Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
 Whoever has no ``slack_user_id`` there is reached in Slack as soon as Slack has said which account has their e-mail
@@ -17,9 +18,13 @@ from typing import assert_never
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
+from bot.on_call import OnCalls, OnCallUser
 from bot.slack_accounts import Accounts, NoAccounts
 from core.domain.people import Actor, Address, Person, Recipient, RecipientKind, Role, canonical, parse_recipient
 from core.errors import InvalidRecipient
+from core.ports import Fault, PeopleUnknown, Refused
+
+ON_CALL = f"{RecipientKind.SCHEDULE}:"
 
 StoredRoles = Callable[[str], frozenset[Role]]
 """The roles of the key of that name which was made on the command line; none where there is no such key."""
@@ -43,8 +48,10 @@ class Directory:
         stored_roles: StoredRoles = _no_stored_roles,
         stored_names: StoredNames = tuple,
         accounts: Accounts | None = None,
+        on_calls: OnCalls | None = None,
     ) -> None:
         self._settings = settings
+        self._on_calls = on_calls
         self._accounts = accounts or NoAccounts()
         self._people, self._groups = _read(settings)
         self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
@@ -92,9 +99,14 @@ class Directory:
                     found = (replace(address, person=None) for address in found if address is not None)
             case RecipientKind.SLACK | RecipientKind.EMAIL | RecipientKind.PAGERDUTY:
                 found = [self._at(recipient)] if recipient.kind.value == channel else []
+            case RecipientKind.SCHEDULE:  # stands for whoever is on call when it is sent
+                found = [Address(channel, str(recipient))] if self._reaches_whoever_is_on_call(channel) else []
             case _ as unknown:
                 assert_never(unknown)
         return tuple(dict.fromkeys(address for address in found if address is not None))
+
+    def _reaches_whoever_is_on_call(self, channel: str) -> bool:
+        return self._on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._services)
 
     def _of_person(self, email: str, channel: str) -> Address | None:
         person = self._people.get(email)
@@ -140,8 +152,9 @@ class Directory:
         group its members of the last minute, so see to it before that they are known; or whom the door has just found
         in it (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
-        if str(recipient) in actor.proven:
-            return True
+        return str(recipient) in actor.proven or self._means(recipient, actor)
+
+    def _means(self, recipient: Recipient, actor: Actor) -> bool:
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return recipient.value == actor.identity
@@ -154,16 +167,19 @@ class Directory:
                 return self._slack_identity(recipient.value) == actor.identity
             case RecipientKind.PAGERDUTY:
                 return False
+            case RecipientKind.SCHEDULE:
+                known = self._on_calls.known(recipient.value) if self._on_calls is not None else ()
+                return actor.identity in self._named(known)
             case _ as unknown:
                 assert_never(unknown)
 
     def references_to(self, actor: Actor) -> Collection[str]:
         """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
-        Slack user group only Slack knows, so that any of them may be theirs."""
+        Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
         identity, person = actor.identity, self._people.get(actor.identity)
         groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
         accounts = {person.slack_user_id if person is not None else None, self._accounts.known_user(identity)} - {None}
-        return (identity, f"email:{identity}", *groups, *(f"slack:{one}" for one in accounts), "slack:S")
+        return (identity, f"email:{identity}", *groups, *(f"slack:{one}" for one in accounts), "slack:S", ON_CALL)
 
     def people(self, reference: str) -> Collection[str]:
         """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
@@ -181,8 +197,39 @@ class Directory:
                 return () if identity is None else (identity,)
             case RecipientKind.PAGERDUTY:
                 return ()
+            case RecipientKind.SCHEDULE:  # somebody, whoever it is
+                last = self._on_calls.last(recipient.value) if self._on_calls is not None else ()
+                return self._named(last) or (str(recipient),)
             case _ as unknown:
                 assert_never(unknown)
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        return self._on_calls is not None
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        if self._on_calls is None:
+            return
+        for reference in dict.fromkeys(references):
+            if reference.startswith(ON_CALL):
+                await self._on_calls.refresh(reference.removeprefix(ON_CALL))
+
+    async def on_call(self, reference: str) -> Sequence[str]:
+        if self._on_calls is None:
+            raise PeopleUnknown(Refused("on_call_not_configured", Fault.SETUP))
+        return self._named(await self._on_calls.now_on(reference.removeprefix(ON_CALL)))
+
+    def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
+        """Their identities: the directory's for the account, else its mailbox where that is nobody else's."""
+        found = (self._of_account(one) for one in on_call)
+        return tuple(dict.fromkeys(identity for identity in found if identity is not None))
+
+    def _of_account(self, on_call: OnCallUser) -> str | None:
+        person = self._by_pagerduty.get(on_call.user)
+        if person is not None:
+            return person.email
+        other = self._people.get(on_call.email) if on_call.email is not None else None
+        return None if other is not None and other.pagerduty_user_id else on_call.email
 
     def operators(self) -> Collection[str]:
         names = {canonical(name) for name in (*self._roles, *self._stored_names())}
@@ -251,6 +298,8 @@ class Directory:
                 return self._slack_identity(recipient.value) in self._people
             case RecipientKind.PAGERDUTY:
                 return recipient.value in self._services
+            case RecipientKind.SCHEDULE:
+                return False  # the directory names none
             case _ as unknown:
                 assert_never(unknown)
 

@@ -15,6 +15,7 @@ from bot.web.hooks import Doors
 from core import alerts
 from core.engine import Engine, Holder
 from core.ports import Channel, Clock
+from core.store.database import Database
 from core.store.places import Places
 from core.tokens import TokenMaker, TokenPurpose
 from core.transitions import Transitions
@@ -22,7 +23,7 @@ from core.transitions import Transitions
 if TYPE_CHECKING:
     from bot.mail_inbox import MailInbox
     from bot.mail_webhook import MailWebhook
-    from bot.pagerduty_parts import PagerDutyParts
+    from bot.pagerduty_parts import PagerDutyParts, PagerDutySource
     from bot.slack_app import SlackApp
     from channels.slack.cut import WhenCut
     from channels.slack.people import SlackPeople
@@ -161,12 +162,26 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     return MailInbox(engine, clock, rules, page)
 
 
+def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> PagerDutySource | None:
+    """Whom PagerDuty is asked about; one for the whole process."""
+    if settings.pagerduty is None:
+        return None
+    from bot.pagerduty_parts import pagerduty_source
+
+    return pagerduty_source(settings, database, clock)
+
+
 def pagerduty_parts(
-    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, instance: str
+    settings: Settings,
+    source: PagerDutySource | None,
+    engine: Engine,
+    transitions: Transitions,
+    clock: Clock,
+    instance: str,
 ) -> PagerDutyParts | None:
-    """What PagerDuty tells us, where webhooks can be verified."""
-    if settings.pagerduty is None or not settings.pagerduty.webhook_secrets:
+    """What understands PagerDuty's webhooks, where they can be verified."""
+    if source is None or settings.pagerduty is None or not settings.pagerduty.webhook_secrets:
         return None
     from bot.pagerduty_parts import pagerduty_parts
 
-    return pagerduty_parts(settings.pagerduty, engine, transitions, clock, instance)
+    return pagerduty_parts(settings.pagerduty, source, engine, transitions, clock, instance)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from fastapi import APIRouter
@@ -27,7 +28,7 @@ from bot.roles import EVERYTHING, Part, Parts, check_fits
 from bot.slack_accounts import AccountSearch
 from bot.telemetry import Metrics
 from bot.tracing import NO_TRACING, Tracing
-from bot.vendors import channels_of, doors_of, pagerduty_parts, slack_people
+from bot.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
@@ -59,6 +60,9 @@ from core.work.embedded import EmbeddedWork
 from core.work.every import Every
 from core.work.pulse import Pulse
 
+if TYPE_CHECKING:  # loaded where PagerDuty is set up
+    from bot.pagerduty_parts import PagerDutySource
+
 log = structlog.get_logger(__name__)
 
 _REFRESH = timedelta(seconds=5)
@@ -86,6 +90,7 @@ class Service:
     doors: Doors
     pages: APIRouter
     scrape: Scrape
+    asking: PagerDutySource | None = None
     look_in: Callable[[], Awaitable[datetime | None]] | None = None
     """Look at what came in and could not be understood yet."""
     heartbeat: Heartbeat | None = None
@@ -161,6 +166,8 @@ class Service:
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
+        if self.asking is not None:
+            await self.asking.close()
         await self.agents.close()
         await self.database.close()
         await asyncio.to_thread(self.services.tracing.close)
@@ -198,7 +205,9 @@ def wire(
         instance = _installation(database, root)
     keys = KeyRing(settings, root, database)
     accounts = slack_people(settings, clock)
-    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts)
+    source = pagerduty_source(settings, database, clock)
+    on_calls = None if source is None else source.on_calls
+    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls)
     keys.introduce(people)
     channels = channels_of(settings, clock, instance, accounts)
     agents = CallbackAgents(
@@ -240,7 +249,7 @@ def wire(
         redaction,
     )
     together = Together(engine, transitions)
-    pager = pagerduty_parts(settings, engine, transitions, clock, instance)
+    pager = pagerduty_parts(settings, source, engine, transitions, clock, instance)
     services = Services(
         engine,
         together,
@@ -271,6 +280,7 @@ def wire(
         doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, accounts, pager),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
+        asking=source,
         look_in=None if pager is None else pager.parking.look,
         heartbeat=_heartbeat(settings, database, clock),
         searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),

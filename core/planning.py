@@ -18,7 +18,6 @@ from core.errors import (
     InvalidRecipient,
     InvalidRequest,
     NoRecipient,
-    NotBuilt,
     RecipientNotAllowed,
     SensitiveContent,
     UnknownChannel,
@@ -142,8 +141,6 @@ class Planner:
 
 def parse_named(text: str, path: str) -> Recipient:
     """The recipient in a request field; the error names the field."""
-    if text.startswith("pagerduty-schedule:"):
-        raise NotBuilt("On-call schedules (pagerduty-schedule:) are not supported yet.", path=path)
     try:
         return parse_recipient(text)
     except InvalidRecipient as refusal:

@@ -6,7 +6,7 @@ blindly.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -157,8 +157,16 @@ class Agents(Protocol):
     async def close(self) -> None: ...
 
 
+class PeopleUnknown(Exception):
+    """Whoever has to say who somebody is gives no answer. ``outcome`` is what that means for what waits for it."""
+
+    def __init__(self, outcome: Deferred | Refused) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
+
+
 class Responders(Protocol):
-    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call."""
+    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call but where it is awaited."""
 
     def allowed(self, reference: str) -> bool: ...
 
@@ -192,6 +200,20 @@ class Responders(Protocol):
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
         """Whoever is known by ``address`` on ``channel`` (a Slack user id, a mailbox, a PagerDuty user id)."""
+        ...
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether there may be references whose people somebody else has to name: on-call schedules."""
+        ...
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        """See to it, by asking where that is needed, that :meth:`answers_to` knows who is behind ``references`` now.
+        Where nobody answers it goes by what was said last, for a bounded time."""
+        ...
+
+    async def on_call(self, reference: str) -> Sequence[str]:
+        """The identities behind a schedule now, none where nobody is. Raises :class:`PeopleUnknown`."""
         ...
 
     def known_group(self, name: str) -> bool: ...

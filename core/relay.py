@@ -19,7 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
-from core import alerts, late
+from core import alerts, late, on_call
 from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
@@ -94,8 +94,10 @@ class Relay:
     redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
     _mislaid: Mislaid = field(init=False)
+    _on_call: on_call.OnCallAddresses = field(init=False)
 
     def __post_init__(self) -> None:
+        self._on_call = on_call.OnCallAddresses(self.database, self.transitions, self.clock, self.lanes.owner)
         self._mislaid = Mislaid(self.database, self.lanes)
 
     async def start(self) -> None:
@@ -236,10 +238,17 @@ class Relay:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
             return _Held()
-        reason = no_longer_asked(suspension, row.attempt, to, self.transitions.responders)
+        schedule = on_call.schedule_of(row)
+        asked = to if schedule is None else Address(row.channel, schedule)
+        reason = no_longer_asked(suspension, row.attempt, asked, self.transitions.responders)
         if reason is not None:
             left = await self._left_behind(suspension, channel, to, sending)
             return Refused(reason) if isinstance(left, _Dropped) else left
+        if schedule is not None:
+            found = await self._on_call.address(row, suspension, schedule)
+            if not isinstance(found, Address):
+                return found
+            to = found
         shown = self.redaction.shown_on(row.channel, suspension)
         notice = build_notice(shown, row.attempt, self._links(suspension, to))
         return await channel.send(notice, to, sending)
@@ -282,6 +291,11 @@ class Relay:
             return Refused("channel_not_configured", Fault.SETUP)
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
+        if (schedule := on_call.schedule_of(row)) is not None:
+            found = await self._on_call.anybody(row.channel, schedule)
+            if not isinstance(found, Address):
+                return found
+            to = found
         suspension = await self._suspension(row)
         links = self._links(suspension, to) if suspension is not None else None
         token = links.reply_token if links is not None else None

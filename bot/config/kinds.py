@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
 from core.domain.hours import parse_week
-from core.domain.people import canonical, parse_recipient
+from core.domain.people import RECIPIENT_FORMS, canonical, parse_recipient
 from core.errors import InvalidRecipient
 
 A_YEAR = 31_536_000
@@ -113,8 +113,7 @@ def _recipient(value: str) -> str:
     try:
         return str(parse_recipient(value))
     except InvalidRecipient:
-        message = "must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
-        raise ValueError(message) from None
+        raise ValueError(f"must be a recipient: {RECIPIENT_FORMS}") from None
 
 
 def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:

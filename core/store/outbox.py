@@ -129,6 +129,13 @@ def _void(tx: Tx, whose: sa.ColumnElement[bool], now: datetime) -> int:
     return tx.conn.execute(outbox.update().where(abandoned).values(**again, lease_owner=None)).rowcount
 
 
+def readdress(tx: Tx, row: Row, owner: str) -> bool:
+    """Whom ``row`` is for, and through which reference, as it says now; False where ``owner`` has it no longer."""
+    mine = (outbox.c.id == row.id) & (outbox.c.lease_owner == owner)
+    to = {"address": row.address, "person": row.person, "body": None if row.body is None else dict(row.body)}
+    return tx.conn.execute(outbox.update().where(mine).values(**to)).rowcount > 0
+
+
 _IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, "lease_owner": None, "lease_until": None}
 
 

@@ -278,8 +278,8 @@ WRONG = [
     ),
     (
         "suspension: {default_retry_policy: {escalation_ladder: [{attempt: 2, notify_to: boss}]}}",
-        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, "
-        "email:x@y or pagerduty:SERVICE",
+        f"{POLICY}.escalation_ladder[0].notify_to must be a recipient: a person's e-mail, group:NAME, "
+        "slack:C…|U…|S…, email:x@y, pagerduty:SERVICE or pagerduty-schedule:ID",
     ),
     ("answers: {allow_self_response: 'yes please'}", "answers.allow_self_response must be true or false"),
     ("log: {level: loud}", "log.level must be debug, info, warning or error"),
