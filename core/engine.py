@@ -15,7 +15,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from core import access
+from core import access, arrivals
 from core.catching_up import CatchingUp, caught_up, locked
 from core.containers.intents import Intent, IntentStatus, check_version, title_of
 from core.domain.answering import GivenAnswer
@@ -460,6 +460,10 @@ class Engine:
     async def seen(self, channel: str, key: str) -> bool:
         """Remember the id of something that came in; true where it was there already."""
         return await self.database.write(lambda tx: keeping.note_seen(tx, channel, key, self._clock.now()))
+
+    async def arrived(self, channel: str, what: str) -> None:
+        """The door of ``channel`` has seen that a notice has arrived (:mod:`core.arrivals`)."""
+        await self.database.write(lambda tx: arrivals.note(tx, channel, what, self._clock.now()))
 
     async def was_seen(self, channel: str, key: str) -> bool:
         """Whether :meth:`seen` was called with this id; remembers nothing."""

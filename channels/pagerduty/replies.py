@@ -97,6 +97,8 @@ def _unacknowledged(data: Object, agent: Object) -> Happening:
 def _annotated(data: Object, agent: Object) -> Happening:
     """Only a note that is here as it was written, by somebody: an automation's note is nobody's answer."""
     incident, user, text = _mapping(data.get("incident")).get("id"), _person(agent), data.get("content")
+    if isinstance(text, str) and is_own_note(text):
+        return Ignored("own_note")
     if user is None:
         return Ignored("not_a_person")
     if data.get("trimmed") is not False:
@@ -148,6 +150,15 @@ def _instant(value: object) -> datetime | None:
 _TAG = re.compile(
     r"\s*\[?(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]?(?![0-9A-Z-])(?:\s*[:,]|\.(?=\s)|\s+[–—-](?=\s))?\s*", re.IGNORECASE
 )
+
+
+OWN_NOTE = "Handraise: "
+"""How every note begins that we write ourselves. It comes back by a webhook under the name of whoever the API's
+``From`` names, and must never be read as that person's word."""
+
+
+def is_own_note(text: str) -> bool:
+    return text.lstrip().startswith(OWN_NOTE.strip())
 
 
 @dataclass(frozen=True, slots=True)
