@@ -183,7 +183,7 @@ class PagerDutyAnswers:
             log.info("pagerduty.answer_refused", ref=ref, code=refusal.code)
             return await self._refused(question, identity, refusal)
         log.info("pagerduty.answer_recorded", ref=ref)
-        return words.recorded(self.shown(done), identity)
+        return words.recorded(self.shown(done), identity) if done.is_open else None  # its end is told by its withdrawal
 
     async def _refused(
         self, question: Suspension, identity: str, refusal: SuspensionError | CallerError
@@ -191,7 +191,7 @@ class PagerDutyAnswers:
         now = await self.engine.get(question.id) or question
         shown = self.shown(now)
         if isinstance(refusal, AlreadyAnswered) and refusal.details.get("same_answer") is True:
-            return words.recorded(shown, identity)
+            return words.recorded(shown, identity) if now.is_open else None
         if isinstance(refusal, NotAResponder | SelfResponseForbidden):
             await self.turn_away((now,), identity, refusal.code)
         if not now.is_open:

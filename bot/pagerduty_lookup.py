@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
+from bot.pagerduty_people import CHANNEL
 from channels.pagerduty.render import ref_in
 from channels.pagerduty.replies import Where, ref_in_title
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
+from core import arrivals
 from core.domain.suspension import Suspension
 from core.engine import Engine
 from core.ports import Clock
 from core.store import incidents
+from core.store.database import Tx
 
 KEPT = timedelta(minutes=10)
 """How old what is kept may be when it decides who is on it."""
@@ -55,10 +58,7 @@ class Lookup:
         self._clock = clock
 
     async def questions(self, where: Where, needs: Needs) -> Found:
-        own = ref_in(where.key, self._instance) if where.key is not None else None
-        refs: tuple[str, ...] | None = None if own is None else (own,)
-        if own is None or (needs is Needs.ANSWER and self._api.can_ask):
-            refs = await self._refs(where, needs) or refs
+        refs = await self._refs(where, needs)
         if refs is not None:
             return Found(await self._found(refs))
         titled = ref_in_title(where.title) if needs is Needs.CLAIM else None
@@ -73,17 +73,27 @@ class Lookup:
         if refs and needs is Needs.CLAIM and kept is not None and _is_fresh(kept.mapped_at, now):
             return refs
         try:
-            keys = await self._api.alert_keys(where.incident)
+            found = self._ours(await self._api.alert_keys(where.incident))
         except ApiUnavailable:
             if refs and needs is Needs.CLAIM:
                 return refs
             raise
-        if not keys:
-            return None
-        found = tuple(dict.fromkeys(ref for key in keys if (ref := ref_in(key, self._instance))))
-        if (found and found != refs) or kept is not None:
-            await self._engine.database.write(lambda tx: incidents.keep_refs(tx, where.incident, found, now))
+        if found is None:  # without alerts, or without a token: by its own key, where that was ours
+            found = self._ours((where.key,) if where.key is not None else ()) or refs
+        if found is not None and ((found and found != refs) or kept is not None):
+            await self._engine.database.write(lambda tx: self._keep(tx, where.incident, found, now))
         return found
+
+    def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
+        """The refs in those of ``keys`` that we have made, ``None`` where there are no keys at all."""
+        found = (ref_in(key, self._instance) for key in keys)
+        return tuple(dict.fromkeys(ref for ref in found if ref is not None)) if keys else None
+
+    def _keep(self, tx: Tx, incident: str, refs: tuple[str, ...], now: datetime) -> None:
+        """That there is an incident at all proves that the page has arrived."""
+        incidents.keep_refs(tx, incident, refs, now)
+        for ref in refs:
+            arrivals.note(tx, CHANNEL, ref, now)
 
     async def _found(self, refs: tuple[str, ...]) -> tuple[Suspension, ...]:
         found = [await self._engine.find(ref) for ref in refs]

@@ -185,10 +185,9 @@ class PagerDutyMeaning:
     # --- Whose it is ----------------------------------------------------------------------------------------------
 
     async def _assigned(self, event: Event, where: Where) -> Taken:
-        if not self.rules.assignees_may_answer or where.assignees is None:
-            return Taken.DONE
+        """To look the incident up is enough for a new one: it is known from then on, and its page has arrived."""
         found = await self.lookup.questions(where, Needs.CLAIM)
-        if found.questions:
+        if found.questions and self.rules.assignees_may_answer and where.assignees is not None:
             await self.incidents.assigned(where.incident, event.ids, where.assignees, event.at)
         return unless_early(found)
 

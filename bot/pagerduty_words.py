@@ -1,4 +1,5 @@
-"""What a note on an incident says to the people who look at it there. Pure; every note begins with whose it is.
+"""What a note on an incident says to the people who look at it there. Pure. That it is ours is put before it as it is
+written (``channels.pagerduty.render.note``), and how a question has ended is said there where it is resolved.
 
 Names are identities (e-mails), as the directory has them: whoever reads the incident works with these people. What is
 shown of a question is what PagerDuty may be shown.
@@ -8,22 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from channels.pagerduty.replies import OWN_NOTE
-from core.domain.notice import Message, Purpose, build_ending, shown_value
+from core.domain.notice import Message, Purpose, build_ending
 from core.domain.suspension import ResponseType, Suspension
 from core.domain.told import about, recorded_partly
 
-_LONGEST_SHOWN = 500
-
 
 def recorded(shown: Suspension, identity: str) -> Message:
-    """Their answer counts: what was recorded, and by whom."""
-    if shown.is_open:
-        return _note(shown, Purpose.CONFIRMATION, f"{shown.ask.ref}, {identity}: {recorded_partly(shown, identity)}")
-    ended = shown.ended
-    value = shown_value(shown, ended.value) if ended is not None else ""
-    value = value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
-    return _note(shown, Purpose.CONFIRMATION, f"recorded “{value}” for {shown.ask.ref}, by {identity}.")
+    """Their answer counts, and the question waits for more: what was recorded, and by whom."""
+    return _note(shown, Purpose.CONFIRMATION, f"{shown.ask.ref}, {identity}: {recorded_partly(shown, identity)}")
 
 
 def too_late(shown: Suspension, identity: str) -> Message:
@@ -75,4 +68,4 @@ def how(shown: Suspension) -> str:
 
 
 def _note(shown: Suspension, purpose: Purpose, text: str) -> Message:
-    return about(shown, purpose, OWN_NOTE + text)
+    return about(shown, purpose, text)

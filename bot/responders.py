@@ -60,6 +60,7 @@ class Directory:
         }
         self._hours = {entry.email: entry.opening_hours for entry in settings.people}
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        self._pagers = frozenset(settings.own_routing_keys)
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
         self._stored_names = stored_names
@@ -84,8 +85,9 @@ class Directory:
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
         """Where ``reference`` is reached on ``channel``, each place once; empty where it is not.
 
-        Any mailbox is reached by mail, in the directory or not. On PagerDuty a person is the default service, which
-        pages whoever is on call; a group is that one page, and nobody's in particular.
+        Any mailbox is reached by mail, in the directory or not. On PagerDuty a person is their own integration where
+        the directory has its routing key; else the default service, which pages whoever is on call, as it does for a
+        group, and is nobody's in particular then.
         """
         recipient = parse_recipient(reference)
         found: Iterable[Address | None]
@@ -96,7 +98,7 @@ class Directory:
                 members = self._groups.get(recipient.value, ())
                 found = (self._of_person(email, channel) for email in members)
                 if channel == "pagerduty":
-                    found = (replace(address, person=None) for address in found if address is not None)
+                    found = (_shared(address) for address in found if address is not None)
             case RecipientKind.SLACK | RecipientKind.EMAIL | RecipientKind.PAGERDUTY:
                 found = [self._at(recipient)] if recipient.kind.value == channel else []
             case RecipientKind.SCHEDULE:  # stands for whoever is on call when it is sent
@@ -117,9 +119,18 @@ class Directory:
                 return Address(channel, email, email)
             case "email":
                 return Address(channel, email, email)
+            case "pagerduty" if email in self._pagers:
+                return Address(channel, email, email)
             case "pagerduty" if DEFAULT_SERVICE in self._services:
                 return Address(channel, DEFAULT_SERVICE, email)
         return None
+
+    def surely_asks(self, reference: str, channel: str) -> bool:
+        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up."""
+        recipient, pager = parse_recipient(reference), self._settings.pagerduty
+        if channel != "pagerduty" or recipient.kind is not RecipientKind.PERSON or recipient.value in self._pagers:
+            return True
+        return pager is not None and pager.writes_to_incidents
 
     def _at(self, recipient: Recipient) -> Address | None:
         """An address that was written as one."""
@@ -302,6 +313,11 @@ class Directory:
                 return False  # the directory names none
             case _ as unknown:
                 assert_never(unknown)
+
+
+def _shared(address: Address) -> Address:
+    """As a member of a group has it: a pager of one's own stays one's own."""
+    return address if address.value == address.person else replace(address, person=None)
 
 
 def _read(settings: Settings) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:

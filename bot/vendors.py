@@ -5,10 +5,11 @@ Each vendor's code is imported where it is set up: nobody's start waits for libr
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
-from bot.config.channels import Email, Slack
+from bot.config.channels import Email, PagerDuty, Slack
 from bot.keys import RootKey
 from bot.roles import Part, Parts
 from bot.web.hooks import Doors
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bot.mail_webhook import MailWebhook
     from bot.pagerduty_parts import PagerDutyParts, PagerDutySource
     from bot.slack_app import SlackApp
+    from channels.pagerduty.incidents import Incidents
     from channels.slack.cut import WhenCut
     from channels.slack.people import SlackPeople
 
@@ -66,9 +68,25 @@ def channels_of(
 
         pager = settings.pagerduty
         channels["pagerduty"] = PagerDutyChannel(
-            pager.routing_keys, instance=instance, clock=clock, events_url=pager.events_url
+            {**pager.routing_keys, **settings.own_routing_keys},
+            instance=instance,
+            clock=clock,
+            events_url=pager.events_url,
+            incidents=_incidents(settings, pager, clock),
+            waits=[timedelta(seconds=seconds) for seconds in pager.retry_seconds],
+            proven=bool(pager.webhook_secrets),
         )
     return channels
+
+
+def _incidents(settings: Settings, pager: PagerDuty, clock: Clock) -> Incidents | None:
+    """Who writes into incidents; nobody, where we may not or can't say by whose hand."""
+    if pager.api_token is None or pager.from_email is None:
+        return None
+    from channels.pagerduty.incidents import Incidents
+
+    user_ids = {one.email: one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id}
+    return Incidents(pager.api_token, pager.from_email, user_ids=user_ids, now=clock.now, api_url=pager.api_url)
 
 
 def _when_cut(slack: Slack) -> WhenCut:

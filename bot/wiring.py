@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -33,6 +33,7 @@ from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
+from core.arrivals import Arrivals
 from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
@@ -51,6 +52,7 @@ from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.store.unusable import opening
+from core.sweeping import Sweeping
 from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
@@ -80,6 +82,8 @@ class Service:
     engine: Engine
     relay: Relay
     retention: Retention
+    arrivals: Arrivals
+    sweeping: Sweeping
     lanes: Lanes
     work: Work
     beating: Beating
@@ -130,7 +134,13 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         await self._refresh_keys()
-        moments = [await self.engine.look(), await self.relay.look(), await self.retention.look()]
+        moments = [
+            await self.engine.look(),
+            await self.relay.look(),
+            await self.retention.look(),
+            await self.arrivals.look(),
+            self.sweeping.look(),
+        ]
         if self.look_in is not None:
             moments.append(await self.look_in())
         if self.heartbeat is not None:
@@ -145,6 +155,7 @@ class Service:
 
     async def _stop_working(self) -> None:
         await self.work.stop()
+        await self.sweeping.stop()
         await self.relay.stop()
         await self.beating.stop()
 
@@ -270,6 +281,8 @@ def wire(
         engine=engine,
         relay=relay,
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
+        arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
+        sweeping=Sweeping(database, transitions, channels, clock),
         lanes=lanes,
         work=work,
         beating=_beating(settings, database, clock, work, lanes, parts),
@@ -324,6 +337,12 @@ def _installation(database: Database, root: RootKey) -> str:
         if not keeping.key_check(tx, root.derive("installation-check").hex()):
             raise ConfigError("secret_key is not the one that this database was made with; restore it.")
         return keeping.installation_id(tx)
+
+
+def _told_of_arrivals(settings: Settings) -> Sequence[str]:
+    """The channels whose doors hear what has come of a notice."""
+    pager = settings.pagerduty
+    return ("pagerduty",) if pager is not None and pager.webhook_secrets else ()
 
 
 def _platform_policy(settings: Settings) -> JsonObject:

@@ -69,6 +69,17 @@ def signature_refused(transitions: Transitions, tx: Tx, channel: str, now: datet
     _tell(transitions, tx, f"signature:{channel}", subject, text, now, around=channel)
 
 
+def never_arrived(transitions: Transitions, tx: Tx, channel: str, ref: str, now: datetime) -> None:
+    """The vendor has accepted a notice, and nothing has come of it that its webhooks would have told us."""
+    subject = f"{channel} accepted a notice, and nothing came of it"
+    text = (
+        f"{channel} has accepted the notice of question {ref}, and five minutes later no webhook says that it has "
+        "paged anybody. Either it has not, or its webhooks don't reach Handraise: look at the service there, and at "
+        "the webhook subscription."
+    )
+    _tell(transitions, tx, f"never_arrived:{channel}", subject, text, now, around=channel)
+
+
 def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
     subject = f"{channel} refuses to say who people are ({reason})"

@@ -116,8 +116,8 @@ class Planner:
         return (), [*problems, Problem(number, NoRecipient.code, message, path="notify_to")]
 
     def _page_warning(self, given: str, number: int, channel: str) -> list[Problem]:
-        """A person on PagerDuty is reached through the default service, which pages whoever is on call there."""
-        if channel != "pagerduty" or parse_recipient(given).kind is not RecipientKind.PERSON:
+        """A person on PagerDuty may be reached through the default service, which pages whoever is on call there."""
+        if parse_recipient(given).kind is not RecipientKind.PERSON or self.responders.surely_asks(given, channel):
             return []
         message = f"The default service is paged, not {given} alone; {given} may answer."
         return [Problem(number, "pages_service_only", message, fatal=False)]

@@ -26,9 +26,17 @@ Receipt = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The other side has accepted it. ``receipt`` finds the message again."""
+    """The other side has accepted it. ``receipt`` finds the message again.
+
+    ``remark`` is a stable code that the timeline shows. ``then`` is a short message that is to follow, in a row of its
+    own with tries of its own. ``awaits`` is what the channel's door will have seen once the message has really arrived,
+    where it is told of that (:mod:`core.arrivals`).
+    """
 
     receipt: Receipt
+    remark: str | None = None
+    then: tuple[Message, Address] | None = None
+    awaits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +49,11 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first."""
+    """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first; not
+    before ``until`` where it is given."""
 
     reason: str
+    until: datetime | None = None
 
 
 class Fault(StrEnum):
@@ -126,6 +136,15 @@ class Refreshing(Protocol):
         ...
 
 
+@runtime_checkable
+class Sweepable(Protocol):
+    """A :class:`Channel` on which an ended question may go on asking although its withdrawal was accepted."""
+
+    async def left_open(self) -> Collection[str] | None:
+        """The refs of the questions that still ask there; ``None`` where the other side can't say."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Callback:
     """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
@@ -180,6 +199,10 @@ class Responders(Protocol):
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
+        ...
+
+    def surely_asks(self, reference: str, channel: str) -> bool:
+        """Whether a message to ``reference`` on ``channel`` reaches whom it means, and not only whoever is on call."""
         ...
 
     def references_to(self, actor: Actor) -> Collection[str]:

@@ -19,7 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
-from core import alerts, late, on_call
+from core import alerts, arrivals, late, on_call
 from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Purpose, build_ending, build_notice
@@ -54,7 +54,7 @@ from core.store import outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.tokens import TokenMaker, TokenPurpose
-from core.transitions import LEASE, Alarm, Transitions
+from core.transitions import LEASE, Alarm, Transitions, tell_row
 
 log = structlog.get_logger(__name__)
 
@@ -342,28 +342,40 @@ class Relay:
         """One transaction for what became of a try."""
         now = self.clock.now()
         match outcome:
-            case Delivered(receipt):
-                await self.database.write(lambda tx: self._delivered(tx, row, receipt, now))
+            case Delivered() as delivered:
+                await self.database.write(lambda tx: self._delivered(tx, row, delivered, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
                 await self.database.write(lambda tx: self._dropped(tx, row, reason, now))
             case Deferred(reason, until):
                 await self._again(row, reason, now, until)
-            case Ambiguous(reason):
-                await self._again(replace(row, ambiguous=True), reason, now, None)
+            case Ambiguous(reason, until):
+                await self._again(replace(row, ambiguous=True), reason, now, until)
             case _ as unknown:
                 assert_never(unknown)
 
-    def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> None:
+    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
         that was brought up to date meanwhile, which may have come later than its end."""
         ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
-        delivered: Row | None = replace(row, receipt=receipt)
-        if not outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt):
-            delivered = late.delivered(tx, row, receipt, now)
-        if ended is not None and delivered is not None:
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [delivered], now))
+        receipt, remark = delivered.receipt, delivered.remark
+        there: Row | None = replace(row, receipt=receipt)
+        if outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark):
+            if ended is None:
+                self._follow(tx, row, delivered, now)
+        else:
+            there = late.delivered(tx, row, receipt, now)
+        if ended is not None and there is not None:
+            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+
+    def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
+        """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
+        if delivered.then is not None:
+            message, to = delivered.then
+            self.transitions.dispatch(tx, [tell_row(message, to, now, row.suspension_id)])
+        if delivered.awaits is not None:
+            arrivals.expect(tx, row.channel, delivered.awaits, now)
 
     def _dropped(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, reason=reason):

@@ -79,7 +79,8 @@ class Calls:
         return page(request, "incidents", found)
 
     async def _incident(self, _: Request, incident: Incident) -> Response:
-        return JSONResponse({"incident": incident_data(incident)})
+        responders = [{"state": "pending", "user": reference(user)} for user in incident.responders]
+        return JSONResponse({"incident": incident_data(incident) | {"incidents_responders": responders}})
 
     async def _alerts(self, request: Request, incident: Incident) -> Response:
         return page(request, "alerts", [_alert(incident, alert) for alert in incident.child_alerts])

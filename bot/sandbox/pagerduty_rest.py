@@ -16,6 +16,7 @@ from bot.sandbox.pagerduty_calls import Calls
 from bot.sandbox.pagerduty_pages import error
 from bot.sandbox.pagerduty_subscription import Webhooks
 from bot.sandbox.pagerduty_world import Account
+from bot.sandbox.slack_faults import CutOff
 
 READ_ONLY_TOKEN = "sandbox-read-only-token"
 CALLS_A_MINUTE = 960
@@ -43,12 +44,17 @@ class RestApi:
         self.calls: list[str] = []
         """Every call, as ``METHOD /path``, oldest first."""
         self._limited = 0
+        self._cut_off = False
         self._reset_seconds = 20
         self._calls = Calls(account, webhooks)
 
     def limit_next(self, calls: int = 1, reset_seconds: int = 20) -> None:
         """Refuse so many of the next calls, for they come too often."""
         self._limited, self._reset_seconds = calls, reset_seconds
+
+    def cut_off_next(self) -> None:
+        """The next change is made, and the connection dies before it is said."""
+        self._cut_off = True
 
     def routes(self) -> list[Route]:
         table = self._calls.table()
@@ -58,7 +64,11 @@ class RestApi:
         async def guarded(request: Request) -> Response:
             self.calls.append(f"{request.method} {request.url.path}")
             await self.answering.wait()
-            return self._refusal(request) or await endpoint(request)
+            said = self._refusal(request) or await endpoint(request)
+            if request.method != "GET" and self._cut_off:
+                self._cut_off = False
+                return CutOff()
+            return said
 
         return guarded
 

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from core.domain.progress import notes
+from core.domain.risk import Risk, stated_risk
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
 
 
@@ -55,7 +56,8 @@ class Links:
 class Notice:
     """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
 
-    ``notes`` say what has happened to it among people (``core.domain.progress``).
+    ``notes`` say what has happened to it among people (``core.domain.progress``); ``stakes`` is the risk that the agent
+    has stated, ``None`` where it said nothing of it.
     """
 
     ref: str
@@ -74,6 +76,7 @@ class Notice:
     form_schema: Mapping[str, JsonValue] | None = None
     risk: str | None = None
     notes: tuple[str, ...] = ()
+    stakes: Risk | None = None
 
     @property
     def headline(self) -> str:
@@ -127,6 +130,10 @@ class Purpose(StrEnum):
     CLARIFICATION = "clarification"
     CLARIFIED = "clarified"
     ALERT = "alert"
+    NOTE = "note"
+    """Beside the question, for whoever looks there: nobody is interrupted."""
+    REQUEST = "request"
+    """Calls one more person to a question that was asked where others are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,7 @@ def build_notice(suspension: Suspension, attempt: int, links: Links) -> Notice:
         kind=ask.kind,
         form_schema=ask.form_schema,
         notes=notes(suspension),
+        stakes=stated_risk(ask.decision_record, ask.context),
     )
 
 

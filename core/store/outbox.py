@@ -295,6 +295,13 @@ def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
     return [row for row in notices if row.status is RowStatus.DELIVERED]
 
 
+def withdrawn_since(conn: sa.Connection, channel: str, since: datetime) -> list[str]:
+    """The suspensions whose notices on ``channel`` were to be withdrawn since then."""
+    withdrawals = (outbox.c.kind == RowKind.WITHDRAW.value) & (outbox.c.created_at >= since)
+    wanted = sa.select(outbox.c.suspension_id).where(withdrawals, outbox.c.channel == channel).distinct()
+    return [one for one in conn.scalars(wanted) if one is not None]
+
+
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
     """Whether every notice of ``attempt`` was refused for good."""
     notices = (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.attempt == attempt)
