@@ -69,9 +69,8 @@ class Lookup:
     async def _refs(self, where: Where, needs: Needs) -> tuple[str, ...] | None:
         """``None`` where nobody can say."""
         now = self._clock.now()
-        kept = await self._engine.database.read(lambda conn: incidents.get(conn, where.incident)) or Incident(
-            where.incident
-        )
+        known = await self._engine.database.read(lambda conn: incidents.get(conn, where.incident))
+        kept = known or Incident(where.incident)
         if needs is Needs.CLAIM and kept.refs and (kept.goes_by_its_key or _is_fresh(kept.mapped_at, now)):
             return kept.refs
         try:

@@ -25,7 +25,7 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked yet; without ``mapped_at`` its own
+    """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked; without ``mapped_at`` its own
     key has said so, which never changes."""
 
     id: str
