@@ -1,8 +1,7 @@
 """Whether what a channel has accepted has really arrived, where the channel's door is told of that.
 
 A channel that only takes things in (PagerDuty's 202) says what its door will see (``Delivered.awaits``). The door
-tells :meth:`core.engine.Engine.arrived`; what nobody has seen :data:`PATIENCE` after it was accepted is told to the
-operators, once.
+says so (:func:`note`); what nobody has seen :data:`PATIENCE` after it was accepted is told to the operators, once.
 
 Both sides are kept among the ids that were seen: ``CHANNEL.awaited`` and ``CHANNEL.arrived``.
 

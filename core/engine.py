@@ -15,7 +15,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from core import access, arrivals
+from core import access
 from core.catching_up import CatchingUp, caught_up, locked
 from core.containers.intents import Intent, IntentStatus, check_version, title_of
 from core.domain.answering import GivenAnswer
@@ -484,10 +484,6 @@ class Engine:
     async def were_seen(self, channel: str, keys: Collection[str]) -> bool:
         """As :meth:`was_seen`, for something that goes by several ids: whether any was there."""
         return await self.database.read(lambda conn: any(keeping.was_seen(conn, channel, key) for key in keys))
-
-    async def arrived(self, channel: str, what: str) -> None:
-        """The door of ``channel`` has seen that a notice has arrived (:mod:`core.arrivals`)."""
-        await self.database.write(lambda tx: arrivals.note(tx, channel, what, self._clock.now()))
 
     async def was_seen(self, channel: str, key: str) -> bool:
         """Whether :meth:`seen` was called with this id; remembers nothing."""

@@ -84,6 +84,10 @@ class Webhooks:
         body["event"]["resource_type"] = "pagey"
         return await self.send(body)
 
+    async def answered(self) -> None:
+        """Wait until whatever is on its way has been answered, or has failed."""
+        await asyncio.gather(*self._background, return_exceptions=True)
+
     def hold_back(self) -> None:
         """From now on nothing leaves before :meth:`release`; whoever sends is told 202."""
         self._held = []

@@ -21,7 +21,9 @@ from channels.pagerduty.render import note as own_note
 from core.ports import Deferred, Delivered, Delivery, Fault, Refused, Sending
 
 API_URL = "https://api.pagerduty.com"
-TIMEOUT_SECONDS = 5.0
+TIMEOUT_SECONDS = 3.0
+AWAY = timedelta(seconds=15)
+"""How long the API is left alone that did not answer: events, which matter more, go out on the same lanes."""
 OPEN = ("triggered", "acknowledged")
 PATIENCE = timedelta(minutes=10)
 """How long after the event we expect its incident to appear."""
@@ -64,6 +66,7 @@ class Incidents:
         self._now = now
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
+        self._away_until: datetime | None = None
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
             verify=http.authorities(),
@@ -201,9 +204,12 @@ class Incidents:
         params: Sequence[tuple[str, str]] = (),
     ) -> Mapping[str, Any]:
         """The body of a 2xx. Raises :class:`Unanswered`."""
+        if self._away_until is not None and self._now() < self._away_until:
+            raise Unanswered(Deferred("api_away", self._away_until))
         try:
             response = await self._client.request(method, self._url + path, json=body, params=list(params))
         except http.CAUGHT as error:
+            self._away_until = self._now() + AWAY
             raise Unanswered(http.failed(error, http.Repeats.COUNT)) from error
         if response.status_code == 404:
             raise Unanswered(Refused("http_404"))

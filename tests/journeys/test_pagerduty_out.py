@@ -6,6 +6,7 @@ Source: API.md §2, §3; facts on channels §C; docs/decisions/0023.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -174,10 +175,12 @@ async def test_without_a_token_a_later_attempt_is_taken_to_page_already(tmp_path
 async def test_an_api_that_does_not_answer_holds_no_later_attempt_back(world: World) -> None:
     asked = await world.ask(**PAGING, retry_policy=HOURLY)
     world.pager.rest.answering.clear()
-    await world.advance(hours=1)
+    later = asyncio.create_task(world.advance(hours=1))
+    await world.pager.account.until(lambda: len(world.pager.events) == 2 or None)
+    world.pager.rest.answering.set()
+    await later
 
     assert [item["status"] for item in await deliveries(world, asked)] == ["delivered", "delivered"]
-    world.pager.rest.answering.set()
 
 
 # --- What it says -------------------------------------------------------------------------------------------------

@@ -132,8 +132,8 @@ async def test_202_and_no_triggered_webhook_in_five_minutes_warns_once(watched: 
 
 
 async def test_202_and_the_triggered_webhook_warns_nobody(watched: World) -> None:
-    asked = await watched.ask(**PAGING)
-    await watched.service.engine.arrived("pagerduty", asked["ref"])
+    await watched.ask(**PAGING)
+    await watched.pager.webhooks.answered()
     await watched.advance(minutes=10)
 
     assert told(watched) == []
