@@ -35,7 +35,6 @@ from core.errors import (
 )
 from core.incidents import Incidents
 from core.store import incidents as kept
-from core.store.database import Tx
 from core.transitions import tell_row
 
 log = structlog.get_logger(__name__)
@@ -113,16 +112,10 @@ class PagerDutyAnswers:
         self, ids: Sequence[str], incident: str, question: Suspension | None, message: Message | None
     ) -> None:
         """Say how to answer: once for each incident, since people also talk there."""
-        if message is None or question is None or not await self._first("helped", incident):
+        if message is None or question is None:
             await self.incidents.remember(ids)
-            return
-        await self._say(ids, incident, question, message)
-
-    async def _first(self, what: str, key: str) -> bool:
-        def job(tx: Tx) -> bool:
-            return self.incidents.once(tx, what, key)
-
-        return await self.incidents.database.write(job)
+        else:
+            await self._say(ids, incident, question, message, once=("helped", incident))
 
     # --- The decision field ---------------------------------------------------------------------------------------
 
@@ -199,10 +192,17 @@ class PagerDutyAnswers:
             return words.too_late(shown, identity) if late else None
         return words.not_recorded(shown, identity, self.engine.redaction.text_on(CHANNEL, refusal.message))
 
-    async def _say(self, ids: Sequence[str], incident: str, question: Suspension, message: Message) -> None:
+    async def _say(
+        self,
+        ids: Sequence[str],
+        incident: str,
+        question: Suspension,
+        message: Message,
+        once: tuple[str, str] | None = None,
+    ) -> None:
         place = Address(CHANNEL, incident_place(incident))
         row = tell_row(message, place, self.incidents.clock.now(), question.id)
-        await self.incidents.remember(ids, [row])
+        await self.incidents.remember(ids, [row], once)
 
     # --- Who may ----------------------------------------------------------------------------------------------------
 

@@ -95,10 +95,11 @@ class PagerDutyDoor:
         happening = event.webhook.happening
         if isinstance(happening, Ignored):
             return
-        if await self._engine.were_seen(CHANNEL, event.ids):
+        seen, waiting = await self._parking.before(event, happening.where.incident)
+        if seen:
             log.info("pagerduty.webhook_ignored", reason="repeated")
             return
-        await self._parking.before(happening.where.incident)
+        await self._parking.take(waiting)
         if await self._meaning.take(event) is Taken.TOO_EARLY:
             await self._parking.park(event, raw)
 

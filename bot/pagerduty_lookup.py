@@ -10,9 +10,12 @@ Source: facts on channels §C4; docs/decisions/0024.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+
+import sqlalchemy as sa
 
 from bot.pagerduty_people import CHANNEL
 from channels.pagerduty.render import ref_in
@@ -22,7 +25,7 @@ from core import arrivals
 from core.domain.suspension import Suspension
 from core.engine import Engine
 from core.ports import Clock
-from core.store import incidents
+from core.store import incidents, suspensions
 from core.store.database import Tx
 from core.store.incidents import Incident
 
@@ -59,20 +62,26 @@ class Lookup:
         self._clock = clock
 
     async def questions(self, where: Where, needs: Needs) -> Found:
-        refs = await self._refs(where, needs)
+        """By what is kept where that will do; it costs one look at the database then."""
+        now = self._clock.now()
+
+        def look(conn: sa.Connection) -> tuple[Incident, tuple[Suspension, ...] | None]:
+            kept = incidents.get(conn, where.incident) or Incident(where.incident)
+            fresh = kept.refs and (kept.goes_by_its_key or _is_fresh(kept.mapped_at, now))
+            return kept, _by_refs(conn, kept.refs or ()) if fresh and needs is Needs.CLAIM else None
+
+        kept, questions = await self._engine.database.read(look)
+        if questions is not None:
+            return Found(await self._knowing(questions))
+        refs = await self._refs(where, needs, kept)
         if refs is not None:
             return Found(await self._found(refs))
         titled = ref_in_title(where.title) if needs is Needs.CLAIM else None
         questions = await self._found((titled,)) if titled is not None else ()
         return Found(questions, known=bool(questions))
 
-    async def _refs(self, where: Where, needs: Needs) -> tuple[str, ...] | None:
-        """``None`` where nobody can say."""
-        now = self._clock.now()
-        known = await self._engine.database.read(lambda conn: incidents.get(conn, where.incident))
-        kept = known or Incident(where.incident)
-        if needs is Needs.CLAIM and kept.refs and (kept.goes_by_its_key or _is_fresh(kept.mapped_at, now)):
-            return kept.refs
+    async def _refs(self, where: Where, needs: Needs, kept: Incident) -> tuple[str, ...] | None:
+        """As PagerDuty says now; ``None`` where nobody can say."""
         try:
             found = self._ours(await self._api.alert_keys(where.incident))
         except ApiUnavailable:
@@ -80,8 +89,8 @@ class Lookup:
                 return kept.refs
             raise
         if found is not None:
-            if found or kept.refs:
-                await self._keep(where.incident, found, now)
+            if found != (kept.refs or ()) or (found and not _is_fresh(kept.mapped_at, self._clock.now())):
+                await self._keep(where.incident, found, self._clock.now())
             return found
         own = self._ours((where.key,) if where.key is not None else ())
         if own:
@@ -105,8 +114,17 @@ class Lookup:
         await self._engine.database.write(job)
 
     async def _found(self, refs: tuple[str, ...]) -> tuple[Suspension, ...]:
-        found = [await self._engine.find(ref) for ref in refs]
-        return tuple(question for question in found if question is not None)
+        return await self._knowing(await self._engine.database.read(lambda conn: _by_refs(conn, refs)))
+
+    async def _knowing(self, questions: tuple[Suspension, ...]) -> tuple[Suspension, ...]:
+        for one in questions:
+            await self._engine.knowing(one)
+        return questions
+
+
+def _by_refs(conn: sa.Connection, refs: Sequence[str]) -> tuple[Suspension, ...]:
+    found = (suspensions.by_ref(conn, ref) for ref in refs)
+    return tuple(question for question in found if question is not None)
 
 
 def _is_fresh(at: datetime | None, now: datetime) -> bool:

@@ -8,17 +8,20 @@ Source: facts on channels §C4, §F; docs/decisions/0024.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import sqlalchemy as sa
 import structlog
 
 from bot.pagerduty_answers import Taken
 from bot.pagerduty_meaning import Event, PagerDutyMeaning
+from bot.pagerduty_people import CHANNEL
 from channels.pagerduty.replies import Ignored, read_webhook
 from channels.pagerduty.rest import ApiUnavailable
 from core.ports import Clock
-from core.store import incidents
+from core.store import incidents, keeping
 from core.store.database import Database
 from core.store.incidents import Parked
 
@@ -54,9 +57,18 @@ class PagerDutyParking:
             await self._again(one, now)
         return await self.database.read(incidents.next_look)
 
-    async def before(self, incident: str) -> None:
-        """What waits for this incident comes first: of two answers the earlier one counts."""
-        for one in await self.database.read(lambda conn: incidents.parked_of(conn, incident)):
+    async def before(self, event: Event, incident: str) -> tuple[bool, Sequence[Parked]]:
+        """Whether ``event`` was taken before, and what waits for its incident."""
+
+        def look(conn: sa.Connection) -> tuple[bool, Sequence[Parked]]:
+            seen = any(keeping.was_seen(conn, CHANNEL, one) for one in event.ids)
+            return seen, () if seen else incidents.parked_of(conn, incident)
+
+        return await self.database.read(look)
+
+    async def take(self, waiting: Sequence[Parked]) -> None:
+        """Look at these now: of two answers the earlier one counts."""
+        for one in waiting:
             await self._again(one, self.clock.now())
 
     async def _again(self, one: Parked, now: datetime) -> None:

@@ -405,14 +405,14 @@ class Engine:
     # --- Looking things up ----------------------------------------------------------------------------------------
 
     async def get(self, suspension_id: str) -> Suspension | None:
-        return await self._known(await self.database.read(lambda conn: suspensions.get(conn, suspension_id)))
+        return await self.knowing(await self.database.read(lambda conn: suspensions.get(conn, suspension_id)))
 
     async def _know_who_may(self, suspension_id: str) -> None:
         """Where the answer to that has to be asked for, ask before the transaction that needs it."""
         if self.responders.asks_elsewhere:
             await self.get(suspension_id)
 
-    async def _known(self, suspension: Suspension | None) -> Suspension | None:
+    async def knowing(self, suspension: Suspension | None) -> Suspension | None:
         """``suspension``, whose responders the directory knows from here on."""
         if suspension is not None and suspension.is_open and self.responders.asks_elsewhere:
             await self.responders.refresh((*suspension.ask.responders, *suspension.asked))
@@ -421,7 +421,7 @@ class Engine:
     async def find(self, ref: str) -> Suspension | None:
         """The suspension with this public reference, however it is typed."""
         found = await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
-        return await self._known(found)
+        return await self.knowing(found)
 
     async def find_by_token(self, token: str, purpose: TokenPurpose) -> Holder | None:
         """Whom a link or a mail address was made for, ``None`` for a token we did not make."""
@@ -434,7 +434,7 @@ class Engine:
             return Holder(suspension, self.responders.actor(held.address.person), held.address)
 
         holder = await self.database.read(look_up)
-        await self._known(holder.suspension if holder is not None else None)
+        await self.knowing(holder.suspension if holder is not None else None)
         return holder
 
     async def waiting_for(self, actor: Actor, limit: int = 200) -> list[Suspension]:
@@ -456,7 +456,7 @@ class Engine:
         while True:
             page = await self.database.read(_page_naming(beginnings, last))
             for one in page:
-                await self._known(one)
+                await self.knowing(one)
             yield page
             if len(page) < _PAGE:
                 return
@@ -480,10 +480,6 @@ class Engine:
     async def seen(self, channel: str, key: str) -> bool:
         """Remember the id of something that came in; true where it was there already."""
         return await self.database.write(lambda tx: keeping.note_seen(tx, channel, key, self._clock.now()))
-
-    async def were_seen(self, channel: str, keys: Collection[str]) -> bool:
-        """As :meth:`was_seen`, for something that goes by several ids: whether any was there."""
-        return await self.database.read(lambda conn: any(keeping.was_seen(conn, channel, key) for key in keys))
 
     async def was_seen(self, channel: str, key: str) -> bool:
         """Whether :meth:`seen` was called with this id; remembers nothing."""

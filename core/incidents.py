@@ -109,11 +109,11 @@ class Incidents:
 
         await self.database.write(job)
 
-    async def remember(self, ids: Sequence[str], rows: Sequence[Row] = ()) -> None:
-        """It was done: say what came of it, once, and do it no more."""
+    async def remember(self, ids: Sequence[str], rows: Sequence[Row] = (), once: tuple[str, str] | None = None) -> None:
+        """It was done: say what came of it, and do it no more. What is said ``once`` is said for the first of that."""
 
         def job(tx: Tx) -> None:
-            if not self._is_known(tx, ids, self.clock.now()):
+            if not self._is_known(tx, ids, self.clock.now()) and (once is None or self.once(tx, *once)):
                 self.transitions.dispatch(tx, rows)
 
         await self.database.write(job)

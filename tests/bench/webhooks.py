@@ -13,7 +13,7 @@ import os
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class Offering:
 
     http: aiohttp.ClientSession
     url: str
+    come_again: set[str] = field(default_factory=set)
+    """What was answered with 503: PagerDuty would repeat it."""
 
     async def one(self, request: Request) -> int:
         headers = {
@@ -61,6 +63,8 @@ class Offering:
         }
         async with self.http.post(self.url, data=request.raw, headers=headers) as response:
             await response.read()
+            if response.status == 503:
+                self.come_again.add(request.webhook_id)
             return response.status
 
     async def in_order(self, requests: Sequence[Request]) -> set[int]:
@@ -104,11 +108,14 @@ async def sqlite(folder: Path, sheet: Sheet, offered: int = OFFERED) -> None:
             luck.shuffle(mixed)
             load = os.getloadavg()[0]
             latencies, more = await offering.steadily(mixed)
+            again_later = [one for one in mixed if one.webhook_id in offering.come_again]
+            more |= await offering.in_order(again_later)
             ceiling, again = await offering.steadily(mixed[: max(len(mixed) // 5, 100)])
             ends = [[await _end(http, url, one) for one in run] for run in (ordered, shuffled)]
     await sandbox.close()
     sheet.note("load of the machine while they were offered", load, f"on {os.cpu_count()} cores")
-    sheet.exactly("webhooks answered otherwise than 202", float(len((statuses | more | again) - {202})), 0, "")
+    sheet.exactly("other answers than 202 and 503", float(len((statuses | more | again) - {202, 503})), 0, "")
+    sheet.note("webhooks that had to come again (503)", float(len(offering.come_again)), "")
     differing = sum(first != second for first, second in zip(*ends, strict=True))
     sheet.exactly(f"questions of {incidents} that end otherwise than in order", float(differing), 0, "")
     sheet.note("of these answered", float(sum(end[0] == "responded" for end in ends[1])), "questions")

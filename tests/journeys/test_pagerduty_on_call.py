@@ -143,6 +143,16 @@ async def test_nobody_but_the_one_on_call_may_answer_not_even_an_operator(duty: 
     assert await answered(duty, asked, "operator") == 200
 
 
+async def test_whoever_takes_a_shift_over_may_answer_a_minute_later_and_the_other_may_not(duty: World) -> None:
+    asked = await ask(duty, "email")
+    on_call(duty, Shift(BOB))
+
+    await duty.advance(seconds=61)
+
+    assert await answered(duty, asked, "operator") == 403
+    assert await answered(duty, asked, "second_operator") == 200
+
+
 async def test_the_end_of_a_shift_counts_to_the_second_whatever_is_kept(duty: World) -> None:
     asked = await ask(duty, "email")
     await duty.advance(hours=1, minutes=59, seconds=59)
