@@ -10,10 +10,12 @@ Source: facts on channels §C4; docs/decisions/0024.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 
@@ -60,6 +62,7 @@ class Lookup:
         self._api = api
         self._instance = instance
         self._clock = clock
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def questions(self, where: Where, needs: Needs) -> Found:
         """By what is kept where that will do; it costs one look at the database then."""
@@ -73,6 +76,15 @@ class Lookup:
         kept, questions = await self._engine.database.read(look)
         if questions is not None:
             return Found(await self._knowing(questions))
+        if needs is Needs.ANSWER:
+            return await self._asked(where, needs, kept)
+        async with self._asking.setdefault(where.incident, asyncio.Lock()):  # many may come at once of a new one
+            kept, questions = await self._engine.database.read(look)
+            if questions is not None:
+                return Found(await self._knowing(questions))
+            return await self._asked(where, needs, kept)
+
+    async def _asked(self, where: Where, needs: Needs, kept: Incident) -> Found:
         refs = await self._refs(where, needs, kept)
         if refs is not None:
             return Found(await self._found(refs))
