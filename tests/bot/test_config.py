@@ -167,11 +167,8 @@ suspension:
 
 
 def test_an_account_in_europe_is_reached_there(read: Reads) -> None:
-    for region, host in (
-        ("", "pagerduty.com"),
-        (", region: eu", "eu.pagerduty.com"),
-        (", region: EU", "eu.pagerduty.com"),
-    ):
+    europe = "eu.pagerduty.com"
+    for region, host in (("", "pagerduty.com"), (", region: eu", europe), (", region: EU", europe)):
         pager = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}'{region}}}").pagerduty
         assert pager is not None
         assert (pager.events_url, pager.api_url) == (f"https://events.{host}", f"https://api.{host}")
@@ -187,7 +184,9 @@ def test_an_address_that_is_given_counts_whatever_the_region(read: Reads) -> Non
 
 
 def test_waits_between_tries_may_come_from_a_variable(read: Reads) -> None:
-    pager = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}", HANDRAISE_PAGERDUTY__RETRY_SECONDS="5, 60").pagerduty
+    pager = read(
+        f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}", {"HANDRAISE_PAGERDUTY__RETRY_SECONDS": "5, 60"}
+    ).pagerduty
 
     assert pager is not None
     assert pager.retry_seconds == (5, 60)
