@@ -24,6 +24,7 @@ from core.engine import Engine
 from core.ports import Clock
 from core.store import incidents
 from core.store.database import Tx
+from core.store.incidents import Incident
 
 KEPT = timedelta(minutes=10)
 """How old what is kept may be when it decides who is on it."""
@@ -68,32 +69,40 @@ class Lookup:
     async def _refs(self, where: Where, needs: Needs) -> tuple[str, ...] | None:
         """``None`` where nobody can say."""
         now = self._clock.now()
-        kept = await self._engine.database.read(lambda conn: incidents.get(conn, where.incident))
-        refs = kept.refs if kept is not None else None
-        if refs and needs is Needs.CLAIM and kept is not None and _is_fresh(kept.mapped_at, now):
-            return refs
+        known = await self._engine.database.read(lambda conn: incidents.get(conn, where.incident))
+        kept = known or Incident(where.incident)
+        if needs is Needs.CLAIM and kept.refs and (kept.goes_by_its_key or _is_fresh(kept.mapped_at, now)):
+            return kept.refs
         try:
             found = self._ours(await self._api.alert_keys(where.incident))
         except ApiUnavailable:
-            if refs and needs is Needs.CLAIM:
-                return refs
+            if kept.refs and needs is Needs.CLAIM:
+                return kept.refs
             raise
-        if found is None:  # without alerts, or without a token: by its own key, where that was ours
-            found = self._ours((where.key,) if where.key is not None else ()) or refs
-        if found is not None and ((found and found != refs) or kept is not None):
-            await self._engine.database.write(lambda tx: self._keep(tx, where.incident, found, now))
-        return found
+        if found is not None:
+            if found or kept.refs:
+                await self._keep(where.incident, found, now)
+            return found
+        own = self._ours((where.key,) if where.key is not None else ())
+        if own:
+            await self._keep(where.incident, own, None)
+        return own or (kept.refs if kept.goes_by_its_key else None)
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
         """The refs in those of ``keys`` that we have made, ``None`` where there are no keys at all."""
         found = (ref_in(key, self._instance) for key in keys)
         return tuple(dict.fromkeys(ref for ref in found if ref is not None)) if keys else None
 
-    def _keep(self, tx: Tx, incident: str, refs: tuple[str, ...], now: datetime) -> None:
+    async def _keep(self, incident: str, refs: tuple[str, ...], mapped_at: datetime | None) -> None:
         """That there is an incident at all proves that the page has arrived."""
-        incidents.keep_refs(tx, incident, refs, now)
-        for ref in refs:
-            arrivals.note(tx, CHANNEL, ref, now)
+        now = self._clock.now()
+
+        def job(tx: Tx) -> None:
+            incidents.keep_refs(tx, incident, refs, mapped_at, now)
+            for ref in refs:
+                arrivals.note(tx, CHANNEL, ref, now)
+
+        await self._engine.database.write(job)
 
     async def _found(self, refs: tuple[str, ...]) -> tuple[Suspension, ...]:
         found = [await self._engine.find(ref) for ref in refs]

@@ -25,7 +25,8 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked yet."""
+    """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked; without ``mapped_at`` its own
+    key has said so, which never changes."""
 
     id: str
     refs: tuple[str, ...] | None = None
@@ -33,6 +34,10 @@ class Incident:
     moves: tuple[Move, ...] = ()
     assignees: frozenset[str] = frozenset()
     assigned_at: datetime | None = None
+
+    @property
+    def goes_by_its_key(self) -> bool:
+        return bool(self.refs) and self.mapped_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +71,10 @@ def keep_moves(tx: Tx, incident_id: str, moves: Sequence[Move], now: datetime) -
     _update(tx, incident_id, moves=[_move_json(one) for one in moves], touched_at=now)
 
 
-def keep_refs(tx: Tx, incident_id: str, refs: Sequence[str], now: datetime) -> None:
-    """Which questions its alerts are about, as they were found just now."""
+def keep_refs(tx: Tx, incident_id: str, refs: Sequence[str], mapped_at: datetime | None, now: datetime) -> None:
+    """Which questions its alerts are about, as they were found at ``mapped_at``; ``None`` where its own key says so."""
     lock(tx, incident_id, now)
-    _update(tx, incident_id, refs=list(refs), mapped_at=now, touched_at=now)
+    _update(tx, incident_id, refs=list(refs), mapped_at=mapped_at, touched_at=now)
 
 
 def keep_assignees(tx: Tx, incident: Incident, users: Sequence[str], at: datetime, now: datetime) -> None:
