@@ -73,7 +73,8 @@ def _word(value: object) -> str:
 def _split(value: object) -> object:
     """A list may be written as one comma-separated text; in variables it always is."""
     if isinstance(value, str):
-        return [part for part in (part.strip() for part in value.split(",")) if part]
+        made = FromVariable if isinstance(value, FromVariable) else str
+        return [made(part) for part in (part.strip() for part in value.split(",")) if part]
     return value
 
 

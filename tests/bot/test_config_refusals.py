@@ -135,6 +135,16 @@ WRONG = [
         "pagerduty: {services: {payments: abc}}",
         "pagerduty.services.payments must be the 32 letters and digits of an integration key",
     ),
+    (f"pagerduty: {{routing_key: '{ROUTING_KEY}', region: asia}}", "pagerduty.region must be us or eu"),
+    (
+        f"pagerduty: {{routing_key: '{ROUTING_KEY}', retry_seconds: [0]}}",
+        "pagerduty.retry_seconds[0] must be a whole number from 1 to 3600",
+    ),
+    (f"pagerduty: {{routing_key: '{ROUTING_KEY}', from_email: bot}}", "pagerduty.from_email must be an e-mail address"),
+    (
+        "people: [{name: A, email: a@example.com, pagerduty_routing_key: abc}]",
+        "people[0].pagerduty_routing_key must be the 32 letters and digits of an integration key",
+    ),
     ("pagerduty: {api_token: t}", "pagerduty.routing_key is missing (or name a service in pagerduty.services)"),
     (
         f"pagerduty: {{services: {{default: '{ROUTING_KEY}'}}}}",

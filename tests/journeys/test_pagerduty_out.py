@@ -125,8 +125,8 @@ async def test_whom_nobody_can_call_is_warned_of_and_may_still_answer(tmp_path: 
 
 
 async def test_a_group_is_one_page_beside_those_who_have_a_pager_of_their_own(tmp_path: Path, sqlite_url: str) -> None:
-    people = [{"name": name, "email": f"{name}@example.com", "groups": ["finance"]} for name in ("alice", "carol")]
-    people.append(BOB | {"pagerduty_routing_key": BOBS, "groups": ["finance"]})
+    alice = {"name": "Alice", "email": "alice@example.com", "pagerduty_user_id": "PALICE", "groups": ["finance"]}
+    people = [alice, BOB | {"pagerduty_routing_key": BOBS, "groups": ["finance"]}]
     async with running(tmp_path, sqlite_url, people=people) as world:
         add_service(world, "bobs", BOBS)
         await world.ask(channel_hint="pagerduty", notify_to="group:finance")
