@@ -1,4 +1,5 @@
-"""The directory: who people are, where they are reached, and whom this service may ask. No network call.
+"""The directory: who people are, where they are reached, and whom this service may ask. No network call, but to ask
+who is on call.
 
 Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
 Whoever has no ``slack_user_id`` there is reached in Slack as soon as Slack has said which account has their e-mail
@@ -18,9 +19,13 @@ from zoneinfo import ZoneInfo
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
+from bot.on_call import OnCalls, OnCallUser
 from bot.slack_accounts import Accounts, NoAccounts
 from core.domain.people import Actor, Address, Person, Recipient, RecipientKind, Role, canonical, parse_recipient
 from core.errors import InvalidRecipient
+from core.ports import Fault, PeopleUnknown, Refused
+
+ON_CALL = f"{RecipientKind.SCHEDULE}:"
 
 StoredRoles = Callable[[str], frozenset[Role]]
 """The roles of the key of that name which was made on the command line; none where there is no such key."""
@@ -44,8 +49,10 @@ class Directory:
         stored_roles: StoredRoles = _no_stored_roles,
         stored_names: StoredNames = tuple,
         accounts: Accounts | None = None,
+        on_calls: OnCalls | None = None,
     ) -> None:
         self._settings = settings
+        self._on_calls = on_calls
         self._accounts = accounts or NoAccounts()
         self._people, self._groups = _read(settings)
         self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
@@ -55,6 +62,7 @@ class Directory:
         self._hours = {entry.email: entry.opening_hours for entry in settings.people}
         self._zones = {entry.email: ZoneInfo(entry.time_zone) for entry in settings.people if entry.time_zone}
         self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        self._pagers = frozenset(settings.own_routing_keys)
         self._roles = {entry.name: entry.roles for entry in settings.api_keys}
         self._stored_roles = stored_roles
         self._stored_names = stored_names
@@ -79,8 +87,9 @@ class Directory:
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
         """Where ``reference`` is reached on ``channel``, each place once; empty where it is not.
 
-        Any mailbox is reached by mail, in the directory or not. On PagerDuty a person is the default service, which
-        pages whoever is on call; a group is that one page, and nobody's in particular.
+        Any mailbox is reached by mail, in the directory or not. On PagerDuty a person is their own integration where
+        the directory has its routing key; else the default service, which pages whoever is on call, as it does for a
+        group, and is nobody's in particular then.
         """
         recipient = parse_recipient(reference)
         found: Iterable[Address | None]
@@ -91,12 +100,17 @@ class Directory:
                 members = self._groups.get(recipient.value, ())
                 found = (self._of_person(email, channel) for email in members)
                 if channel == "pagerduty":
-                    found = (replace(address, person=None) for address in found if address is not None)
+                    found = (_shared(address) for address in found if address is not None)
             case RecipientKind.SLACK | RecipientKind.EMAIL | RecipientKind.PAGERDUTY:
                 found = [self._at(recipient)] if recipient.kind.value == channel else []
+            case RecipientKind.SCHEDULE:  # stands for whoever is on call when it is sent
+                found = [Address(channel, str(recipient))] if self._reaches_whoever_is_on_call(channel) else []
             case _ as unknown:
                 assert_never(unknown)
         return tuple(dict.fromkeys(address for address in found if address is not None))
+
+    def _reaches_whoever_is_on_call(self, channel: str) -> bool:
+        return self._on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._services)
 
     def _of_person(self, email: str, channel: str) -> Address | None:
         person = self._people.get(email)
@@ -107,9 +121,18 @@ class Directory:
                 return Address(channel, email, email)
             case "email":
                 return Address(channel, email, email)
+            case "pagerduty" if email in self._pagers:
+                return Address(channel, email, email)
             case "pagerduty" if DEFAULT_SERVICE in self._services:
                 return Address(channel, DEFAULT_SERVICE, email)
         return None
+
+    def surely_asks(self, reference: str, channel: str) -> bool:
+        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up."""
+        recipient, pager = parse_recipient(reference), self._settings.pagerduty
+        if channel != "pagerduty" or recipient.kind is not RecipientKind.PERSON or recipient.value in self._pagers:
+            return True
+        return pager is not None and pager.writes_to_incidents
 
     def _at(self, recipient: Recipient) -> Address | None:
         """An address that was written as one."""
@@ -142,6 +165,9 @@ class Directory:
         group its members of the last minute, so see to it before that they are known; or whom the door has just found
         in it (:attr:`Actor.proven`)."""
         recipient = parse_recipient(reference)
+        return str(recipient) in actor.proven or self._means(recipient, actor)
+
+    def _means(self, recipient: Recipient, actor: Actor) -> bool:
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return recipient.value == actor.identity
@@ -149,22 +175,24 @@ class Directory:
                 return actor.identity in self._groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
                 members = self._accounts.known_members(recipient.value)
-                known = any(self._slack_identity(user) == actor.identity for user in members)
-                return known or str(recipient) in actor.proven
+                return any(self._slack_identity(user) == actor.identity for user in members)
             case RecipientKind.SLACK:
                 return self._slack_identity(recipient.value) == actor.identity
             case RecipientKind.PAGERDUTY:
                 return False
+            case RecipientKind.SCHEDULE:
+                known = self._on_calls.known(recipient.value) if self._on_calls is not None else ()
+                return actor.identity in self._named(known)
             case _ as unknown:
                 assert_never(unknown)
 
     def references_to(self, actor: Actor) -> Collection[str]:
         """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
-        Slack user group only Slack knows, so that any of them may be theirs."""
+        Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
         identity, person = actor.identity, self._people.get(actor.identity)
         groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
         accounts = {person.slack_user_id if person is not None else None, self._accounts.known_user(identity)} - {None}
-        return (identity, f"email:{identity}", *groups, *(f"slack:{one}" for one in accounts), "slack:S")
+        return (identity, f"email:{identity}", *groups, *(f"slack:{one}" for one in accounts), "slack:S", ON_CALL)
 
     def people(self, reference: str) -> Collection[str]:
         """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
@@ -182,8 +210,39 @@ class Directory:
                 return () if identity is None else (identity,)
             case RecipientKind.PAGERDUTY:
                 return ()
+            case RecipientKind.SCHEDULE:  # somebody, whoever it is
+                last = self._on_calls.last(recipient.value) if self._on_calls is not None else ()
+                return self._named(last) or (str(recipient),)
             case _ as unknown:
                 assert_never(unknown)
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        return self._on_calls is not None
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        if self._on_calls is None:
+            return
+        for reference in dict.fromkeys(references):
+            if reference.startswith(ON_CALL):
+                await self._on_calls.refresh(reference.removeprefix(ON_CALL))
+
+    async def on_call(self, reference: str) -> Sequence[str]:
+        if self._on_calls is None:
+            raise PeopleUnknown(Refused("on_call_not_configured", Fault.SETUP))
+        return self._named(await self._on_calls.now_on(reference.removeprefix(ON_CALL)))
+
+    def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
+        """Their identities: the directory's for the account, else its mailbox where that is nobody else's."""
+        found = (self._of_account(one) for one in on_call)
+        return tuple(dict.fromkeys(identity for identity in found if identity is not None))
+
+    def _of_account(self, on_call: OnCallUser) -> str | None:
+        person = self._by_pagerduty.get(on_call.user)
+        if person is not None:
+            return person.email
+        other = self._people.get(on_call.email) if on_call.email is not None else None
+        return None if other is not None and other.pagerduty_user_id else on_call.email
 
     def operators(self) -> Collection[str]:
         names = {canonical(name) for name in (*self._roles, *self._stored_names())}
@@ -255,8 +314,15 @@ class Directory:
                 return self._slack_identity(recipient.value) in self._people
             case RecipientKind.PAGERDUTY:
                 return recipient.value in self._services
+            case RecipientKind.SCHEDULE:
+                return False  # the directory names none
             case _ as unknown:
                 assert_never(unknown)
+
+
+def _shared(address: Address) -> Address:
+    """As a member of a group has it: a pager of one's own stays one's own."""
+    return address if address.value == address.person else replace(address, person=None)
 
 
 def _read(settings: Settings) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:

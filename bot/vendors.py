@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
-from bot.config.channels import Email, Slack
+from bot.config.channels import Email, PagerDuty, Slack
 from bot.config.kinds import mailbox_of
 from bot.keys import RootKey
 from bot.roles import Part, Parts
@@ -19,6 +19,7 @@ from bot.web.hooks import Doors
 from core import alerts
 from core.engine import Engine, Holder
 from core.ports import Channel, Clock
+from core.store.database import Database
 from core.store.places import Places
 from core.tokens import TokenMaker, TokenPurpose
 from core.transitions import Transitions
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from bot.mail_listener import MailListener
     from bot.mail_poller import MailPoller
     from bot.mail_webhook import MailWebhook
-    from bot.pagerduty_app import PagerDutyDoor
+    from bot.pagerduty_parts import PagerDutyParts, PagerDutySource
     from bot.slack_app import SlackApp
+    from channels.pagerduty.incidents import Incidents
     from channels.slack.cut import WhenCut
     from channels.slack.people import SlackPeople
 
@@ -70,9 +72,25 @@ def channels_of(
 
         pager = settings.pagerduty
         channels["pagerduty"] = PagerDutyChannel(
-            pager.routing_keys, instance=instance, clock=clock, events_url=pager.events_url
+            {**pager.routing_keys, **settings.own_routing_keys},
+            instance=instance,
+            clock=clock,
+            events_url=pager.events_url,
+            incidents=_incidents(settings, pager, clock),
+            waits=[timedelta(seconds=seconds) for seconds in pager.retry_seconds],
+            proven=bool(pager.webhook_secrets),
         )
     return channels
+
+
+def _incidents(settings: Settings, pager: PagerDuty, clock: Clock) -> Incidents | None:
+    """Who writes into incidents; nobody, where we may not or can't say by whose hand."""
+    if pager.api_token is None or pager.from_email is None:
+        return None
+    from channels.pagerduty.incidents import Incidents
+
+    user_ids = {one.email: one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id}
+    return Incidents(pager.api_token, pager.from_email, user_ids=user_ids, now=clock.now, api_url=pager.api_url)
 
 
 def _when_cut(slack: Slack) -> WhenCut:
@@ -89,8 +107,8 @@ def doors_of(
     clock: Clock,
     root: RootKey,
     tokens: TokenMaker,
-    instance: str,
     accounts: SlackPeople | None = None,
+    pager: PagerDutyParts | None = None,
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
     requests is configured."""
@@ -100,7 +118,7 @@ def doors_of(
         mail=mail.webhook,
         mail_listener=mail.listener,
         mail_poller=mail.poller,
-        pagerduty=_pagerduty_door(settings, engine, clock, instance) if Part.API in parts else None,
+        pagerduty=pager.door if pager is not None and Part.API in parts else None,
     )
 
 
@@ -219,12 +237,26 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     return MailInbox(engine, clock, rules, page)
 
 
-def _pagerduty_door(settings: Settings, engine: Engine, clock: Clock, instance: str) -> PagerDutyDoor | None:
-    pager = settings.pagerduty
-    if pager is None or not pager.webhook_secrets:
+def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> PagerDutySource | None:
+    """Whom PagerDuty is asked about; one for the whole process."""
+    if settings.pagerduty is None:
         return None
-    from bot.pagerduty_app import PagerDutyDoor
-    from channels.pagerduty.rest import PagerDutyApi
+    from bot.pagerduty_parts import pagerduty_source
 
-    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
-    return PagerDutyDoor(engine, api, instance=instance, secrets=pager.webhook_secrets, clock=clock)
+    return pagerduty_source(settings, database, clock)
+
+
+def pagerduty_parts(
+    settings: Settings,
+    source: PagerDutySource | None,
+    engine: Engine,
+    transitions: Transitions,
+    clock: Clock,
+    instance: str,
+) -> PagerDutyParts | None:
+    """What understands PagerDuty's webhooks, where they can be verified."""
+    if source is None or settings.pagerduty is None or not settings.pagerduty.webhook_secrets:
+        return None
+    from bot.pagerduty_parts import pagerduty_parts
+
+    return pagerduty_parts(settings.pagerduty, source, engine, transitions, clock, instance)

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 from fastapi import APIRouter
@@ -27,11 +28,12 @@ from bot.roles import EVERYTHING, Part, Parts, check_fits
 from bot.slack_accounts import AccountSearch
 from bot.telemetry import Metrics
 from bot.tracing import NO_TRACING, Tracing
-from bot.vendors import channels_of, doors_of, slack_people
+from bot.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from bot.web.hooks import Doors
 from bot.web.metrics import Scrape
 from bot.web.pages import pages_router
 from bot.web.services import Services
+from core.arrivals import Arrivals
 from core.audit import Audit
 from core.books import Books
 from core.containers.changes import Intents
@@ -50,6 +52,7 @@ from core.retention import Retention
 from core.store import keeping, outbox, schema
 from core.store.database import Database, Tx, open_database
 from core.store.unusable import opening
+from core.sweeping import Sweeping
 from core.together import Together
 from core.tokens import TokenMaker
 from core.transitions import Transitions
@@ -58,6 +61,9 @@ from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from core.work.every import Every
 from core.work.pulse import Pulse
+
+if TYPE_CHECKING:  # loaded where PagerDuty is set up
+    from bot.pagerduty_parts import PagerDutySource
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +82,8 @@ class Service:
     engine: Engine
     relay: Relay
     retention: Retention
+    arrivals: Arrivals
+    sweeping: Sweeping
     lanes: Lanes
     work: Work
     beating: Beating
@@ -86,6 +94,9 @@ class Service:
     doors: Doors
     pages: APIRouter
     scrape: Scrape
+    asking: PagerDutySource | None = None
+    look_in: Callable[[], Awaitable[datetime | None]] | None = None
+    """Look at what came in and could not be understood yet."""
     heartbeat: Heartbeat | None = None
     searching: AccountSearch | None = None
     working: bool = False
@@ -123,7 +134,15 @@ class Service:
     async def look(self) -> datetime | None:
         """Do everything that is due; returns when the next thing is."""
         await self._refresh_keys()
-        moments = (await self.engine.look(), await self.relay.look(), await self.retention.look())
+        moments = [
+            await self.engine.look(),
+            await self.relay.look(),
+            await self.retention.look(),
+            await self.arrivals.look(),
+            self.sweeping.look(),
+        ]
+        if self.look_in is not None:
+            moments.append(await self.look_in())
         if self.heartbeat is not None:
             self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
@@ -136,6 +155,7 @@ class Service:
 
     async def _stop_working(self) -> None:
         await self.work.stop()
+        await self.sweeping.stop()
         await self.relay.stop()
         await self.beating.stop()
 
@@ -157,6 +177,8 @@ class Service:
         for channel in self.channels.values():
             await channel.close()
         await self.doors.close()
+        if self.asking is not None:
+            await self.asking.close()
         await self.agents.close()
         await self.database.close()
         await asyncio.to_thread(self.services.tracing.close)
@@ -194,7 +216,9 @@ def wire(
         instance = _installation(database, root)
     keys = KeyRing(settings, root, database)
     accounts = slack_people(settings, clock)
-    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts)
+    source = pagerduty_source(settings, database, clock)
+    on_calls = None if source is None else source.on_calls
+    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls)
     keys.introduce(people)
     channels = channels_of(settings, folder, clock, instance, accounts)
     agents = CallbackAgents(
@@ -236,6 +260,7 @@ def wire(
         redaction,
     )
     together = Together(engine, transitions)
+    pager = pagerduty_parts(settings, source, engine, transitions, clock, instance)
     services = Services(
         engine,
         together,
@@ -256,6 +281,8 @@ def wire(
         engine=engine,
         relay=relay,
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
+        arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
+        sweeping=Sweeping(database, transitions, channels, clock),
         lanes=lanes,
         work=work,
         beating=_beating(settings, database, clock, work, lanes, parts),
@@ -263,9 +290,11 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, instance, accounts),
+        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, accounts, pager),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
+        asking=source,
+        look_in=None if pager is None else pager.parking.look,
         heartbeat=_heartbeat(settings, database, clock),
         searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )
@@ -308,6 +337,12 @@ def _installation(database: Database, root: RootKey) -> str:
         if not keeping.key_check(tx, root.derive("installation-check").hex()):
             raise ConfigError("secret_key is not the one that this database was made with; restore it.")
         return keeping.installation_id(tx)
+
+
+def _told_of_arrivals(settings: Settings) -> Sequence[str]:
+    """The channels whose doors hear what has come of a notice."""
+    pager = settings.pagerduty
+    return ("pagerduty",) if pager is not None and pager.webhook_secrets else ()
 
 
 def _platform_policy(settings: Settings) -> JsonObject:

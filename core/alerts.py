@@ -78,6 +78,28 @@ def channel_cut_off(transitions: Transitions, tx: Tx, channel: str, reason: str,
     _tell(transitions, tx, f"cut_off:{channel}", subject, text, now, around=channel)
 
 
+def signature_refused(transitions: Transitions, tx: Tx, channel: str, now: datetime) -> None:
+    """A secret that was changed on one side alone, or a forger: the vendor may stop sending before long."""
+    subject = f"Webhooks from {channel} are refused (wrong signature)"
+    text = (
+        f"{subject}. Either its secret is not the one that is configured here, or somebody else sends them. "
+        "Where it is the secret, the vendor stops sending after a few refusals, and answers given there are lost: "
+        "configure the new secret beside the old one."
+    )
+    _tell(transitions, tx, f"signature:{channel}", subject, text, now, around=channel)
+
+
+def never_arrived(transitions: Transitions, tx: Tx, channel: str, ref: str, now: datetime) -> None:
+    """The vendor has accepted a notice, and nothing has come of it that its webhooks would have told us."""
+    subject = f"{channel} accepted a notice, and nothing came of it"
+    text = (
+        f"{channel} has accepted the notice of question {ref}, and five minutes later no webhook says that it has "
+        "paged anybody. Either it has not, or its webhooks don't reach Handraise: look at the service there, and at "
+        "the webhook subscription."
+    )
+    _tell(transitions, tx, f"never_arrived:{channel}", subject, text, now, around=channel)
+
+
 def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
     subject = f"{channel} refuses to say who people are ({reason})"

@@ -198,6 +198,7 @@ class Engine:
         where the value is none, :class:`AlreadyAnswered` or :class:`AnswersDisagree` where it does not count; in this
         order (API.md §4).
         """
+        await self._know_who_may(answer.suspension_id)
         done = await self._write_again(lambda tx: self._answer(tx, answer))
         if isinstance(done, HandraiseError):
             raise done
@@ -205,6 +206,7 @@ class Engine:
 
     async def respond_once(self, answer: GivenAnswer, once: Once | None) -> Suspension | Replayed:
         """As :meth:`respond`, for a request that may be repeated."""
+        await self._know_who_may(answer.suspension_id)
         return await self._perform(once, lambda tx: self._answer(tx, answer))
 
     def _answer(self, tx: Tx, answer: GivenAnswer) -> Suspension | HandraiseError:
@@ -339,9 +341,11 @@ class Engine:
 
         Raises :class:`NotFound`, or the truth about one that has ended.
         """
+        await self._know_who_may(suspension_id)
         return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
 
     async def _change(self, suspension_id: str, change: Change) -> Suspension:
+        await self._know_who_may(suspension_id)
         done = await self._write_again(lambda tx: self._changed(tx, suspension_id, change))
         if isinstance(done, HandraiseError):
             raise done
@@ -408,11 +412,23 @@ class Engine:
     # --- Looking things up ----------------------------------------------------------------------------------------
 
     async def get(self, suspension_id: str) -> Suspension | None:
-        return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
+        return await self.knowing(await self.database.read(lambda conn: suspensions.get(conn, suspension_id)))
+
+    async def _know_who_may(self, suspension_id: str) -> None:
+        """Where the answer to that has to be asked for, ask before the transaction that needs it."""
+        if self.responders.asks_elsewhere:
+            await self.get(suspension_id)
+
+    async def knowing(self, suspension: Suspension | None) -> Suspension | None:
+        """``suspension``, whose responders the directory knows from here on."""
+        if suspension is not None and suspension.is_open and self.responders.asks_elsewhere:
+            await self.responders.refresh((*suspension.ask.responders, *suspension.asked))
+        return suspension
 
     async def find(self, ref: str) -> Suspension | None:
         """The suspension with this public reference, however it is typed."""
-        return await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
+        found = await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
+        return await self.knowing(found)
 
     async def find_by_token(self, token: str, purpose: TokenPurpose) -> Holder | None:
         """Whom a link or a mail address was made for, ``None`` for a token we did not make."""
@@ -424,7 +440,9 @@ class Engine:
                 return None
             return Holder(suspension, self.responders.actor(held.address.person), held.address)
 
-        return await self.database.read(look_up)
+        holder = await self.database.read(look_up)
+        await self.knowing(holder.suspension if holder is not None else None)
+        return holder
 
     async def find_by_delivery(self, delivery: str, channel: str) -> Holder | None:
         """Whom the notice with this delivery id was sent to on ``channel``, ``None`` for any other message."""
@@ -459,6 +477,8 @@ class Engine:
         last: tuple[datetime, str] | None = None
         while True:
             page = await self.database.read(_page_naming(beginnings, last))
+            for one in page:
+                await self.knowing(one)
             yield page
             if len(page) < _PAGE:
                 return

@@ -59,12 +59,6 @@ class InvalidRequest(CallerError):
             self.details["fields"] = [{"path": path, "message": message}]
 
 
-class NotBuilt(InvalidRequest):
-    """The field belongs to a part of the contract that this version does not serve; refused rather than ignored."""
-
-    code = "not_supported"
-
-
 class InvalidRecipient(InvalidRequest):
     """The text has none of the forms a recipient may have."""
 

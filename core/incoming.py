@@ -88,6 +88,12 @@ class Incoming:
         now = self.clock.now()
         await self.database.write(lambda tx: alerts.channel_cut_off(self.transitions, tx, channel, reason, now))
 
+    async def signature_refused(self, channel: str) -> None:
+        """Something came in under a vendor's name that was not signed as agreed: the operators have to know, once an
+        hour."""
+        now = self.clock.now()
+        await self.database.write(lambda tx: alerts.signature_refused(self.transitions, tx, channel, now))
+
     async def people_unknown(self, channel: str, reason: str) -> None:
         """The vendor refuses to say who people are: the operators have to know, once an hour for each ``reason``."""
         now = self.clock.now()

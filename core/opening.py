@@ -117,6 +117,8 @@ class Drafter:
     def _check_group(self, recipient: Recipient, path: str) -> None:
         if recipient.kind is RecipientKind.GROUP and not self.responders.known_group(recipient.value):
             raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
+        if recipient.kind is RecipientKind.SCHEDULE and not self.responders.asks_elsewhere:
+            raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
 
     def _check_callback(self, request: AskRequest, created_by: str) -> None:
         url = request.resume.callback_url

@@ -18,7 +18,6 @@ from core.errors import (
     InvalidRecipient,
     InvalidRequest,
     NoRecipient,
-    NotBuilt,
     RecipientNotAllowed,
     SensitiveContent,
     UnknownChannel,
@@ -117,8 +116,8 @@ class Planner:
         return (), [*problems, Problem(number, NoRecipient.code, message, path="notify_to")]
 
     def _page_warning(self, given: str, number: int, channel: str) -> list[Problem]:
-        """A person on PagerDuty is reached through the default service, which pages whoever is on call there."""
-        if channel != "pagerduty" or parse_recipient(given).kind is not RecipientKind.PERSON:
+        """A person on PagerDuty may be reached through the default service, which pages whoever is on call there."""
+        if parse_recipient(given).kind is not RecipientKind.PERSON or self.responders.surely_asks(given, channel):
             return []
         message = f"The default service is paged, not {given} alone; {given} may answer."
         return [Problem(number, "pages_service_only", message, fatal=False)]
@@ -142,8 +141,6 @@ class Planner:
 
 def parse_named(text: str, path: str) -> Recipient:
     """The recipient in a request field; the error names the field."""
-    if text.startswith("pagerduty-schedule:"):
-        raise NotBuilt("On-call schedules (pagerduty-schedule:) are not supported yet.", path=path)
     try:
         return parse_recipient(text)
     except InvalidRecipient as refusal:

@@ -6,7 +6,7 @@ blindly.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -26,11 +26,19 @@ Receipt = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The other side has accepted it. ``receipt`` finds the message again. ``remark`` is a stable code for what was
-    not as set up, and went out all the same."""
+    """The other side has accepted it. ``receipt`` finds the message again.
+
+    ``remark`` is a stable code that the timeline shows. ``then`` is a short message that is to follow, in a row of its
+    own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are told,
+    though it went out all the same. ``awaits`` is what the channel's door will have seen once the message has really
+    arrived, where it is told of that (:mod:`core.arrivals`).
+    """
 
     receipt: Receipt
-    remark: str | None = field(default=None, compare=False)
+    remark: str | None = None
+    then: tuple[Message, Address] | None = None
+    awaits: str | None = None
+    amiss: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +53,11 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first."""
+    """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first; not
+    before ``until`` where it is given."""
 
     reason: str
+    until: datetime | None = None
 
 
 class Fault(StrEnum):
@@ -130,6 +140,15 @@ class Refreshing(Protocol):
         ...
 
 
+@runtime_checkable
+class Sweepable(Protocol):
+    """A :class:`Channel` on which an ended question may go on asking although its withdrawal was accepted."""
+
+    async def left_open(self) -> Collection[str] | None:
+        """The refs of the questions that still ask there; ``None`` where the other side can't say."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Callback:
     """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
@@ -161,8 +180,16 @@ class Agents(Protocol):
     async def close(self) -> None: ...
 
 
+class PeopleUnknown(Exception):
+    """Whoever has to say who somebody is gives no answer. ``outcome`` is what that means for what waits for it."""
+
+    def __init__(self, outcome: Deferred | Refused) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
+
+
 class Responders(Protocol):
-    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call."""
+    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call but where it is awaited."""
 
     def allowed(self, reference: str) -> bool: ...
 
@@ -176,6 +203,10 @@ class Responders(Protocol):
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
         """Whether ``reference`` (a person, a group, an address) means ``actor``."""
+        ...
+
+    def surely_asks(self, reference: str, channel: str) -> bool:
+        """Whether a message to ``reference`` on ``channel`` reaches whom it means, and not only whoever is on call."""
         ...
 
     def references_to(self, actor: Actor) -> Collection[str]:
@@ -196,6 +227,20 @@ class Responders(Protocol):
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
         """Whoever is known by ``address`` on ``channel`` (a Slack user id, a mailbox, a PagerDuty user id)."""
+        ...
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether there may be references whose people somebody else has to name: on-call schedules."""
+        ...
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        """See to it, by asking where that is needed, that :meth:`answers_to` knows who is behind ``references`` now.
+        Where nobody answers it goes by what was said last, for a bounded time."""
+        ...
+
+    async def on_call(self, reference: str) -> Sequence[str]:
+        """The identities behind a schedule now, none where nobody is. Raises :class:`PeopleUnknown`."""
         ...
 
     def known_group(self, name: str) -> bool: ...

@@ -19,7 +19,7 @@ from typing import Any, assert_never, cast
 
 import structlog
 
-from core import alerts, late
+from core import alerts, arrivals, late, on_call
 from core.catching_up import locked
 from core.domain.clarification import awaited
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose, build_ending, build_notice, shown_choices
@@ -54,7 +54,7 @@ from core.store import outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.tokens import TokenMaker, TokenPurpose
-from core.transitions import LEASE, Alarm, Transitions
+from core.transitions import LEASE, Alarm, Transitions, tell_row
 
 log = structlog.get_logger(__name__)
 
@@ -94,8 +94,10 @@ class Relay:
     redaction: Redaction = field(default_factory=Redaction)
     _senders: list[asyncio.Task[None]] = field(default_factory=list)
     _mislaid: Mislaid = field(init=False)
+    _on_call: on_call.OnCallAddresses = field(init=False)
 
     def __post_init__(self) -> None:
+        self._on_call = on_call.OnCallAddresses(self.database, self.transitions, self.clock, self.lanes.owner)
         self._mislaid = Mislaid(self.database, self.lanes)
 
     async def start(self) -> None:
@@ -236,10 +238,17 @@ class Relay:
             return await self._left_behind(suspension, channel, to, sending)
         if await self.pausing.stands():
             return _Held()
-        reason = no_longer_asked(suspension, row.attempt, to, self.transitions.responders)
+        schedule = on_call.schedule_of(row)
+        asked = to if schedule is None else Address(row.channel, schedule)
+        reason = no_longer_asked(suspension, row.attempt, asked, self.transitions.responders)
         if reason is not None:
             left = await self._left_behind(suspension, channel, to, sending)
             return Refused(reason) if isinstance(left, _Dropped) else left
+        if schedule is not None:
+            found = await self._on_call.address(row, suspension, schedule)
+            if not isinstance(found, Address):
+                return found
+            to = found
         shown = self.redaction.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, self._links(suspension, to), to)
         return await channel.send(notice, to, sending)
@@ -282,6 +291,11 @@ class Relay:
             return Refused("channel_not_configured", Fault.SETUP)
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
+        if (schedule := on_call.schedule_of(row)) is not None:
+            found = await self._on_call.anybody(row.channel, schedule)
+            if not isinstance(found, Address):
+                return found
+            to = found
         suspension = await self._suspension(row)
         links = self._links(suspension, to) if suspension is not None else None
         token = links.reply_token if links is not None else None
@@ -340,30 +354,42 @@ class Relay:
         """One transaction for what became of a try."""
         now = self.clock.now()
         match outcome:
-            case Delivered(receipt, remark):
-                await self.database.write(lambda tx: self._delivered(tx, row, receipt, remark, now))
+            case Delivered() as delivered:
+                await self.database.write(lambda tx: self._delivered(tx, row, delivered, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case _Dropped(reason):
                 await self.database.write(lambda tx: self._dropped(tx, row, reason, now))
             case Deferred(reason, until) as deferral:
                 await self._again(row, reason, now, until, deferral.fault)
-            case Ambiguous(reason):
-                await self._again(replace(row, ambiguous=True), reason, now, None, None)
+            case Ambiguous(reason, until):
+                await self._again(replace(row, ambiguous=True), reason, now, until, None)
             case _ as unknown:
                 assert_never(unknown)
 
-    def _delivered(self, tx: Tx, row: Row, receipt: Mapping[str, str], remark: str | None, now: datetime) -> None:
+    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
         that was brought up to date meanwhile, which may have come later than its end."""
         ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
-        delivered: Row | None = replace(row, receipt=receipt)
-        if not outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt):
-            delivered = late.delivered(tx, row, receipt, now)
-        if ended is not None and delivered is not None:
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [delivered], now))
-        if remark is not None:
-            alerts.sent_otherwise(self.transitions, tx, row, remark, now)
+        receipt, remark = delivered.receipt, delivered.remark
+        there: Row | None = replace(row, receipt=receipt)
+        if outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark):
+            if ended is None:
+                self._follow(tx, row, delivered, now)
+        else:
+            there = late.delivered(tx, row, receipt, now)
+        if ended is not None and there is not None:
+            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+        if delivered.amiss is not None:
+            alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
+
+    def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
+        """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
+        if delivered.then is not None:
+            message, to = delivered.then
+            self.transitions.dispatch(tx, [tell_row(message, to, now, row.suspension_id)])
+        if delivered.awaits is not None:
+            arrivals.expect(tx, row.channel, delivered.awaits, now)
 
     def _dropped(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, reason=reason):

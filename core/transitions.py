@@ -198,7 +198,7 @@ class Transitions:
     ) -> list[Row]:
         """A row for each address, once."""
         addresses = addresses_of(suspension, references, channel, self.responders)
-        self._keep_tokens(tx, suspension, addresses)
+        self.keep_tokens(tx, suspension, addresses)
         return [
             Row(
                 RowKind.NOTIFY,
@@ -213,7 +213,8 @@ class Transitions:
             for address in addresses
         ]
 
-    def _keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
+    def keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
+        """What the links and mailboxes of messages to ``addresses`` are known by when they come back."""
         made = [
             (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
             for address in addresses
@@ -228,7 +229,7 @@ class Transitions:
         address = personal_address(self.responders, self.channels, asker, channel)
         if address is None:
             return []
-        self._keep_tokens(tx, suspension, [address])
+        self.keep_tokens(tx, suspension, [address])
         return [tell_row(clarified_message(suspension), address, now, suspension.id)]
 
     def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:

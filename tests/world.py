@@ -32,6 +32,8 @@ WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 INBOUND_SECRET = "inbound-secret-of-the-tests"
 ROUTING_KEY = "R0000000000000000000000000000000"
 CHANNEL = "C0OPS"
+OWN_PAGER_USER = PagerUser("PHANDRAISE", "Handraise", "handraise@handraise.example")
+"""By whose hand the service writes into PagerDuty."""
 
 KEYS = {
     "agent": "agent-key-1",
@@ -232,6 +234,7 @@ async def running(
                 "events_url": pager_url,
                 "api_url": pager_url,
                 "api_token": pager.rest.token,
+                "from_email": OWN_PAGER_USER.email,
                 "webhook_secrets": list(pager.webhooks.secrets),
             },
         }
@@ -266,7 +269,11 @@ def _people(clock: ManualClock) -> tuple[SlackSandbox, Mailbox, PagerDutySandbox
     slack.workspace.add_channel(CHANNEL, "ops", "U0ALICE", "U0BOB", "U0CAROL", "U0EVE")
     pager = PagerDutySandbox(
         {"default": ROUTING_KEY},
-        [PagerUser("PALICE", "Alice", "alice@example.com"), PagerUser("PBOB", "Bob", "bob@example.com")],
+        [
+            PagerUser("PALICE", "Alice", "alice@example.com"),
+            PagerUser("PBOB", "Bob", "bob@example.com"),
+            OWN_PAGER_USER,
+        ],
         now=clock.now,
     )
     return slack, Mailbox(now=clock.now), pager, AgentReceiver(WEBHOOK_SECRET, clock.now)

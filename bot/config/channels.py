@@ -110,17 +110,46 @@ def _has_door(fields: Mapping[str, object]) -> bool:
 class PagerDuty(Section):
     """``routing_key`` is the default service's; ``services`` are others, by the name in ``pagerduty:NAME``.
 
+    ``region`` says where the account is, and so where both URLs lead. ``api_token`` reads incidents and users; with
+    ``from_email``, the login of a user of the account, it also writes notes and calls people to incidents.
     ``webhook_secrets`` may be several while one is being replaced. Without any, webhooks are refused.
     """
 
+    region: Annotated[Literal["us", "eu"], Word] = "us"
     routing_key: RoutingKey | None = Field(None, repr=False)
     services: dict[str, RoutingKey] = Field(default_factory=dict, repr=False)
-    events_url: HttpUrl = "https://events.pagerduty.com"
-    api_url: HttpUrl = "https://api.pagerduty.com"
+    events_url: HttpUrl = Field(default_factory=lambda data: _at_pagerduty("events", data["region"]))
+    api_url: HttpUrl = Field(default_factory=lambda data: _at_pagerduty("api", data["region"]))
     api_token: Text | None = Field(None, repr=False)
+    from_email: Mail | None = None
+    retry_seconds: Annotated[tuple[Annotated[int, between(1, 3600)], ...], Listed, Field(min_length=1)] = (
+        30,
+        60,
+        120,
+        300,
+    )
+    """How long to wait, at least, after each try that PagerDuty did not take; the last holds for all that follow."""
     webhook_secrets: Annotated[tuple[Text, ...], Listed] = Field((), repr=False)
+    claim_seconds: Annotated[int, between(60, 86_400)] = 1800
+    """How long an acknowledgement holds attempts back (API.md §3)."""
+    retrigger_when_resolved: Flag = False
+    """Whether a question that was not answered pages once more when somebody resolves its incident."""
+    decision_field: Text | None = None
+    """The custom field of incidents, by name or id, whose value answers."""
+    assignees_may_answer: Flag = False
+    """Whether everybody to whom an incident is assigned may answer what it asks."""
 
     @property
     def routing_keys(self) -> dict[str, str]:
         """Every service's routing key by the service's name."""
         return {**({DEFAULT_SERVICE: self.routing_key} if self.routing_key else {}), **self.services}
+
+    @property
+    def writes_to_incidents(self) -> bool:
+        """Whether notes can be written and people be called: PagerDuty wants to know by whose hand."""
+        return self.api_token is not None and self.from_email is not None
+
+
+def _at_pagerduty(host: str, region: str) -> str:
+    """Source: https://support.pagerduty.com/docs/service-regions."""
+    return f"https://{host}.eu.pagerduty.com" if region == "eu" else f"https://{host}.pagerduty.com"

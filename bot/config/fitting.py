@@ -44,6 +44,7 @@ def _people(settings: Settings) -> Iterator[Misfit]:
             yield ("people", index, "time_zone"), "is missing: hours and holidays are those of a place"
     yield from _twice("people", "email", [person.email for person in people])
     yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
+    yield from _twice("people", "pagerduty_routing_key", [person.pagerduty_routing_key for person in people])
     yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])
 
 

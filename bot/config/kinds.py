@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BeforeValidator
 from channels.email.imap_server import ImapServer
 from channels.email.listening import ListenAddress
 from core.domain.hours import parse_week
-from core.domain.people import canonical, parse_recipient
+from core.domain.people import RECIPIENT_FORMS, canonical, parse_recipient
 from core.errors import InvalidRecipient
 
 A_YEAR = 31_536_000
@@ -75,7 +75,8 @@ def _word(value: object) -> str:
 def _split(value: object) -> object:
     """A list may be written as one comma-separated text; in variables it always is."""
     if isinstance(value, str):
-        return [part for part in (part.strip() for part in value.split(",")) if part]
+        made = FromVariable if isinstance(value, FromVariable) else str
+        return [made(part) for part in (part.strip() for part in value.split(",")) if part]
     return value
 
 
@@ -115,8 +116,7 @@ def _recipient(value: str) -> str:
     try:
         return str(parse_recipient(value))
     except InvalidRecipient:
-        message = "must be a recipient: an e-mail address, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
-        raise ValueError(message) from None
+        raise ValueError(f"must be a recipient: {RECIPIENT_FORMS}") from None
 
 
 def _url(schemes: tuple[str, ...], example: str) -> Callable[[str], str]:

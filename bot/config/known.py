@@ -1,11 +1,10 @@
-"""Which keys there are, which belong to later versions, and what a misspelt one was probably meant to be."""
+"""Which keys there are, and what a misspelt one was probably meant to be."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from types import MappingProxyType
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -14,16 +13,6 @@ from bot.config.settings import Settings
 
 Path = tuple[str | int, ...]
 """Where a value stands: ``("people", 0, "email")``."""
-
-LATER: Mapping[str, str] = MappingProxyType(
-    {
-        "email.out_of_office_advances": "an out-of-office reply changes nothing",
-        "pagerduty.claim_seconds": "an acknowledgement claims for 1800 seconds",
-        "pagerduty.retrigger_when_resolved": "a resolved incident is not triggered again",
-        "pagerduty.assignees_may_answer": "an incident's assignees may answer only where they were asked",
-    }
-)
-"""Keys of the contract that this version does not serve, and what it does instead. Refused rather than ignored."""
 
 
 @dataclass(frozen=True, slots=True)

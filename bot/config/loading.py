@@ -39,7 +39,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     file = find_file(path)
     in_file = {} if file is None else read_file(file)
     if file is not None and file.name == SHARED_FILE:
-        in_file = {key: value for key, value in in_file.items() if key in known.TREE.keys or key in known.LATER}
+        in_file = {key: value for key, value in in_file.items() if key in known.TREE.keys}
     variables = our_variables(environ)
     source = _Origin(file, frozenset(map(variable_path, variables)))
     for unknown in known.unknown_keys(in_file):
@@ -63,9 +63,6 @@ class _Origin:
     variables: frozenset[tuple[str, ...]]
 
     def unknown(self, path: known.Path) -> ConfigError:
-        instead = known.LATER.get(known.pattern(path))
-        if instead is not None:
-            return ConfigError(f"{self.file}: {known.written(path)} is not supported by this version: {instead}")
         return ConfigError(f"{self.file}: unknown key {known.written(path)}; did you mean {known.nearest(path)}?")
 
     def refusal(self, path: known.Path, text: str) -> ConfigError:

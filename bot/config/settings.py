@@ -30,6 +30,7 @@ from bot.config.kinds import (
     Network,
     PagerDutyUser,
     RecipientRef,
+    RoutingKey,
     SlackUser,
     Text,
     TimeZone,
@@ -109,6 +110,8 @@ class PersonEntry(Section):
     email: Mail
     slack_user_id: SlackUser | None = None
     pagerduty_user_id: PagerDutyUser | None = None
+    pagerduty_routing_key: RoutingKey | None = Field(None, repr=False)
+    """Of an Events API integration that pages this person alone."""
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
     time_zone: TimeZone | None = None
     hours: WeekHours | None = None
@@ -261,6 +264,12 @@ class Settings(BaseSettings):
         """The channels that are set up, by name."""
         sections: dict[ChannelName, object] = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty}
         return tuple(name for name, section in sections.items() if section is not None)
+
+    @property
+    def own_routing_keys(self) -> dict[str, str]:
+        """By e-mail, the PagerDuty integrations that page one person; none where PagerDuty is not set up."""
+        people = self.people if self.pagerduty is not None else ()
+        return {person.email: person.pagerduty_routing_key for person in people if person.pagerduty_routing_key}
 
     @property
     def key_quotas(self) -> Quotas:

@@ -12,7 +12,7 @@ import yaml
 from pydantic_settings import EnvSettingsSource
 
 from bot.config.kinds import FromVariable
-from bot.config.known import LATER, TREE, Node, pattern
+from bot.config.known import TREE, Node, pattern
 from bot.config.settings import Settings
 from core.errors import ConfigError
 
@@ -86,27 +86,21 @@ def our_variables(environ: Mapping[str, str]) -> dict[str, str]:
             continue
         if _KUBERNETES.fullmatch(name) and ("SERVICE" in name or "://" in value):
             continue
-        _check_known(name, value)
+        _check_known(name)
         if value.strip():
             ours[name] = value
     return ours
 
 
-def _check_known(name: str, value: str) -> None:
+def _check_known(name: str) -> None:
     path = variable_path(name)
     node: Node | None = TREE
     for step in path:
         node = node.at(step) if node is not None else None
     if node is not None and node.is_plain:
         return
-    key = pattern(path)
-    instead = LATER.get(key) or LATER.get(str(path[0]))
-    if instead is not None:
-        if not value.strip():
-            return
-        raise ConfigError(f"{name} is not supported by this version: {instead}")
     if node is not None and node.items is not None:
-        raise ConfigError(f"{name}: {key} can only be given in the file")
+        raise ConfigError(f"{name}: {pattern(path)} can only be given in the file")
     raise ConfigError(f"unknown variable {name}; did you mean {_nearest_variable(name)}?")
 
 

@@ -1,44 +1,47 @@
-"""A pretend PagerDuty on loopback: Events API, REST API, V3 webhooks, and a person with a pager.
+"""A pretend PagerDuty on loopback: Events API, REST API, V3 webhooks, and people with pagers.
 
-The demo's world and the tests' fake: it refuses what PagerDuty refuses, and its webhooks carry no ``incident_key``.
+The demo's world and the tests' fake: it refuses what PagerDuty refuses, pages whom PagerDuty would page, and its
+webhooks carry no ``incident_key`` where there are alerts.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from enum import Enum, auto
+from datetime import datetime, timedelta
 
-import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.sandbox.pagerduty_doings import Doings
 from bot.sandbox.pagerduty_events import EVENT_BYTES, problems, read_event
+from bot.sandbox.pagerduty_faults import Fault, Faults
 from bot.sandbox.pagerduty_rest import RestApi
-from bot.sandbox.pagerduty_webhooks import Webhooks, envelope, incident_data, note_data
-from bot.sandbox.pagerduty_world import Account, Incident, IncidentStatus, JsonObject, User, wall_clock
+from bot.sandbox.pagerduty_subscription import Webhooks
+from bot.sandbox.pagerduty_webhooks import envelope, incident_data
+from bot.sandbox.pagerduty_world import (
+    Account,
+    Incident,
+    IncidentStatus,
+    JsonObject,
+    Page,
+    User,
+    wall_clock,
+)
 from bot.sandbox.slack_faults import CutOff
 
-
-class Fault(Enum):
-    """What can go wrong with the next event."""
-
-    RATE_LIMITED = auto()
-    SERVER_ERROR = auto()
-    DROP_BEFORE_STORING = auto()
-    DROP_AFTER_STORING = auto()
-
-
 RETRY_AFTER_SECONDS = 90
+EVENTS_A_MINUTE = 120
+"""About what PagerDuty allows one integration key. Source: docs/events-API-v2, "Rate Limits"."""
 
 API_TOKEN = "sandbox-rest-token"
 WEBHOOK_SECRET = "sandbox-webhook-secret"
 
 
-class PagerDutySandbox:
+class PagerDutySandbox(Doings):
     """Serve ``app``; ``events_url`` and ``api_url`` are both the address it is served at.
 
     ``services`` maps names to routing keys of 32 characters. Webhooks go to ``webhooks.url`` once that is set.
@@ -54,15 +57,20 @@ class PagerDutySandbox:
         now: Callable[[], datetime] = wall_clock,
     ) -> None:
         self.account = Account(services, users, now)
-        self.webhooks = Webhooks(webhook_secrets)
-        self.rest = RestApi(self.account, api_token, self._annotated)
+        self.webhooks = Webhooks(webhook_secrets, now)
+        self.rest = RestApi(self.account, api_token, self.webhooks)
         self.events: list[JsonObject] = []
         """Every event that was accepted, oldest first."""
         self.tries = 0
         """Every request to the Events API, accepted or not."""
-        self.retry_after_seconds = RETRY_AFTER_SECONDS
-        """What a throttled request is told."""
-        self._faults: deque[Fault] = deque()
+        self.retry_after_seconds: int | None = RETRY_AFTER_SECONDS
+        """What a throttled request is told; PagerDuty does not promise to say it."""
+        self.events_a_minute: int | None = None
+        """The rate limit of each integration key; none unless it is set, as to :data:`EVENTS_A_MINUTE`."""
+        self.answering = asyncio.Event()
+        """Lets go of what :attr:`Fault.SLOW` holds."""
+        self._faults = Faults()
+        self._recent: dict[object, deque[datetime]] = {}
         routes = [Route("/v2/enqueue", self._enqueue, methods=["POST"]), *self.rest.routes()]
         self.app = Starlette(routes=routes)
 
@@ -72,9 +80,14 @@ class PagerDutySandbox:
     def incidents(self) -> list[Incident]:
         return self.account.incidents
 
+    @property
+    def pages(self) -> list[Page]:
+        """Whose phone rang, oldest first."""
+        return self.account.pages
+
     def fail_next(self, *faults: Fault) -> None:
         """One fault for each of the next events, in this order."""
-        self._faults.extend(faults)
+        self._faults.add(*faults)
 
     def behave(self) -> None:
         """No more faults."""
@@ -92,79 +105,71 @@ class PagerDutySandbox:
         return await self.account.until(look, within)
 
     async def close(self) -> None:
+        self.answering.set()
+        self.rest.answering.set()
         await self.webhooks.close()
-
-    # --- a person with a pager; each returns the service's response to the webhook ---
-
-    async def acknowledge(self, incident: Incident, user: User) -> httpx.Response:
-        _must_be_open(incident)
-        self.account.acknowledge(incident, user)
-        return await self._say("incident.acknowledged", incident_data(incident), user)
-
-    async def unacknowledge(self, incident: Incident, user: User | None = None) -> httpx.Response:
-        """By ``user``, or by the service's acknowledgement timeout where there is none."""
-        _must_be_open(incident)
-        self.account.unacknowledge(incident)
-        return await self._say("incident.unacknowledged", incident_data(incident), user)
-
-    async def add_note(self, incident: Incident, user: User | None, text: str) -> httpx.Response:
-        """By ``user``, or by an automation where there is none."""
-        note = self.account.annotate(incident, user or User("PBOT", "Automation", ""), text)
-        return await self._say("incident.annotated", note_data(incident, note), user)
-
-    async def resolve(self, incident: Incident, user: User) -> httpx.Response:
-        _must_be_open(incident)
-        self.account.resolve(incident)
-        return await self._say("incident.resolved", incident_data(incident), user)
-
-    def merge(self, incident: Incident, into: Incident) -> None:
-        """Move all alerts; the emptied incident is resolved."""
-        into.alerts.extend(incident.alerts)
-        incident.alerts = []
-        incident.status = IncidentStatus.RESOLVED
-        self.account.touch()
-
-    async def _say(self, event_type: str, data: JsonObject, agent: User | None) -> httpx.Response:
-        self.account.touch()
-        return await self.webhooks.send(envelope(event_type, data, agent, self.account.now()))
 
     # --- the Events API ---
 
     async def _enqueue(self, request: Request) -> Response:
         self.tries += 1
         raw = await request.body()
-        fault = self._faults.popleft() if self._faults else None
+        fault = self._faults.take()
         match fault:
             case Fault.RATE_LIMITED:
-                said = {"status": "throttle exceeded", "message": "Requests are arriving too quickly. Retry later."}
-                return JSONResponse(said, 429, {"Retry-After": str(self.retry_after_seconds)})
+                return self._throttled()
             case Fault.SERVER_ERROR:
                 return JSONResponse({"status": "error", "message": "Internal Server Error"}, 500)
             case Fault.DROP_BEFORE_STORING:
                 return CutOff()
-        response = self._accept(raw)
+        response = self._accept(raw, fault)
+        if fault is Fault.SLOW:
+            await self.answering.wait()
         return CutOff() if fault is Fault.DROP_AFTER_STORING else response
 
-    def _accept(self, raw: bytes) -> Response:
+    def _throttled(self) -> Response:
+        wait = self.retry_after_seconds
+        headers = {} if wait is None else {"Retry-After": str(wait)}
+        said = "Requests for this service are arriving too quickly.  Please retry later."
+        return JSONResponse({"status": "throttle exceeded", "message": said}, 429, headers)
+
+    def _accept(self, raw: bytes, fault: Fault | None) -> Response:
         if len(raw) > EVENT_BYTES:
-            return _invalid(f"Event is too large (maximum is {EVENT_BYTES} bytes)")
+            return JSONResponse(_refusal(f"Event is too large (maximum is {EVENT_BYTES} bytes)"), 400)
         event = read_event(raw)
         if event is None:
-            return _invalid("Event is not a JSON object")
+            said = {"status": "Unrecognized object", "message": "Event object format is unrecognized"}
+            return JSONResponse(said | {"errors": ["JSON parse error"]}, 400)
         wrong = problems(event, self.account.services)
         if wrong:
-            return _invalid(*wrong)
+            return JSONResponse(_refusal(*wrong), 400)
+        if self._is_too_much(event["routing_key"]):
+            return self._throttled()
+        if fault is Fault.LOST:
+            return _accepted(str(event.get("dedup_key")))
         self.events.append(event)
         dedup_key = self._apply(event)
         self.account.touch()
-        return JSONResponse({"status": "success", "message": "Event processed", "dedup_key": dedup_key}, 202)
+        return _accepted(dedup_key)
+
+    def _is_too_much(self, routing_key: str) -> bool:
+        """Whether there were as many within the last minute as one key may send."""
+        if self.events_a_minute is None:
+            return False
+        recent, now = self._recent.setdefault(routing_key, deque()), self.account.now()
+        while recent and now - recent[0] >= timedelta(minutes=1):
+            recent.popleft()
+        if len(recent) >= self.events_a_minute:
+            return True
+        recent.append(now)
+        return False
 
     def _apply(self, event: JsonObject) -> str:
         if event["event_action"] == "trigger":
-            incident, dedup_key = self.account.trigger(event)
-            if len(incident.log) == 1:
-                self._later("incident.triggered", incident)
-            return dedup_key
+            triggered = self.account.trigger(event)
+            if triggered.opened:
+                self._later("incident.triggered", triggered.incident)
+            return triggered.dedup_key
         dedup_key = str(event["dedup_key"])
         found = self.account.open_alert(event["routing_key"], dedup_key)
         if found is None:
@@ -183,15 +188,10 @@ class PagerDutySandbox:
     def _later(self, event_type: str, incident: Incident) -> None:
         self.webhooks.send_later(envelope(event_type, incident_data(incident), None, self.account.now()))
 
-    def _annotated(self, body: JsonObject) -> None:
-        self.account.touch()
-        self.webhooks.send_later(body)
+
+def _accepted(dedup_key: str) -> JSONResponse:
+    return JSONResponse({"status": "success", "message": "Event processed", "dedup_key": dedup_key}, 202)
 
 
-def _invalid(*errors: str) -> JSONResponse:
-    return JSONResponse({"status": "invalid event", "message": "Event object is invalid", "errors": list(errors)}, 400)
-
-
-def _must_be_open(incident: Incident) -> None:
-    if not incident.is_open:
-        raise ValueError(f"{incident.id} is already resolved")
+def _refusal(*errors: str) -> JsonObject:
+    return {"status": "invalid event", "message": "Event object is invalid", "errors": list(errors)}

@@ -1,108 +1,94 @@
-"""The few calls of PagerDuty's REST API that the service needs, with its errors.
+"""PagerDuty's REST API: who may call it, how often, and what each call does is in ``pagerduty_calls``.
 
-Source: https://developer.pagerduty.com/api-reference and https://developer.pagerduty.com/docs/errors.
+Source: https://developer.pagerduty.com/docs/rest-api-rate-limits, …/docs/errors, …/docs/authentication.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty_events import read_event
-from bot.sandbox.pagerduty_webhooks import envelope, incident_data, note_data, reference
-from bot.sandbox.pagerduty_world import Account, Alert, Incident, JsonObject
+from bot.sandbox.pagerduty_calls import Calls
+from bot.sandbox.pagerduty_pages import error
+from bot.sandbox.pagerduty_subscription import Webhooks
+from bot.sandbox.pagerduty_world import Account
+from bot.sandbox.slack_faults import CutOff
 
-PAGE = 25
-LARGEST_PAGE = 100
-"""Source: https://developer.pagerduty.com/docs/pagination."""
+READ_ONLY_TOKEN = "sandbox-read-only-token"
+CALLS_A_MINUTE = 960
 
-_NOT_FOUND = 2100
 _UNAUTHENTICATED = 2006
-_INVALID_INPUT = 2001
-_NO_REQUESTER = 1008
+_ACCESS_DENIED = 2010
+_RATE_LIMITED = 2020
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class RestApi:
-    """``api.pagerduty.com`` for one account. ``annotated`` is called with the webhook of each new note."""
+    """``api.pagerduty.com`` for one account."""
 
-    def __init__(self, account: Account, token: str, annotated: Callable[[JsonObject], None]) -> None:
+    def __init__(self, account: Account, token: str, webhooks: Webhooks) -> None:
         self.account = account
         self.token = token
-        self._annotated = annotated
+        self.read_only_token = READ_ONLY_TOKEN
+        """Reads everything and changes nothing."""
         self.down_with: int | None = None
         """A status that every call gets instead of an answer."""
+        self.answering = asyncio.Event()
+        """While it is not set, calls get no answer at all."""
+        self.answering.set()
+        self.calls: list[str] = []
+        """Every call, as ``METHOD /path``, oldest first."""
+        self._limited = 0
+        self._cut_off = False
+        self._reset_seconds = 20
+        self._calls = Calls(account, webhooks)
+
+    def limit_next(self, calls: int = 1, reset_seconds: int = 20) -> None:
+        """Refuse so many of the next calls, for they come too often."""
+        self._limited, self._reset_seconds = calls, reset_seconds
+
+    def cut_off_next(self) -> None:
+        """The next change is made, and the connection dies before it is said."""
+        self._cut_off = True
 
     def routes(self) -> list[Route]:
-        table: Mapping[tuple[str, str], Endpoint] = {
-            ("/incidents/{id}", "GET"): self._incident,
-            ("/incidents/{id}/alerts", "GET"): self._alerts,
-            ("/incidents/{id}/notes", "POST"): self._note,
-            ("/users/{id}", "GET"): self._user,
-        }
-        return [Route(path, self._guarded(endpoint), methods=[method]) for (path, method), endpoint in table.items()]
+        table = self._calls.table()
+        return [Route(path, self._guarded(call), methods=[method]) for (method, path), call in table.items()]
 
     def _guarded(self, endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
-            if self.down_with is not None:
-                return _error(self.down_with, 2000, "An internal error has occurred.")
-            if request.headers.get("authorization") != f"Token token={self.token}":
-                return _error(401, _UNAUTHENTICATED, "Authentication failed")
-            return await endpoint(request)
+            self.calls.append(f"{request.method} {request.url.path}")
+            await self.answering.wait()
+            said = self._refusal(request) or await endpoint(request)
+            if request.method != "GET" and self._cut_off:
+                self._cut_off = False
+                return CutOff()
+            return said
 
         return guarded
 
-    async def _incident(self, request: Request) -> Response:
-        incident = self.account.incident(request.path_params["id"])
-        return JSONResponse({"incident": incident_data(incident)}) if incident else _error(404, _NOT_FOUND, "Not Found")
+    def _refusal(self, request: Request) -> Response | None:
+        if self.down_with is not None:
+            return error(self.down_with, 2000, "An internal error has occurred.")
+        given = request.headers.get("authorization")
+        if given not in {f"Token token={self.token}", f"Token token={self.read_only_token}"}:
+            return error(401, _UNAUTHENTICATED, "Authentication failed")
+        if self._limited > 0:
+            self._limited -= 1
+            return self._too_often()
+        if request.method != "GET" and given != f"Token token={self.token}":
+            return error(403, _ACCESS_DENIED, "Access Denied")
+        return None
 
-    async def _alerts(self, request: Request) -> Response:
-        incident = self.account.incident(request.path_params["id"])
-        if incident is None:
-            return _error(404, _NOT_FOUND, "Not Found")
-        limit = min(int(request.query_params.get("limit", PAGE)), LARGEST_PAGE)
-        offset = int(request.query_params.get("offset", 0))
-        page = [_alert(incident, alert) for alert in incident.alerts[offset : offset + limit]]
-        more = offset + limit < len(incident.alerts)
-        return JSONResponse({"alerts": page, "limit": limit, "offset": offset, "more": more, "total": None})
-
-    async def _note(self, request: Request) -> Response:
-        incident = self.account.incident(request.path_params["id"])
-        if incident is None:
-            return _error(404, _NOT_FOUND, "Not Found")
-        author = self.account.user_with_email(request.headers.get("from", ""))
-        if author is None:
-            return _error(400, _NO_REQUESTER, "Requester User Not Found")
-        content = ((read_event(await request.body()) or {}).get("note") or {}).get("content")
-        if not isinstance(content, str) or not content.strip():
-            return _error(400, _INVALID_INPUT, "Invalid Input Provided", "Content cannot be empty.")
-        note = self.account.annotate(incident, author, content)
-        self._annotated(envelope("incident.annotated", note_data(incident, note), author, self.account.now()))
-        return JSONResponse({"note": {"id": note.id, "content": content, "user": reference(author)}}, 201)
-
-    async def _user(self, request: Request) -> Response:
-        user = self.account.users.get(request.path_params["id"])
-        if user is None:
-            return _error(404, _NOT_FOUND, "Not Found")
-        return JSONResponse({"user": {"id": user.id, "type": "user", "name": user.name, "email": user.email}})
-
-
-def _alert(incident: Incident, alert: Alert) -> JsonObject:
-    return {
-        "id": alert.id,
-        "type": "alert",
-        "alert_key": alert.alert_key,
-        "status": "triggered" if alert.is_open else "resolved",
-        "summary": alert.payload["summary"],
-        "severity": alert.payload["severity"],
-        "incident": {"id": incident.id, "type": "incident_reference"},
-        "service": reference(incident.service),
-    }
-
-
-def _error(status: int, code: int, message: str, *errors: str) -> JSONResponse:
-    return JSONResponse({"error": {"message": message, "code": code, "errors": list(errors)}}, status)
+    def _too_often(self) -> Response:
+        headers = {
+            "ratelimit-limit": str(CALLS_A_MINUTE),
+            "ratelimit-remaining": "0",
+            "ratelimit-reset": str(self._reset_seconds),
+        }
+        return JSONResponse({"error": {"message": "Rate Limit Exceeded", "code": _RATE_LIMITED}}, 429, headers)

@@ -1,26 +1,20 @@
-"""PagerDuty's V3 webhooks: the envelope, its signatures, and the sending, in order.
+"""PagerDuty's V3 webhooks: the envelope, what is in it, and its signatures.
+
+How they go out is in ``pagerduty_subscription``.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview, …/webhook-signatures and …/webhooks-behavior.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
-import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import httpx
-
 from bot.sandbox.pagerduty_world import Incident, JsonObject, Note, Service, User
-from bot.sandbox.serving import loopback_client
-
-TIMEOUT_SECONDS = 5.0
-"""PagerDuty gives up on an answer after five seconds."""
 
 BODY_BYTES = 55 * 1024
 """What PagerDuty guarantees to deliver; a note that would not fit is cut and marked ``trimmed``."""
@@ -35,6 +29,7 @@ class Delivery:
     webhook_id: str
     event: JsonObject
     raw: bytes
+    made_at: datetime | None = None
     statuses: list[int] = field(default_factory=list)
 
 
@@ -53,8 +48,9 @@ def envelope(event_type: str, data: JsonObject, agent: User | None, now: datetim
 
 
 def incident_data(incident: Incident) -> JsonObject:
-    """An incident as webhooks and the REST API show it: without ``incident_key``, for it has child alerts."""
-    return {
+    """An incident as webhooks and the REST API show it: without ``incident_key`` where it has child alerts."""
+    key = {} if incident.incident_key is None else {"incident_key": incident.incident_key}
+    return key | {
         "id": incident.id,
         "type": "incident",
         "number": incident.number,
@@ -62,10 +58,23 @@ def incident_data(incident: Incident) -> JsonObject:
         "created_at": incident.created_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
         "title": incident.title,
         "service": reference(incident.service),
-        "assignees": [reference(user) for user in incident.acknowledgers],
+        "assignees": [reference(user) for user in incident.assignees],
         "urgency": "high" if incident.payload["severity"] in {"critical", "error"} else "low",
-        "resolve_reason": None,
+        "resolve_reason": _resolve_reason(incident),
     }
+
+
+def _resolve_reason(incident: Incident) -> JsonObject | None:
+    if incident.merged_into is None:
+        return None
+    return {
+        "type": "merge_resolve_reason",
+        "incident": {"id": incident.merged_into, "type": "incident_reference"},
+    }
+
+
+def _incident_reference(incident: Incident) -> JsonObject:
+    return {"id": incident.id, "type": "incident_reference", "summary": incident.title[:200]}
 
 
 def note_data(incident: Incident, note: Note) -> JsonObject:
@@ -73,9 +82,41 @@ def note_data(incident: Incident, note: Note) -> JsonObject:
     return {
         "id": note.id,
         "type": "incident_note",
-        "incident": {"id": incident.id, "type": "incident_reference", "summary": incident.title[:200]},
+        "incident": _incident_reference(incident),
         "content": fits,
         "trimmed": fits != note.content,
+    }
+
+
+def responder_data(incident: Incident, user: User, message: str, state: str) -> JsonObject:
+    """``state`` is ``pending``, ``joined`` or ``declined``."""
+    return {
+        "type": "incident_responder",
+        "incident": _incident_reference(incident),
+        "user": reference(user),
+        "message": message,
+        "state": state,
+    }
+
+
+def fields_data(incident: Incident, changed: Sequence[str]) -> JsonObject:
+    """The custom fields' values, and those that have just changed; the incident's title is not said here."""
+    return {
+        "type": "incident_field_values",
+        "incident": {"id": incident.id, "type": "incident_reference", "summary": None},
+        "custom_fields": [field_value(name, value) for name, value in incident.fields.items()],
+        "changed_custom_fields": [field_value(name, incident.fields[name]) for name in changed],
+    }
+
+
+def field_value(name: str, value: object) -> JsonObject:
+    return {
+        "id": f"PF{hashlib.sha256(name.encode()).hexdigest()[:5].upper()}",
+        "type": "field_value",
+        "name": name,
+        "data_type": "string",
+        "field_type": "single_value_fixed",
+        "value": value,
     }
 
 
@@ -87,71 +128,6 @@ def reference(thing: User | Service) -> JsonObject:
 def signature(raw: bytes, secrets: Sequence[str]) -> str:
     """One ``v1=`` per secret: there are several while one is being replaced."""
     return ",".join(f"v1={hmac.new(secret.encode(), raw, hashlib.sha256).hexdigest()}" for secret in secrets)
-
-
-class Webhooks:
-    """The subscription of one receiver. What nobody waits for goes out in the background, in the order it happened."""
-
-    def __init__(self, secrets: Sequence[str]) -> None:
-        self.url: str | None = None
-        self.secrets = tuple(secrets)
-        self.copies = 1
-        """How often each webhook is delivered: more than once is something PagerDuty allows itself."""
-        self.deliveries: list[Delivery] = []
-        self._in_order = asyncio.Lock()
-        self._background: set[asyncio.Task[httpx.Response]] = set()
-        self._client = loopback_client(TIMEOUT_SECONDS)
-
-    async def send(self, body: JsonObject) -> httpx.Response:
-        """Deliver and return the receiver's (last) response; raises what httpx raises where there is none."""
-        return await self._start(body)
-
-    def send_later(self, body: JsonObject) -> None:
-        if self.url is not None:
-            self._start(body)
-
-    def _start(self, body: JsonObject) -> asyncio.Task[httpx.Response]:
-        """Tasks start in the order they are made and take the lock in that order: so do the webhooks go out."""
-        delivery = Delivery(str(uuid.uuid4()), body["event"], json.dumps(body, ensure_ascii=False).encode())
-        self.deliveries.append(delivery)
-        task = asyncio.get_running_loop().create_task(self._deliver_all(delivery))
-        self._background.add(task)
-        task.add_done_callback(self._settled)
-        return task
-
-    async def _deliver_all(self, delivery: Delivery) -> httpx.Response:
-        for _ in range(self.copies - 1):
-            await self.deliver(delivery)
-        return await self.deliver(delivery)
-
-    async def deliver(self, delivery: Delivery) -> httpx.Response:
-        """Once (more), with the same bytes and the same ``X-Webhook-Id``."""
-        if self.url is None:
-            raise RuntimeError("nobody has subscribed: set webhooks.url first")
-        async with self._in_order:
-            response = await self._client.post(self.url, content=delivery.raw, headers=self._headers(delivery))
-        delivery.statuses.append(response.status_code)
-        return response
-
-    async def close(self) -> None:
-        for task in tuple(self._background):
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
-        await self._client.aclose()
-
-    def _headers(self, delivery: Delivery) -> Mapping[str, str]:
-        return {
-            "Content-Type": "application/json",
-            "User-Agent": "PagerDuty-Webhook/V3.0",
-            "X-Webhook-Id": delivery.webhook_id,
-            "X-PagerDuty-Signature": signature(delivery.raw, self.secrets),
-        }
-
-    def _settled(self, task: asyncio.Task[httpx.Response]) -> None:
-        """A receiver that is away is its own trouble; ``deliveries`` shows that it never answered."""
-        self._background.discard(task)
-        if not task.cancelled():
-            task.exception()
 
 
 def _cut(text: str, limit: int) -> str:

@@ -66,7 +66,10 @@ class World:
         self._routing_key, self._api_token = secrets.token_hex(16), secrets.token_hex(16)
         self.pagerduty = PagerDutySandbox(
             {PAGER_SERVICE: self._routing_key},
-            [PagerUser(person.pagerduty_user_id, person.name, person.email)],
+            [
+                PagerUser(person.pagerduty_user_id, person.name, person.email),
+                PagerUser("PHANDRAISE", "Handraise", SENDER),
+            ],
             api_token=self._api_token,
             webhook_secrets=[secrets.token_hex(16)],
             now=now,
@@ -124,6 +127,7 @@ class World:
                 "events_url": place.url,
                 "api_url": place.url,
                 "api_token": self._api_token,
+                "from_email": SENDER,
                 "webhook_secrets": list(self.pagerduty.webhooks.secrets),
             },
             "people": [

@@ -69,8 +69,6 @@ class Doors:
         """After the last request."""
         if self.slack is not None:
             await self.slack.close()
-        if self.pagerduty is not None:
-            await self.pagerduty.close()
 
 
 def router(doors: Doors) -> APIRouter:

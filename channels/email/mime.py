@@ -35,7 +35,7 @@ class Envelope:
     content: bytes = field(repr=False)
     id: str = ""
     """Comes back in a delivery report (RFC 3461 §4.4)."""
-    remark: str | None = None
+    amiss: str | None = None
     """What about it is not as set up, as a stable code."""
 
     @property

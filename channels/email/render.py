@@ -71,8 +71,8 @@ def _written(content: Notice | Message, ours: Mailboxes, templates: Templates) -
 
 def _envelope(headers: dict[str, str], written: Written, sender: str, to: Address, delivery: str) -> Envelope:
     content = compose(headers, written.text, written.html)
-    remark = f"template_{written.failed}" if written.failed else None
-    return Envelope(sender, to.value, headers["Message-ID"], content, delivery, remark)
+    amiss = f"template_{written.failed}" if written.failed else None
+    return Envelope(sender, to.value, headers["Message-ID"], content, delivery, amiss)
 
 
 def _answers_at(token: str | None, ours: Mailboxes) -> str | None:

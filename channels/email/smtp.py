@@ -158,7 +158,7 @@ async def _content_taken(client: SMTP, mail: Envelope) -> Delivery:
         client.close()
         return Ambiguous(f"{reason_of(failure)}_after_data")
     if _is_positive(code):
-        return Delivered({"message_id": mail.message_id}, mail.remark)
+        return Delivered({"message_id": mail.message_id}, amiss=mail.amiss)
     if code == _SERVICE_CLOSING:  # which aiosmtplib sees to behind every command, but not behind the content
         client.close()
     return _outcome(code)

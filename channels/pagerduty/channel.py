@@ -1,46 +1,74 @@
 """Pages whoever is on call through PagerDuty's Events API v2.
 
 One question is one alert per service: every attempt triggers the same dedup key. A repeat therefore only adds a line
-to the open incident's log, and a doubt is simply sent again.
+to the open incident's log, and a doubt is simply sent again; where somebody has resolved the incident by hand although
+the question waits, the same event opens another and pages anew. What is said beside that goes into the incident's
+notes, where there is an API token: never in front of an event, but for a moment before the resolve.
 
-Source: https://developer.pagerduty.com/docs/events-api-v2-overview ("Response Codes & Retry Logic").
+Source: https://developer.pagerduty.com/docs/events-api-v2-overview ("Response Codes & Retry Logic");
+docs/decisions/0023.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 import httpx
 
 from channels import http
 from channels.pagerduty import render
+from channels.pagerduty.incidents import Incidents
+from channels.pagerduty.places import incident_of
 from core.domain.notice import Ending, Message, Notice, Purpose
 from core.domain.people import Address
-from core.ports import Clock, Delivered, Delivery, Fault, Receipt, Refused, Sending
+from core.ports import Ambiguous, Clock, Deferred, Delivered, Delivery, Fault, Receipt, Refused, Sending
 
 EVENTS_URL = "https://events.pagerduty.com"
 ENQUEUE = "/v2/enqueue"
 TIMEOUT_SECONDS = 10.0
+WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 60, 120, 300))
+"""After each try that was not taken, at least; the last holds for all that follow. Source: facts on channels §F."""
+NOTE_SECONDS = 0.6
+"""How long a resolve waits for the note before it, so that both are there within a second of the answer."""
+LOOK_SECONDS = 2.0
+"""How long a later attempt waits to hear whether the incident is still open."""
+
+ALREADY_PAGING = "already_paging"
 
 
 class PagerDutyChannel:
     """``services`` maps the names that an address may have to routing keys; ``default`` is the configured one.
 
-    ``instance`` tells this installation's alerts from another's in the same account.
+    ``instance`` tells this installation's alerts from another's in the same account. ``incidents`` is absent where
+    nothing can be written into them. ``proven``: whether the door hears of the incidents that come of our events.
     """
 
     name = "pagerduty"
     lanes = 2
     withdraws = True
-    follows_up = False
+    follows_up = True
 
     def __init__(
-        self, services: Mapping[str, str], *, instance: str, clock: Clock, events_url: str = EVENTS_URL
+        self,
+        services: Mapping[str, str],
+        *,
+        instance: str,
+        clock: Clock,
+        events_url: str = EVENTS_URL,
+        incidents: Incidents | None = None,
+        waits: Sequence[timedelta] = WAITS,
+        proven: bool = False,
     ) -> None:
         self._services = dict(services)
         self._instance = instance
         self._clock = clock
         self._url = events_url.rstrip("/").removesuffix(ENQUEUE) + ENQUEUE
+        self._incidents = incidents
+        self._waits = tuple(waits)
+        self._proven = proven
         self._client = httpx.AsyncClient(
             verify=http.authorities(), trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
         )
@@ -50,41 +78,123 @@ class PagerDutyChannel:
         if routing_key is None:
             return Refused("unknown_service", Fault.SETUP)
         key = render.dedup_key(self._instance, notice.ref)
+        paging = await self._is_paging(key, to, sending)
         # A doubt is told: what a question left behind must be resolved even if it ends before the next try.
-        return await self._post(render.trigger(notice, key, routing_key), key, to.value, http.Repeats.COUNT)
+        event = render.trigger(notice, key, routing_key)
+        outcome = await self._post(event, key, to.value, sending, http.Repeats.COUNT)
+        if not isinstance(outcome, Delivered):
+            return outcome
+        if paging:
+            return replace(outcome, remark=ALREADY_PAGING, then=self._reminder(notice, to))
+        return replace(outcome, then=self._call(notice, to), awaits=notice.ref if self._proven else None)
+
+    async def _is_paging(self, key: str, to: Address, sending: Sending) -> bool:
+        """Whether an earlier attempt's incident is open. Where PagerDuty can't be asked, it is taken to be."""
+        if not any(receipt.get("service") == to.value for receipt in sending.earlier):
+            return False
+        if self._incidents is None:
+            return True
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await self._incidents.is_open(key) is not False
+        except TimeoutError:
+            return True
+
+    def _reminder(self, notice: Notice, to: Address) -> tuple[Message, Address] | None:
+        if self._incidents is None:
+            return None
+        return Message(Purpose.NOTE, "", render.reminder_note(notice), ref=notice.ref), replace(to, person=None)
+
+    def _call(self, notice: Notice, to: Address) -> tuple[Message, Address] | None:
+        """Whoever was meant, and is reached only as one of those on call, is called by name."""
+        if self._incidents is None or to.person is None or to.value == to.person:
+            return None
+        return Message(Purpose.REQUEST, "", render.call_note(notice), ref=notice.ref), to
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
-        """Resolve the alert at the service that was paged; PagerDuty takes a second resolve without a word."""
+        """Say in the incident how it ended, and resolve its alert at the service that was paged. PagerDuty takes a
+        second resolve without a word. A note that fails, or takes long, never holds the resolve back: it follows."""
         key, service = receipt["dedup_key"], receipt["service"]
         routing_key = self._services.get(service)
         if routing_key is None:
             return Refused("unknown_service")
-        return await self._post(render.resolve(key, routing_key), key, service)
+        text = render.ending_note(ending)
+        noted = await self._noted(key, text, sending)
+        outcome = await self._post(render.resolve(key, routing_key), key, service, sending)
+        if isinstance(outcome, Delivered) and not noted:
+            return replace(outcome, then=(Message(Purpose.NOTE, "", text, ref=ending.ref), Address(self.name, service)))
+        return outcome
+
+    async def _noted(self, key: str, text: str, sending: Sending) -> bool:
+        """Whether nothing is left to be said."""
+        if self._incidents is None:
+            return True
+        try:
+            async with asyncio.timeout(NOTE_SECONDS):
+                written = await self._incidents.write_to(key, text, sending)
+        except TimeoutError:
+            return False
+        return isinstance(written, Delivered | Refused)
 
     async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
         """Whether there is an alert can't be asked; resolving one that is not there does nothing."""
         return Delivered({"dedup_key": render.dedup_key(self._instance, ref), "service": to.value})
 
+    async def left_open(self) -> Collection[str] | None:
+        if self._incidents is None:
+            return None
+        keys = await self._incidents.open_keys()
+        return None if keys is None else {ref for key in keys if (ref := render.ref_in(key, self._instance))}
+
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
-        """Only an alert is worth waking somebody up for. Each is an alert of its own, over all tries."""
-        if message.purpose is not Purpose.ALERT:
+        """An alert wakes somebody up, and is an alert of its own over all tries. Anything else is a note on the
+        question's incident, or on the one that the address names."""
+        if message.purpose is Purpose.ALERT:
+            return await self._alert(message, to, sending)
+        incidents, place = self._incidents, incident_of(to.value)
+        if incidents is None or message.purpose is Purpose.SIGN_IN:
             return Refused("not_a_channel_for_this")
+        if place is not None:
+            return await incidents.write(place, message.text, sending)
+        if message.ref is None:
+            return Refused("no_incident")
+        key = render.dedup_key(self._instance, message.ref)
+        if message.purpose is Purpose.REQUEST:
+            return await incidents.call(key, to.person or "", message.text, sending)
+        return await incidents.write_to(key, message.text, sending)
+
+    async def _alert(self, message: Message, to: Address, sending: Sending) -> Delivery:
         routing_key = self._services.get(to.value)
         if routing_key is None:
             return Refused("unknown_service")
         key = render.dedup_key(self._instance, f"alert:{sending.id}")
-        return await self._post(render.alert(message, key, routing_key), key, to.value)
+        return await self._post(render.alert(message, key, routing_key), key, to.value, sending)
 
     async def close(self) -> None:
         await self._client.aclose()
+        if self._incidents is not None:
+            await self._incidents.close()
 
     async def _post(
-        self, event: render.Event, key: str, service: str, repeats: http.Repeats = http.Repeats.COLLAPSE
+        self,
+        event: render.Event,
+        key: str,
+        service: str,
+        sending: Sending,
+        repeats: http.Repeats = http.Repeats.COLLAPSE,
     ) -> Delivery:
         headers = {"Content-Type": "application/json"}
         try:
             response = await self._client.post(self._url, content=render.encode(event), headers=headers)
         except http.CAUGHT as error:
-            return http.failed(error, repeats)
+            return self._patiently(http.failed(error, repeats), sending)
         receipt = {"dedup_key": key, "service": service}
-        return http.answered(response, receipt, repeats, self._clock.now())
+        return self._patiently(http.answered(response, receipt, repeats, self._clock.now()), sending)
+
+    def _patiently(self, outcome: Delivery, sending: Sending) -> Delivery:
+        """PagerDuty wants to be left alone for a while; longer where it has said so itself."""
+        if not isinstance(outcome, Deferred | Ambiguous):
+            return outcome
+        wait = self._waits[min(sending.tries, len(self._waits)) - 1]
+        soonest = self._clock.now() + wait
+        return replace(outcome, until=max(soonest, outcome.until or soonest))

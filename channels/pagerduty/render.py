@@ -10,7 +10,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from core.domain.notice import Message, Notice, NoticeChoice
+from channels.pagerduty.replies import OWN_NOTE
+from core.domain.notice import Ending, Message, Notice, NoticeChoice
+from core.domain.risk import Risk
 from core.domain.suspension import ResponseType
 
 SUMMARY_LENGTH = 1024
@@ -54,12 +56,26 @@ def trigger(notice: Notice, key: str, routing_key: str) -> Event:
         "payload": {
             "summary": _one_line(f"[{notice.ref}] {notice.question}"),
             "source": notice.asked_by or "handraise",
-            # With "dynamic notifications" a service treats error and critical as urgent, the others as not.
-            "severity": "critical" if notice.attempt == notice.max_attempts else "error",
+            "severity": severity(notice),
             "timestamp": notice.asked_at.isoformat(),
             "custom_details": _details(notice),
         },
     }
+
+
+SEVERITIES = {Risk.LOW: "info", Risk.MEDIUM: "warning", Risk.HIGH: "error", Risk.CRITICAL: "critical"}
+QUIET = {"info", "warning"}
+"""With "dynamic notifications" a service treats error and critical as urgent, these as not."""
+
+
+def severity(notice: Notice) -> str:
+    """The risk that the agent has stated; else how late it is: error, and critical at the last attempt. The last one
+    is always heard (docs/decisions/0023)."""
+    last = notice.attempt == notice.max_attempts
+    if notice.stakes is None:
+        return "critical" if last else "error"
+    stated = SEVERITIES[notice.stakes]
+    return "error" if last and stated in QUIET else stated
 
 
 def resolve(key: str, routing_key: str) -> Event:
@@ -84,6 +100,37 @@ def alert(message: Message, key: str, routing_key: str) -> Event:
         event["client_url"] = message.link
         event["links"] = [{"href": message.link, "text": "Show it"}]
     return event
+
+
+NOTE_LENGTH = 20_000
+"""Below what PagerDuty takes in a note (25,000)."""
+
+
+def note(text: str) -> str:
+    """What we write into an incident's notes: recognised when it comes back by a webhook (``replies.is_own_note``)."""
+    whole = OWN_NOTE + "".join(mark for mark in text if mark.isprintable() or mark == "\n").strip()
+    return whole if len(whole) <= NOTE_LENGTH else f"{whole[: NOTE_LENGTH - 1]}…"
+
+
+def ending_note(ending: Ending) -> str:
+    """How it ended, and who answered."""
+    return f"{ending.sentence} [{ending.ref}]"
+
+
+def reminder_note(notice: Notice) -> str:
+    """A later attempt, in an incident that pages already."""
+    headline = notice.headline
+    return f"{headline}: [{notice.ref}] still waits for an answer. {notice.silence} Answer at {notice.links.shared}"
+
+
+def call_note(notice: Notice) -> str:
+    """What somebody is told who is called to the incident."""
+    question = _one_line(notice.question)[:CALL_LENGTH]
+    return f"[{notice.ref}] {question} Answer at {notice.links.shared}"
+
+
+CALL_LENGTH = 300
+"""A responder request is read out on the phone."""
 
 
 def _details(notice: Notice) -> dict[str, JsonValue]:

@@ -21,27 +21,80 @@ from core.domain.suspension import ResponseType
 
 
 @dataclass(frozen=True, slots=True)
+class Where:
+    """The incident that it is about. ``key`` is its incident key, ``title`` its title, where the webhook says them;
+    a title is anybody's to write. ``assignees`` are user ids, ``None`` where nothing is said of them."""
+
+    incident: str
+    key: str | None = None
+    title: str = ""
+    assignees: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Acknowledged:
     """``user`` has said that they are on it."""
 
-    incident: str
+    where: Where
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unacknowledged:
-    """Nobody is on it any more: given back, or PagerDuty's acknowledgement timeout."""
+    """Nobody is on it any more: given back, reopened, or PagerDuty's acknowledgement timeout."""
 
-    incident: str
+    where: Where
+    reopened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Somebody, or something, has closed the incident."""
+
+    where: Where
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Its alerts are those of the incident ``into`` now."""
+
+    where: Where
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """It is somebody else's now: reassigned, escalated, delegated, or new."""
+
+    where: Where
 
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
     """``user`` has written a note, all of which is in ``text``."""
 
-    incident: str
+    where: Where
     user: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsSet:
+    """``user`` has given custom fields these values; ``fields`` has each by its name and by its id."""
+
+    where: Where
+    user: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NobodysWord:
+    """Words that could have been an answer, and are none: ``by`` is the user's id, where there is one."""
+
+    where: Where
+    by: str | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +104,7 @@ class Ignored:
     reason: str
 
 
-Happening = Acknowledged | Unacknowledged | Annotated | Ignored
+Happening = Acknowledged | Unacknowledged | Resolved | Merged | Assigned | Annotated | FieldsSet | NobodysWord | Ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +116,7 @@ class Webhook:
     happening: Happening
 
 
-def read_webhook(raw: bytes) -> Webhook:
+def read_webhook(raw: bytes | str) -> Webhook:
     """The event in a webhook's body, whatever is in it."""
     try:
         body = json.loads(raw)
@@ -83,34 +136,102 @@ Object = Mapping[str, Any]
 
 
 def _acknowledged(data: Object, agent: Object) -> Happening:
-    incident, user = data.get("id"), _person(agent)
+    where, user = _where(data), _person(agent)
     if user is None:
         return Ignored("not_a_person")
-    return Acknowledged(incident, user) if is_id(incident) else Ignored("malformed")
+    return Ignored("malformed") if where is None else Acknowledged(where, user)
 
 
 def _unacknowledged(data: Object, agent: Object) -> Happening:
-    incident = data.get("id")
-    return Unacknowledged(incident) if is_id(incident) else Ignored("malformed")
+    where = _where(data)
+    return Ignored("malformed") if where is None else Unacknowledged(where)
+
+
+def _reopened(data: Object, agent: Object) -> Happening:
+    where = _where(data)
+    return Ignored("malformed") if where is None else Unacknowledged(where, reopened=True)
+
+
+def _resolved(data: Object, agent: Object) -> Happening:
+    where, reason = _where(data), _mapping(data.get("resolve_reason"))
+    if where is None:
+        return Ignored("malformed")
+    into = _mapping(reason.get("incident")).get("id")
+    if reason.get("type") == "merge_resolve_reason" and is_id(into):
+        return Merged(where, into)
+    return Resolved(where, _person(agent))
+
+
+def _assigned(data: Object, agent: Object) -> Happening:
+    where = _where(data)
+    return Ignored("malformed") if where is None else Assigned(where)
 
 
 def _annotated(data: Object, agent: Object) -> Happening:
     """Only a note that is here as it was written, by somebody: an automation's note is nobody's answer."""
-    incident, user, text = _mapping(data.get("incident")).get("id"), _person(agent), data.get("content")
-    if user is None:
-        return Ignored("not_a_person")
-    if data.get("trimmed") is not False:
-        return Ignored("trimmed_note")
-    if not is_id(incident) or not isinstance(text, str):
+    where, user, text = _referred(data), _person(agent), data.get("content")
+    if where is None or not isinstance(text, str):
         return Ignored("malformed")
-    return Annotated(incident, user, _storable(text))
+    if is_own_note(text):
+        return Ignored("own_note")
+    if user is None:
+        return NobodysWord(where, None, "not_a_person")
+    if data.get("trimmed") is not False:
+        return NobodysWord(where, user, "trimmed_note")
+    return Annotated(where, user, _storable(text))
+
+
+def _fields_set(data: Object, agent: Object) -> Happening:
+    """Only what has just changed: the other values are not this person's word."""
+    where, user = _referred(data), _person(agent)
+    changed = data.get("changed_custom_fields")
+    if where is None:
+        return Ignored("malformed")
+    fields = {
+        name: _storable(value)
+        for one in (changed if isinstance(changed, list) else ())
+        for name in (_mapping(one).get("name"), _mapping(one).get("id"))
+        if isinstance(name, str) and isinstance(value := _mapping(one).get("value"), str)
+    }
+    if not fields:
+        return Ignored("no_field_set")
+    return NobodysWord(where, None, "not_a_person") if user is None else FieldsSet(where, user, fields)
 
 
 READERS: Mapping[str, Callable[[Object, Object], Happening]] = {
     "incident.acknowledged": _acknowledged,
     "incident.unacknowledged": _unacknowledged,
+    "incident.reopened": _reopened,
+    "incident.resolved": _resolved,
+    "incident.triggered": _assigned,
+    "incident.reassigned": _assigned,
+    "incident.escalated": _assigned,
+    "incident.delegated": _assigned,
     "incident.annotated": _annotated,
+    "incident.custom_field_values.updated": _fields_set,
 }
+
+
+def _where(data: Object) -> Where | None:
+    """The incident in the data of an event about an incident as a whole."""
+    incident, key, title = data.get("id"), data.get("incident_key"), data.get("title")
+    given = data.get("assignees")
+    users = [_person(_mapping(one)) for one in given] if isinstance(given, list) else None
+    if not is_id(incident):
+        return None
+    return Where(
+        incident,
+        key if isinstance(key, str) else None,
+        title if isinstance(title, str) else "",
+        None if users is None else tuple(user for user in users if user is not None),
+    )
+
+
+def _referred(data: Object) -> Where | None:
+    """The incident that the data of a note or a field refers to."""
+    referred = _mapping(data.get("incident"))
+    incident, title = referred.get("id"), referred.get("summary")
+    return Where(incident, title=title if isinstance(title, str) else "") if is_id(incident) else None
 
 
 def _person(agent: Object) -> str | None:
@@ -148,6 +269,24 @@ def _instant(value: object) -> datetime | None:
 _TAG = re.compile(
     r"\s*\[?(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]?(?![0-9A-Z-])(?:\s*[:,]|\.(?=\s)|\s+[–—-](?=\s))?\s*", re.IGNORECASE
 )
+
+
+OWN_NOTE = "Handraise: "
+"""How every note begins that we write ourselves. It comes back by a webhook under the name of whoever the API's
+``From`` names, and must never be read as that person's word."""
+
+
+def is_own_note(text: str) -> bool:
+    return text.lstrip().startswith(OWN_NOTE.strip())
+
+
+_TITLE = re.compile(r"\[(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]")
+
+
+def ref_in_title(title: str) -> str | None:
+    """The question that an incident's title names, as our summary does; anybody may have written it."""
+    found = _TITLE.search(title)
+    return found.group(1) if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -32,6 +34,19 @@ class ApiUnavailable(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True)
+class OnCall:
+    """``user`` is on call at an escalation policy's ``level`` (1 is asked first), ``None`` standing for always."""
+
+    user: str
+    level: int
+    start: datetime | None
+    end: datetime | None
+
+    def covers(self, now: datetime) -> bool:
+        return (self.start is None or self.start <= now) and (self.end is None or now < self.end)
+
+
 class PagerDutyApi:
     """Reads with ``token``. Both methods raise :class:`ApiUnavailable` where there is no telling.
 
@@ -50,6 +65,11 @@ class PagerDutyApi:
             timeout=TIMEOUT_SECONDS,
         )
 
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a token."""
+        return self._has_token
+
     async def alert_keys(self, incident: str) -> tuple[str, ...]:
         """The dedup keys of an incident's alerts; none where there is no such incident."""
         keys: list[str] = []
@@ -66,10 +86,21 @@ class PagerDutyApi:
         email = (await self._get(f"/users/{user}")).get("user", {}).get("email")
         return email if isinstance(email, str) and "@" in email else None
 
+    async def on_calls(self, schedule: str, now: datetime) -> tuple[OnCall, ...]:
+        """Everybody whom this schedule has on call ``now``, through any escalation policy."""
+        found: list[OnCall] = []
+        for page in range(MOST_PAGES):
+            query: dict[str, int | str] = {"schedule_ids[]": schedule, "limit": PAGE, "offset": page * PAGE}
+            said = await self._get("/oncalls", **query)
+            found += [one for entry in said.get("oncalls", []) if (one := _on_call(entry)) and one.covers(now)]
+            if not said.get("more"):
+                break
+        return tuple(found)
+
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def _get(self, path: str, **query: int) -> Mapping[str, Any]:
+    async def _get(self, path: str, **query: int | str) -> Mapping[str, Any]:
         """The body of a 200; empty for a 404."""
         if not self._has_token:
             log.warning("pagerduty.api_token_missing")
@@ -90,3 +121,23 @@ class PagerDutyApi:
         if not isinstance(body, dict):
             raise ApiUnavailable("malformed_response")
         return body
+
+
+def _on_call(entry: Any) -> OnCall | None:
+    """``None`` for an entry that can't be read: it names nobody then."""
+    try:
+        user, level = entry["user"]["id"], entry["escalation_level"]
+        start, end = (_instant(entry.get(name)) for name in ("start", "end"))
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+    return OnCall(user, level, start, end) if isinstance(user, str) and isinstance(level, int) else None
+
+
+def _instant(value: str | None) -> datetime | None:
+    """Aware, as PagerDuty writes it; raises ``ValueError``."""
+    if value is None:
+        return None
+    instant = datetime.fromisoformat(value)
+    if instant.tzinfo is None:
+        raise ValueError("an instant without its offset")
+    return instant

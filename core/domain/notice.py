@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from core.domain.moments import told_at
 from core.domain.next_step import next_step
 from core.domain.progress import notes
+from core.domain.risk import Risk, stated_risk
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
 
 
@@ -58,7 +59,8 @@ class Notice:
     """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
 
     ``notes`` say what has happened to it among people (``core.domain.progress``). ``silence`` is what comes of it if
-    nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known.
+    nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
+    risk that the agent has stated, ``None`` where it said nothing of it.
     """
 
     ref: str
@@ -79,6 +81,7 @@ class Notice:
     notes: tuple[str, ...] = ()
     next_step: str | None = None
     zone: tzinfo | None = None
+    stakes: Risk | None = None
 
     @property
     def headline(self) -> str:
@@ -132,6 +135,10 @@ class Purpose(StrEnum):
     CLARIFICATION = "clarification"
     CLARIFIED = "clarified"
     ALERT = "alert"
+    NOTE = "note"
+    """Beside the question, for whoever looks there: nobody is interrupted."""
+    REQUEST = "request"
+    """Calls one more person to a question that was asked where others are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +181,7 @@ def build_notice(
         notes=notes(suspension),
         next_step=next_step(suspension, attempt, reader, zone),
         zone=zone,
+        stakes=stated_risk(ask.decision_record, ask.context),
     )
 
 

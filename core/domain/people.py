@@ -69,11 +69,13 @@ class RecipientKind(StrEnum):
     SLACK = "slack"
     EMAIL = "email"
     PAGERDUTY = "pagerduty"
+    SCHEDULE = "pagerduty-schedule"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A parsed reference: ``alice@example.com``, ``group:NAME``, ``slack:C…``, ``email:x@y`` or ``pagerduty:X``."""
+    """A parsed reference: ``alice@example.com``, ``group:NAME``, ``slack:C…``, ``email:x@y``, ``pagerduty:X`` or
+    ``pagerduty-schedule:P…``."""
 
     kind: RecipientKind
     value: str
@@ -83,7 +85,8 @@ class Recipient:
 
 
 _MAILBOX = re.compile(r"[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,64}@[^\s@<>()\[\]\\;:,\"\x00-\x20\x7f]{1,255}")
-_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y or pagerduty:SERVICE"
+_LONGEST_ID = 64
+RECIPIENT_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@y, pagerduty:SERVICE or pagerduty-schedule:ID"
 
 
 @lru_cache(maxsize=4096)
@@ -104,13 +107,15 @@ def parse_recipient(text: str) -> Recipient:
             return Recipient(RecipientKind.EMAIL, _mailbox(rest, text))
         case "pagerduty" if rest:
             return Recipient(RecipientKind.PAGERDUTY, rest)
-    raise InvalidRecipient(f"{text!r} is no recipient: expected {_FORMS}.", recipient=text)
+        case "pagerduty-schedule" if rest.isalnum() and rest.isascii() and len(rest) <= _LONGEST_ID:
+            return Recipient(RecipientKind.SCHEDULE, rest)
+    raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
 
 
 def _mailbox(address: str, text: str) -> str:
     """A plain ``local@domain``: nothing that a mail header or a pattern of the allow-list could read otherwise."""
     if not _MAILBOX.fullmatch(address):
-        raise InvalidRecipient(f"{text!r} is no recipient: expected {_FORMS}.", recipient=text)
+        raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
     return canonical(address)
 
 

@@ -104,7 +104,12 @@ def note_seen(tx: Tx, channel: str, key: str, now: datetime) -> bool:
 
 
 def was_seen(conn: sa.Connection, channel: str, key: str) -> bool:
-    return conn.scalar(sa.select(seen.c.key).where(seen.c.channel == channel, seen.c.key == key)) is not None
+    return _SEEN.scalar(conn, {"channel": channel, "key": key}) is not None
+
+
+_SEEN = Prepared(
+    sa.select(seen.c.key).where(seen.c.channel == sa.bindparam("channel"), seen.c.key == sa.bindparam("key"))
+)
 
 
 def note_among(tx: Tx, channel: str, group: str, key: str, now: datetime) -> None:

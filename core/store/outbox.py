@@ -133,6 +133,13 @@ _NO_LEASE = {"lease_owner": None, "lease_until": None}
 _IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, **_NO_LEASE}
 
 
+def readdress(tx: Tx, row: Row, owner: str) -> bool:
+    """Whom ``row`` is for, and through which reference, as it says now; False where ``owner`` has it no longer."""
+    mine = (outbox.c.id == row.id) & (outbox.c.lease_owner == owner)
+    to = {"address": row.address, "person": row.person, "body": None if row.body is None else dict(row.body)}
+    return tx.conn.execute(outbox.update().where(mine).values(**to)).rowcount > 0
+
+
 def give_back(tx: Tx, ids: Sequence[str], owner: str) -> None:
     """Rows that ``owner`` has in hand and has surely not sent: pending again."""
     if ids:
@@ -316,6 +323,13 @@ def latest_to(conn: sa.Connection, suspension_id: str, address: str, channel: st
     rows = [one for one in of_suspension(conn, suspension_id) if one.kind is RowKind.NOTIFY]
     mine = [one for one in rows if (one.address, one.channel) == (address, channel)]
     return max(mine, key=lambda one: (one.attempt or 0, one.created_at), default=None)
+
+
+def withdrawn_since(conn: sa.Connection, channel: str, since: datetime) -> list[str]:
+    """The suspensions whose notices on ``channel`` were to be withdrawn since then."""
+    withdrawals = (outbox.c.kind == RowKind.WITHDRAW.value) & (outbox.c.created_at >= since)
+    wanted = sa.select(outbox.c.suspension_id).where(withdrawals, outbox.c.channel == channel).distinct()
+    return [one for one in conn.scalars(wanted) if one is not None]
 
 
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:

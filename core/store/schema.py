@@ -17,7 +17,7 @@ from core.store import jobs
 from core.store.database import Database
 from core.store.unusable import cannot_be_used, opening
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))

@@ -303,3 +303,36 @@ quarantine = sa.Table(
     sa.Index("ix_quarantine_at", "at", "digest"),
     sa.Index("ix_quarantine_kept_until", "kept_until"),
 )
+
+incidents = sa.Table(
+    "incidents",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("refs", Json),
+    sa.Column("mapped_at", Instant),
+    sa.Column("moves", Json),
+    sa.Column("assignees", Json),
+    sa.Column("assigned_at", Instant),
+    sa.Column("touched_at", Instant, nullable=False),
+    sa.Index("ix_incidents_touched", "touched_at"),
+)
+
+parked = sa.Table(
+    "parked",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("incident", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("arrived_at", Instant, nullable=False),
+    sa.Column("look_at", Instant, nullable=False),
+    sa.Index("ix_parked_look", "look_at"),
+    sa.Index("ix_parked_incident", "incident"),
+)
+
+pager_accounts = sa.Table(
+    "pager_accounts",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("email", sa.Text, nullable=False),
+    sa.Column("asked_at", Instant, nullable=False),
+)

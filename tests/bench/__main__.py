@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, waiting
+from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, waiting, webhooks
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -31,6 +31,7 @@ PARTS: dict[str, tuple[str, Part]] = {
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
     "mails": ("1,000 reminders over one SMTP host; SQLite", mails.sqlite),
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
+    "webhooks": ("10,000 webhooks of PagerDuty's, shuffled and repeated; SQLite", webhooks.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
@@ -53,6 +54,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", choices=list(PARTS), metavar="PART", help="one of the parts below")
     parser.add_argument("--seconds", type=float, default=10, help="how long the cycles of `cycle` run (default 10)")
     parser.add_argument("--runs", type=int, default=300, help="how many latencies `cycle` takes (default 300)")
+    parser.add_argument("--webhooks", type=int, default=webhooks.OFFERED, help="how many `webhooks` offers")
     return parser
 
 
@@ -64,6 +66,8 @@ async def main() -> int:
         text, part = PARTS[name]
         if name == "cycle":
             part = partial(cycle.sqlite, seconds=given.seconds, runs=given.runs)
+        if name == "webhooks":
+            part = partial(webhooks.sqlite, offered=given.webhooks)
         load = os.getloadavg()[0]
         sheet.part(f"{name}: {text} (load of the machine before: {load:.1f} on {os.cpu_count()} cores)")
         with tempfile.TemporaryDirectory(prefix="handraise-bench-") as folder:

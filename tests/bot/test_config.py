@@ -170,6 +170,40 @@ suspension:
     assert policy == PolicyFields(None, timedelta(minutes=1), rungs, None)
 
 
+def test_an_account_in_europe_is_reached_there(read: Reads) -> None:
+    europe = "eu.pagerduty.com"
+    for region, host in (("", "pagerduty.com"), (", region: eu", europe), (", region: EU", europe)):
+        pager = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}'{region}}}").pagerduty
+        assert pager is not None
+        assert (pager.events_url, pager.api_url) == (f"https://events.{host}", f"https://api.{host}")
+
+
+def test_an_address_that_is_given_counts_whatever_the_region(read: Reads) -> None:
+    pager = read(
+        f"pagerduty: {{routing_key: '{ROUTING_KEY}', region: eu, events_url: 'https://proxy.example'}}"
+    ).pagerduty
+
+    assert pager is not None
+    assert (pager.events_url, pager.api_url) == ("https://proxy.example", "https://api.eu.pagerduty.com")
+
+
+def test_waits_between_tries_may_come_from_a_variable(read: Reads) -> None:
+    pager = read(
+        f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}", {"HANDRAISE_PAGERDUTY__RETRY_SECONDS": "5, 60"}
+    ).pagerduty
+
+    assert pager is not None
+    assert pager.retry_seconds == (5, 60)
+
+
+def test_somebody_may_have_a_pager_of_their_own(read: Reads) -> None:
+    person = f"people: [{{name: A, email: a@example.com, pagerduty_routing_key: '{'Q' * 32}'}}]"
+    settings = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}\n{person}")
+
+    assert settings.own_routing_keys == {"a@example.com": "Q" * 32}
+    assert "Q" * 32 not in repr(settings)
+
+
 def test_the_services_of_pagerduty_have_their_own_routing_keys(read: Reads) -> None:
     other = ROUTING_KEY[::-1]
     settings = read(f"pagerduty: {{routing_key: '{ROUTING_KEY}', services: {{payments: '{other}'}}}}")
@@ -209,9 +243,8 @@ def test_openintent_yaml_may_hold_another_programs_keys(read: Reads) -> None:
         ),
         ("api_keys: [{name: a, key: k}]", "openintent.yaml: api_keys[0].roles is missing"),
         (
-            "pagerduty: {claim_seconds: 60}",
-            "openintent.yaml: pagerduty.claim_seconds is not supported by this version: "
-            "an acknowledgement claims for 1800 seconds",
+            "pagerduty: {claim_seconds: 0}",
+            "openintent.yaml: pagerduty.claim_seconds must be a whole number from 60 to 86400",
         ),
     ],
 )

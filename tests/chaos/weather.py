@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from bot.sandbox.mail_smtp import Stage
-from bot.sandbox.pagerduty import Fault as PagerFault
+from bot.sandbox.pagerduty_faults import Fault as PagerFault
 from bot.sandbox.slack_faults import (
     DropAfterStoring,
     DropBeforeStoring,
@@ -39,6 +39,12 @@ SLACK_FAULTS: tuple[Fault, ...] = (
     SaysNoAfterStoring("internal_error"),
 )
 SLACK_METHODS = ("chat.postMessage", "chat.postMessage", "chat.update", "conversations.history", "conversations.open")
+PAGER_FAULTS = (
+    PagerFault.RATE_LIMITED,
+    PagerFault.SERVER_ERROR,
+    PagerFault.DROP_BEFORE_STORING,
+    PagerFault.DROP_AFTER_STORING,
+)
 LOST_PATIENCE = Slow(11)
 """Longer than the service waits for Slack."""
 
@@ -126,7 +132,7 @@ class Weather:
 
     async def _pager_fails(self) -> None:
         self._world.pager.behave()
-        self._world.pager.fail_next(self._chance.choice(list(PagerFault)))
+        self._world.pager.fail_next(self._chance.choice(PAGER_FAULTS))
         self._records.happened["pagerduty failed"] += 1
 
     async def _kill(self) -> None:

@@ -147,5 +147,6 @@ def _channels(
             "api_url": pager_url,
             "api_token": pager.rest.token,
             "webhook_secrets": list(pager.webhooks.secrets),
+            "retry_seconds": [1],
         },
     }

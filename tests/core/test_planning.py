@@ -10,7 +10,7 @@ from bot.config import Settings
 from bot.responders import Directory
 from core.domain.asking import AskRequest
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
-from core.errors import InvalidRecipient, NoRecipient, NotBuilt, RecipientNotAllowed, UnknownChannel
+from core.errors import InvalidRecipient, NoRecipient, RecipientNotAllowed, UnknownChannel
 from core.planning import Plan, Planner
 from tests.core.examples import APPROVE_DENY, HOUR
 
@@ -199,10 +199,9 @@ def test_what_is_no_recipient_is_refused_by_the_name_of_its_field(call: dict[str
     assert refused.value.details["fields"][0]["path"] == path  # type: ignore[index,call-overload]
 
 
-@pytest.mark.parametrize("name", ["pagerduty-schedule:PABC"])
-def test_what_is_not_built_yet_is_refused_rather_than_ignored(name: str) -> None:
-    with pytest.raises(NotBuilt):
-        planned(notify_to=name)
+def test_a_schedule_is_refused_where_nobody_can_say_who_is_on_call() -> None:
+    with pytest.raises(RecipientNotAllowed):
+        planned(notify_to="pagerduty-schedule:PABC").check()
 
 
 # --- How it is frozen ---------------------------------------------------------------------------------------------

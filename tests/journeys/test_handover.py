@@ -124,7 +124,7 @@ async def test_handing_over_to_somebody_makes_a_question_of_nobody_named_theirs_
         ("group:finance", "invalid_recipient"),
         ("slack:U0CAROL", "invalid_recipient"),
         ("nobody", "invalid_recipient"),
-        ("pagerduty-schedule:PXYZ", "not_supported"),
+        ("pagerduty-schedule:PXYZ", "invalid_recipient"),
         ("bob@example.com", "recipient_not_allowed"),  # it is asked on his behalf
         ("", "invalid_request"),
         (None, "invalid_request"),

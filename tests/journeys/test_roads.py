@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from bot.sandbox.mailbox import Mail
-from bot.sandbox.pagerduty import Fault as PagerFault
+from bot.sandbox.pagerduty_faults import Fault as PagerFault
 from bot.sandbox.slack import shown
 from bot.sandbox.slack_faults import DropAfterStoring
 from tests.world import World

@@ -5,48 +5,29 @@ Source: https://developer.pagerduty.com/docs/send-alert-event, …/events-api-v2
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from bot.sandbox.pagerduty import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, Fault, PagerDutySandbox
-from bot.sandbox.pagerduty_world import IncidentStatus, User
+from bot.sandbox.pagerduty import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, PagerDutySandbox
+from bot.sandbox.pagerduty_faults import Fault
+from bot.sandbox.pagerduty_world import IncidentStatus
 from bot.sandbox.serving import serving
-
-KEY = "R" * 32
-OTHER_KEY = "Q" * 32
-ALICE = User("PALICE", "Alice", "alice@example.com")
-
-
-class Receiver:
-    """Whoever subscribed to the webhooks."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[dict[str, str], bytes]] = []
-        self.arrived = asyncio.Event()
-        self.app = Starlette(routes=[Route("/hook", self._take, methods=["POST"])])
-
-    async def _take(self, request: Request) -> Response:
-        self.got.append((dict(request.headers), await request.body()))
-        self.arrived.set()
-        return Response(status_code=202)
-
-    async def events(self, count: int) -> list[dict[str, Any]]:
-        async with asyncio.timeout(5):
-            while len(self.got) < count:
-                self.arrived.clear()
-                await self.arrived.wait()
-        return [json.loads(raw)["event"] for _, raw in self.got]
+from tests.bot.sandbox.pagerduty_sandbox import (
+    ALICE,
+    KEY,
+    OTHER_KEY,
+    Receiver,
+    enqueue,
+    event,
+    resolve,
+    rest,
+    subscribed,
+)
 
 
 @pytest.fixture
@@ -60,23 +41,6 @@ async def pager() -> AsyncIterator[PagerDutySandbox]:
 async def api(pager: PagerDutySandbox) -> AsyncIterator[httpx.AsyncClient]:
     async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as client:
         yield client
-
-
-def event(**changes: Any) -> dict[str, Any]:
-    payload = {"summary": "Refund?", "source": "refund-agent", "severity": "error"} | changes.pop("payload", {})
-    return {"routing_key": KEY, "event_action": "trigger", "dedup_key": "k1", "payload": payload} | changes
-
-
-def resolve(key: str = "k1", routing_key: str = KEY) -> dict[str, Any]:
-    return {"routing_key": routing_key, "event_action": "resolve", "dedup_key": key}
-
-
-async def enqueue(api: httpx.AsyncClient, body: dict[str, Any]) -> httpx.Response:
-    return await api.post("/v2/enqueue", json=body)
-
-
-def rest(token: str = API_TOKEN) -> dict[str, str]:
-    return {"Authorization": f"Token token={token}"}
 
 
 async def test_a_trigger_is_accepted_with_202_and_opens_an_incident(
@@ -105,6 +69,14 @@ async def test_a_trigger_is_accepted_with_202_and_opens_an_incident(
         (event(payload={"severity": None}), "payload.severity"),
         (event(payload={"custom_details": "text"}), "custom_details"),
         (event(links=[{"text": "no address"}]), "links"),
+        (event(links={"href": "https://a.example"}), "links"),
+        (event(links=[{"href": "not an address"}]), "links"),
+        (event(images=[{"alt": "no source"}]), "images"),
+        (event(images=[{"src": "http://a.example/x.png"}]), "HTTPS"),
+        (event(client_url="somewhere"), "client_url"),
+        (event(payload={"timestamp": "yesterday"}), "timestamp"),
+        (event(payload={"component": 7}), "component"),
+        (event(dedup_key=7), "dedup_key"),
         ({"routing_key": KEY, "event_action": "trigger"}, "payload"),
         ({"routing_key": KEY, "event_action": "resolve"}, "dedup_key"),
         ({"routing_key": KEY, "event_action": "acknowledge"}, "dedup_key"),
@@ -252,9 +224,7 @@ async def test_a_note_needs_an_author_and_words(pager: PagerDutySandbox, api: ht
 
 @pytest.fixture
 async def receiver(pager: PagerDutySandbox) -> AsyncIterator[Receiver]:
-    receiver = Receiver()
-    async with serving(receiver.app) as url:
-        pager.webhooks.url = f"{url}/hook"
+    async with subscribed(pager) as receiver:
         yield receiver
 
 

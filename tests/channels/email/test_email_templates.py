@@ -142,16 +142,16 @@ def test_a_template_that_fails_on_one_question_gives_way_to_ours(folder: Folder)
     theirs = read_templates(folder(notice__txt=source))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 
-    assert mail.remark == "template_notice"
+    assert mail.amiss == "template_notice"
     assert text_of(parsed(mail)) == text_of(parsed(notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES)))
-    assert notice_mail(FIRST, TO, "d1", MAILBOXES, theirs).remark is None
+    assert notice_mail(FIRST, TO, "d1", MAILBOXES, theirs).amiss is None
 
 
 def test_a_template_that_leaves_the_link_out_of_one_question_gives_way_to_ours(folder: Folder) -> None:
     theirs = read_templates(folder(notice__txt=MARK + "{% if question != 'Why?' %}{{ link }}{% endif %}"))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 
-    assert mail.remark == "template_notice"
+    assert mail.amiss == "template_notice"
     assert FIRST.links.best in text_of(parsed(mail))
 
 
@@ -160,7 +160,7 @@ def test_a_template_stays_in_its_sandbox_on_questions_that_it_was_not_tried_with
     theirs = read_templates(folder(notice__txt=source))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 
-    assert mail.remark == "template_notice"
+    assert mail.amiss == "template_notice"
     assert "class" not in text_of(parsed(mail))
 
 

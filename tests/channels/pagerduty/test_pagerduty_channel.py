@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.pagerduty import RETRY_AFTER_SECONDS, Fault, PagerDutySandbox
+from bot.sandbox.pagerduty import RETRY_AFTER_SECONDS, PagerDutySandbox
+from bot.sandbox.pagerduty_faults import Fault
 from bot.sandbox.pagerduty_world import IncidentStatus
 from bot.sandbox.serving import serving
 from channels.pagerduty.channel import PagerDutyChannel
@@ -18,6 +19,7 @@ from core.domain.suspension import ResponseType, Status
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+SOON = NOW + timedelta(seconds=30)
 SENDING = Sending("delivery-1", 1, ambiguous=False, since=NOW)
 DEFAULT = Address("pagerduty", "default")
 BILLING = Address("pagerduty", "billing")
@@ -107,9 +109,9 @@ async def test_withdrawing_resolves_the_incident_of_that_service_alone(
     ("fault", "outcome"),
     [
         (Fault.RATE_LIMITED, Deferred("http_429", NOW + timedelta(seconds=RETRY_AFTER_SECONDS))),
-        (Fault.SERVER_ERROR, Ambiguous("http_500")),
-        (Fault.DROP_BEFORE_STORING, Ambiguous("no_valid_response")),
-        (Fault.DROP_AFTER_STORING, Ambiguous("no_valid_response")),
+        (Fault.SERVER_ERROR, Ambiguous("http_500", SOON)),
+        (Fault.DROP_BEFORE_STORING, Ambiguous("no_valid_response", SOON)),
+        (Fault.DROP_AFTER_STORING, Ambiguous("no_valid_response", SOON)),
     ],
 )
 async def test_a_page_in_doubt_is_sent_again_and_pages_once(
@@ -135,7 +137,7 @@ async def test_nobody_there_means_not_sent() -> None:
         closed = url
     channel = PagerDutyChannel(SERVICES, instance="main", clock=StoppedClock(), events_url=closed)
 
-    assert await channel.send(NOTICE, DEFAULT, SENDING) == Deferred("connect_failed")
+    assert await channel.send(NOTICE, DEFAULT, SENDING) == Deferred("connect_failed", SOON)
     await channel.close()
 
 

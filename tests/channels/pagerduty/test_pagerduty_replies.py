@@ -17,8 +17,13 @@ from channels.grammar import Matched, Unclear
 from channels.pagerduty.replies import (
     Acknowledged,
     Annotated,
+    FieldsSet,
     Ignored,
+    Merged,
+    NobodysWord,
+    Resolved,
     Unacknowledged,
+    Where,
     read_answer_in,
     read_note,
     read_webhook,
@@ -75,7 +80,7 @@ def test_a_changed_body_or_no_secret_at_all_is_not_signed() -> None:
 def test_an_acknowledgement_names_its_incident_and_its_person() -> None:
     read = read_webhook(webhook("incident.acknowledged", {"id": "PINC1"}))
 
-    assert read.happening == Acknowledged("PINC1", "PALICE")
+    assert read.happening == Acknowledged(Where("PINC1"), "PALICE")
     assert read.id == "01ABC"
     assert read.occurred_at == datetime(2026, 11, 21, 9, 0, 0, 123_000, tzinfo=UTC)
 
@@ -83,34 +88,28 @@ def test_an_acknowledgement_names_its_incident_and_its_person() -> None:
 def test_an_acknowledgement_can_time_out_by_itself() -> None:
     raw = webhook("incident.unacknowledged", {"id": "PINC1"}, agent=None)
 
-    assert read_webhook(raw).happening == Unacknowledged("PINC1")
+    assert read_webhook(raw).happening == Unacknowledged(Where("PINC1"))
 
 
 def test_a_note_is_read_whole() -> None:
     raw = webhook("incident.annotated", note("approve\nhe is right"))
 
-    assert read_webhook(raw).happening == Annotated("PINC1", "PALICE", "approve\nhe is right")
+    assert read_webhook(raw).happening == Annotated(Where("PINC1"), "PALICE", "approve\nhe is right")
 
 
 def test_what_no_database_can_keep_is_taken_out_of_a_note() -> None:
     raw = webhook("incident.annotated", note("app\0rove \ud800"))
 
-    assert read_webhook(raw).happening == Annotated("PINC1", "PALICE", "approve ?")
+    assert read_webhook(raw).happening == Annotated(Where("PINC1"), "PALICE", "approve ?")
 
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
         (webhook("pagey.ping", {"message": "Hello"}), "other_event"),
-        (webhook("incident.resolved", {"id": "PINC1"}), "other_event"),
-        (webhook("incident.custom_field_values.updated", {"incident": {"id": "PINC1"}}), "other_event"),
-        (webhook("incident.annotated", note("approve", trimmed=True)), "trimmed_note"),
-        (webhook("incident.annotated", {**note("approve"), "trimmed": None}), "trimmed_note"),
-        (webhook("incident.annotated", note("approve"), agent=None), "not_a_person"),
-        (
-            webhook("incident.annotated", note("approve"), agent={"id": "PX", "type": "service_reference"}),
-            "not_a_person",
-        ),
+        (webhook("incident.priority_updated", {"id": "PINC1"}), "other_event"),
+        (webhook("incident.custom_field_values.updated", {"incident": {"id": "PINC1"}}), "no_field_set"),
+        (webhook("incident.annotated", note("Handraise: approve")), "own_note"),
         (webhook("incident.acknowledged", {"id": "PINC1"}, agent=None), "not_a_person"),
         (webhook("incident.acknowledged", {"id": "PINC1"}, agent={"id": 7, "type": "user_reference"}), "not_a_person"),
         (webhook("incident.acknowledged", {"id": "../users/PALICE"}), "malformed"),
@@ -128,12 +127,43 @@ def test_everything_else_is_ignored_whatever_its_shape(raw: bytes, reason: str) 
     assert read_webhook(raw).happening == Ignored(reason)
 
 
+@pytest.mark.parametrize(
+    ("data", "agent", "by", "reason"),
+    [
+        (note("approve", trimmed=True), ALICE, "PALICE", "trimmed_note"),
+        ({**note("approve"), "trimmed": None}, ALICE, "PALICE", "trimmed_note"),
+        (note("approve"), None, None, "not_a_person"),
+        (note("approve"), {"id": "PX", "type": "service_reference"}, None, "not_a_person"),
+    ],
+)
+def test_a_note_that_is_cut_or_nobodys_says_why_it_never_counts(data: Any, agent: Any, by: Any, reason: str) -> None:
+    assert read_webhook(webhook("incident.annotated", data, agent)).happening == NobodysWord(Where("PINC1"), by, reason)
+
+
+def test_a_resolved_incident_that_was_merged_is_no_resolved_one() -> None:
+    merged = {"type": "merge_resolve_reason", "incident": {"id": "PINC2", "type": "incident_reference"}}
+
+    read = read_webhook(webhook("incident.resolved", {"id": "PINC1", "resolve_reason": merged}))
+
+    assert read.happening == Merged(Where("PINC1"), "PINC2")
+    assert read_webhook(webhook("incident.resolved", {"id": "PINC1"})).happening == Resolved(Where("PINC1"), "PALICE")
+
+
+def test_only_a_field_that_has_just_changed_is_somebodys_word() -> None:
+    decision, other = ({"id": f"PF{name}", "name": name, "value": "approve"} for name in ("decision", "other"))
+    data = {"incident": {"id": "PINC1"}, "custom_fields": [decision, other], "changed_custom_fields": [other]}
+
+    read = read_webhook(webhook("incident.custom_field_values.updated", data))
+
+    assert read.happening == FieldsSet(Where("PINC1"), "PALICE", {"other": "approve", "PFother": "approve"})
+
+
 @pytest.mark.parametrize("occurred_at", [None, 5, "yesterday", "", "0001-01-01T00:00:00+14:00"])
 def test_an_instant_that_can_not_be_read_is_none(occurred_at: Any) -> None:
     read = read_webhook(webhook("incident.acknowledged", {"id": "PINC1"}, occurred_at=occurred_at))
 
     assert read.occurred_at is None
-    assert read.happening == Acknowledged("PINC1", "PALICE")
+    assert read.happening == Acknowledged(Where("PINC1"), "PALICE")
 
 
 # --- Notes --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,240 @@
+"""What is written into PagerDuty's incidents: notes, and calls for one more person. Through its REST API.
+
+An incident is found by its alerts' dedup key. PagerDuty makes it some time after it has accepted the event, and may
+have merged it into another since. Every method returns what a send returns; a doubt is looked into before the next try.
+
+Source: https://developer.pagerduty.com/api-reference ("Create a note on an incident", "Create a responder request").
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+
+from channels import http
+from channels.pagerduty.render import note as own_note
+from core.ports import Deferred, Delivered, Delivery, Fault, Refused, Sending
+
+API_URL = "https://api.pagerduty.com"
+TIMEOUT_SECONDS = 3.0
+AWAY = timedelta(seconds=15)
+"""How long the API is left alone that did not answer: events, which matter more, go out on the same lanes."""
+OPEN = ("triggered", "acknowledged")
+PATIENCE = timedelta(minutes=10)
+"""How long after the event we expect its incident to appear."""
+LOOK_AGAIN = timedelta(seconds=5)
+PAGE, MOST_PAGES = 100, 10
+"""Source: https://developer.pagerduty.com/docs/pagination ("limit" is at most 100)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One incident of the account. ``service`` is PagerDuty's id of it."""
+
+    id: str
+    is_open: bool
+    service: str
+
+
+class Unanswered(Exception):
+    """The API has not done it; ``outcome`` says what that means."""
+
+    def __init__(self, outcome: Delivery) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Incidents:
+    """Writes by the hand of ``from_email``, a user of the account. ``user_ids`` are those that the directory knows."""
+
+    def __init__(
+        self,
+        token: str,
+        from_email: str,
+        *,
+        user_ids: Mapping[str, str],
+        now: Callable[[], datetime],
+        api_url: str = API_URL,
+    ) -> None:
+        self._from_email = from_email
+        self._user_ids = dict(user_ids)
+        self._now = now
+        self._url = api_url.rstrip("/")
+        self._one_by_one = asyncio.Lock()
+        self._away_until: datetime | None = None
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
+            verify=http.authorities(),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=TIMEOUT_SECONDS,
+        )
+
+    async def find(self, key: str, *, statuses: Sequence[str] = ()) -> list[Found]:
+        """The newest incident of each service with ``key`` among its alerts. Raises :class:`Unanswered`."""
+        query = [("incident_key", key), ("sort_by", "created_at:desc"), *(("statuses[]", one) for one in statuses)]
+        body = await self._ask("GET", "/incidents", params=query)
+        newest: dict[str, tuple[str, Found]] = {}
+        for one in body.get("incidents", []):
+            service = (one.get("service") or {}).get("id", "")
+            found = Found(one["id"], one.get("status") in OPEN, service)
+            newest[service] = max(newest.get(service, ("", found)), (one.get("created_at", ""), found), key=_first)
+        return [found for _, found in newest.values()]
+
+    async def is_open(self, key: str) -> bool | None:
+        """Whether an incident with ``key`` is open; ``None`` where PagerDuty does not say."""
+        try:
+            return bool(await self.find(key, statuses=OPEN))
+        except Unanswered:
+            return None
+
+    async def open_keys(self) -> set[str] | None:
+        """The dedup keys of all alerts of the account's open incidents; ``None`` where PagerDuty does not say."""
+        keys: set[str] = set()
+        try:
+            async for incident in self._pages("/incidents", "incidents", [("statuses[]", one) for one in OPEN]):
+                keys |= {incident["incident_key"]} if incident.get("incident_key") else set()
+                async for alert in self._pages(f"/incidents/{incident['id']}/alerts", "alerts"):
+                    keys |= {alert["alert_key"]} if alert.get("alert_key") else set()
+        except Unanswered:
+            return None
+        return keys
+
+    async def _pages(
+        self, path: str, name: str, params: Sequence[tuple[str, str]] = ()
+    ) -> AsyncIterator[Mapping[str, Any]]:
+        """Everything in a list, page by page; of a very long one the beginning. Raises :class:`Unanswered`."""
+        for number in range(MOST_PAGES):
+            place = [("limit", str(PAGE)), ("offset", str(number * PAGE))]
+            said = await self._ask("GET", path, params=[*params, *place])
+            for one in said.get(name, []):
+                yield one
+            if not said.get("more"):
+                return
+
+    async def write(self, incident: str, text: str, sending: Sending) -> Delivery:
+        """A note on this incident; not twice, as far as can be told."""
+        try:
+            await self._write(incident, own_note(text), look_first=_may_be_there(sending))
+        except Unanswered as failure:
+            return failure.outcome
+        return Delivered({"incident": incident})
+
+    async def write_to(self, key: str, text: str, sending: Sending) -> Delivery:
+        """A note on every incident that stands for ``key``, each once."""
+        try:
+            found = await self.find(key)
+            if not found:
+                return self._not_there(sending)
+            if len(found) == 1:
+                await self._write(found[0].id, own_note(text), look_first=_may_be_there(sending))
+            else:
+                await self._write_to_each(found, own_note(text))
+        except Unanswered as failure:
+            return failure.outcome
+        return Delivered({"incident": ",".join(one.id for one in found)})
+
+    async def call(self, key: str, email: str, text: str, sending: Sending) -> Delivery:
+        """Page ``email`` to the incident of ``key``, beside whoever is on call."""
+        try:
+            found = await self.find(key, statuses=OPEN)
+            if not found:
+                return self._not_there(sending)
+            user, requester = await self._user(email), await self._user(self._from_email)
+            if user is None or requester is None:
+                return Refused("no_such_user")
+            for one in found:
+                if not (_may_be_there(sending) and user in await self._called(one.id)):
+                    await self._call(one.id, user, requester, text)
+        except Unanswered as failure:
+            return failure.outcome
+        return Delivered({"incident": ",".join(one.id for one in found), "user": user})
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _not_there(self, sending: Sending) -> Delivery:
+        now = self._now()
+        return Refused("no_incident") if now - sending.since > PATIENCE else Deferred("no_incident", now + LOOK_AGAIN)
+
+    async def _write_to_each(self, found: Sequence[Found], content: str) -> None:
+        """One key at several services is withdrawn at each, perhaps at once, and each time this is written."""
+        async with self._one_by_one:
+            for one in found:
+                await self._write(one.id, content, look_first=True)
+
+    async def _write(self, incident: str, content: str, *, look_first: bool) -> None:
+        path = f"/incidents/{incident}/notes"
+        if look_first:
+            written = (await self._ask("GET", path)).get("notes", [])
+            if any(one.get("content") == content for one in written):
+                return
+        await self._ask("POST", path, {"note": {"content": content}})
+
+    async def _call(self, incident: str, user: str, requester: str, text: str) -> None:
+        target = {"responder_request_target": {"id": user, "type": "user_reference"}}
+        body = {"requester_id": requester, "message": text, "responder_request_targets": [target]}
+        await self._ask("POST", f"/incidents/{incident}/responder_requests", body)
+
+    async def _called(self, incident: str) -> set[str]:
+        """The ids of the users who have been called to it."""
+        shown = (await self._ask("GET", f"/incidents/{incident}")).get("incident") or {}
+        return {str((one.get("user") or {}).get("id")) for one in shown.get("incidents_responders") or []}
+
+    async def _user(self, email: str) -> str | None:
+        """The id of whoever signs in with ``email``: the directory's, else PagerDuty's."""
+        if email not in self._user_ids:
+            users = (await self._ask("GET", "/users", params=[("query", email)])).get("users", [])
+            exact = next((one["id"] for one in users if str(one.get("email", "")).lower() == email.lower()), None)
+            if exact is None:
+                return None
+            self._user_ids[email] = exact
+        return self._user_ids[email]
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        params: Sequence[tuple[str, str]] = (),
+    ) -> Mapping[str, Any]:
+        """The body of a 2xx. Raises :class:`Unanswered`."""
+        if self._away_until is not None and self._now() < self._away_until:
+            raise Unanswered(Deferred("api_away", self._away_until))
+        try:
+            response = await self._client.request(method, self._url + path, json=body, params=list(params))
+        except http.CAUGHT as error:
+            self._away_until = self._now() + AWAY
+            raise Unanswered(http.failed(error, http.Repeats.COUNT)) from error
+        if response.status_code == 404:
+            raise Unanswered(Refused("http_404"))
+        if not response.is_success:
+            raise Unanswered(self._refusal(response))
+        try:
+            said = response.json()
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            raise Unanswered(Refused("malformed_response", Fault.SETUP))
+        return said
+
+    def _refusal(self, response: httpx.Response) -> Delivery:
+        now = self._now()
+        outcome = http.answered(response, {}, http.Repeats.COUNT, now)
+        wait = response.headers.get("ratelimit-reset", "")
+        if isinstance(outcome, Deferred) and outcome.until is None and wait.isascii() and wait.isdigit():
+            return Deferred(outcome.reason, now + min(timedelta(seconds=int(wait[:9])), http.LONGEST_WAIT))
+        return outcome
+
+
+def _may_be_there(sending: Sending) -> bool:
+    return sending.tries > 1 or sending.ambiguous
+
+
+def _first(dated: tuple[str, Found]) -> str:
+    return dated[0]

@@ -1,0 +1,68 @@
+"""Who is on it, read off everything that people did to an incident, in whatever order it was told. Pure.
+
+The newest word does not simply win: what was told late is put where it belongs, and the whole is read again. So a
+shuffled and repeated telling ends as the ordered one does.
+
+Source: facts on channels §C2, §C5; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+MOST = 100
+"""How many of an incident's moves are remembered; the oldest leave first."""
+
+
+class Did(StrEnum):
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    GIVEN_BACK = "given_back"
+    REOPENED = "reopened"
+
+
+TAKES = frozenset({Did.ACKNOWLEDGED, Did.RESOLVED})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that was done ``at`` a time to an incident. ``by`` is an identity, ``None`` for nobody in particular;
+    ``may`` are the refs of the questions that this person could answer then."""
+
+    id: str
+    at: datetime
+    did: Did
+    by: str | None = None
+    may: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``by`` is on it until then."""
+
+    by: str
+    until: datetime
+
+
+def with_move(moves: Iterable[Move], move: Move) -> tuple[Move, ...]:
+    """All of them once, in the order in which they happened; at the same instant, in the order in which they came."""
+    known = {one.id: one for one in (*moves, move)}
+    return tuple(sorted(known.values(), key=lambda one: one.at))[-MOST:]
+
+
+def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> Standing | None:
+    """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
+
+    Of all who have said so since it was last given back it is the first whose time is not up; their own next move
+    renews it.
+    """
+    held: dict[str, Standing] = {}
+    for move in moves:
+        if move.did not in TAKES:
+            held.clear()
+        elif move.by is not None and ref in move.may:
+            held[move.by] = Standing(move.by, move.at + hold)
+    return next((one for one in held.values() if now < one.until), None)

@@ -1,0 +1,87 @@
+"""Who is on it does not depend on the order in which it was told, nor on how often."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.acknowledged import Did, Move, Standing, standing, with_move
+
+START = datetime(2026, 3, 24, 10, tzinfo=UTC)
+HOLD = timedelta(minutes=30)
+REF = "HR-7F3K"
+
+
+def at(minutes: float) -> datetime:
+    return START + timedelta(minutes=minutes)
+
+
+def ack(minutes: float, by: str, may: tuple[str, ...] = (REF,)) -> Move:
+    return Move(f"{by}{minutes}", at(minutes), Did.ACKNOWLEDGED, by, may)
+
+
+def back(minutes: float, did: Did = Did.GIVEN_BACK) -> Move:
+    return Move(f"back{minutes}", at(minutes), did)
+
+
+def told(*moves: Move) -> tuple[Move, ...]:
+    kept: tuple[Move, ...] = ()
+    for move in moves:
+        kept = with_move(kept, move)
+    return kept
+
+
+def who(*moves: Move, now: float = 10) -> Standing | None:
+    return standing(told(*moves), REF, HOLD, at(now))
+
+
+def test_whoever_acknowledges_first_is_on_it_whoever_else_does() -> None:
+    assert who(ack(1, "alice"), ack(2, "bob")) == who(ack(2, "bob"), ack(1, "alice")) == Standing("alice", at(31))
+
+
+def test_an_acknowledgement_that_is_older_than_its_return_claims_nothing() -> None:
+    assert who(back(2), ack(1, "alice")) is None
+    assert who(back(1), ack(2, "alice")) == Standing("alice", at(32))
+
+
+def test_resolving_is_being_on_it_and_reopening_gives_it_back() -> None:
+    resolved = Move("r", at(1), Did.RESOLVED, "alice", (REF,))
+
+    assert who(resolved) == Standing("alice", at(31))
+    assert who(resolved, back(2, Did.REOPENED)) is None
+
+
+def test_somebodys_own_next_acknowledgement_renews_it() -> None:
+    assert who(ack(1, "alice"), ack(2, "bob"), ack(5, "alice")) == Standing("alice", at(35))
+
+
+def test_when_the_first_ones_time_is_up_it_is_the_next_ones() -> None:
+    assert who(ack(1, "alice"), ack(20, "bob"), now=31) == Standing("bob", at(50))
+    assert who(ack(1, "alice"), ack(20, "bob"), now=50) is None
+
+
+def test_who_may_not_answer_a_question_is_not_on_it() -> None:
+    assert who(ack(1, "alice", ("HR-OTHER",)), ack(2, "bob")) == Standing("bob", at(32))
+
+
+MOVES = st.lists(
+    st.builds(
+        lambda minute, by, did: Move(f"{minute}", at(minute), did, by if did is not Did.GIVEN_BACK else None, (REF,)),
+        st.integers(0, 60),
+        st.sampled_from(["alice", "bob", "carol"]),
+        st.sampled_from(Did),
+    ),
+    max_size=12,
+    unique_by=lambda move: move.id,
+)
+
+
+@given(MOVES, st.randoms(use_true_random=False), st.integers(0, 90))
+def test_shuffled_and_repeated_it_ends_as_it_does_in_order(moves: list[Move], luck: object, now: int) -> None:
+    shuffled = [*moves, *moves[::2]]
+    luck.shuffle(shuffled)  # type: ignore[attr-defined]
+
+    assert told(*shuffled) == told(*sorted(moves, key=lambda one: one.at))
+    assert who(*shuffled, now=now) == who(*sorted(moves, key=lambda one: one.at), now=now)
