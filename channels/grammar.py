@@ -14,25 +14,23 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from channels.farewell import letter_parts, without_farewell
 from channels.forms import BadForm, read_form
-from channels.named import CLAIM, Names
-from channels.phrases import Line, Phrases
-from channels.words import LOCALES
+from channels.named import Names, gives_reason
+from channels.phrases import Line, Phrases, is_run
+from channels.vocabulary import CLAIM, FILLER, GREETING, HARMLESS, LEAD_IN, NEGATIONS, POLITE, SPOKEN_NO, SPOKEN_YES
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
 _TOP_LINES = 3
-"""Only the first lines that are not empty are looked at."""
+"""The answer stands in the first lines that are not empty; what is below may only take it back."""
+_MOST_LINES = 40
+_LONGEST_LETTER = 8_000
 _LONGEST_REASON = 300
 _LONGEST_LINE = 1_000
 """More than this is a letter, not an answer."""
 _LONGEST_GREETING = 4
-_MOST_LEAD_INS = 4
-
-_LEAD_IN = Phrases.read(words.lead_in for words in LOCALES.values())
-_FILLER = Phrases.read(words.filler for words in LOCALES.values())
-_BECAUSE = Phrases.read(words.because for words in LOCALES.values())
-_GREETING = Phrases.read(words.greeting for words in LOCALES.values())
+_MOST_LEAD_INS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +78,22 @@ def read_answer(
         return Nothing()
     match response_type:
         case ResponseType.TEXT:
-            return ClaimWord(text) if _is_claim(text) else Matched(text, value=text)
+            return _read_text(without_farewell(text))
         case ResponseType.FORM:
-            return ClaimWord(text) if _is_claim(text) else _read_form(text, form_schema)
+            return ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            return _read_choice([line for line in own if line.strip()][:_TOP_LINES], Names.of(choices))
+            return _read_choice([line for line in own if line.strip()], Names.of(choices))
+
+
+def _read_text(text: str) -> Reading:
+    if not text:
+        return Nothing()
+    return ClaimWord(text) if _is_claim(text) else Matched(text, value=text)
 
 
 def _is_claim(text: str) -> bool:
-    return "\n" not in text and len(text) <= _LONGEST_LINE and _claims(Line.of(text))
+    first = without_farewell(text)
+    return "\n" not in first and len(first) <= _LONGEST_LINE and _claims(Line.of(first))
 
 
 def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Reading:
@@ -105,26 +110,33 @@ class _Said:
     indices: frozenset[int]
     end: int
     stop: re.Pattern[str]
+    negation: bool
 
 
-_STOP = re.compile(r"[,;:.!()…–—]|\s-+|-+\s")
-_STOP_AFTER_NUMBER = re.compile(r"[,;!–—]|\s-+|-+\s")
+_STOP = re.compile(r"[,;:.!()…–—、。「」]|\s-+|-+\s")
+_STOP_AFTER_NUMBER = re.compile(r"[,;!–—、。」]|\s-+|-+\s")
 """The mark of a list item ends nothing: "2) the price is wrong" is no answer."""
 _NO_STOP = re.compile(r"(?!)")
 """After a single letter nothing but politeness: "N. Okafor" is a signature."""
+_SENTENCE_END = re.compile(r"[.!。]")
+"""What ends a sentence without spaces: a comma in it does not, for the negation may come behind it."""
 
 
 def _read_choice(block: list[str], names: Names) -> Reading:
-    if any(len(line) > _LONGEST_LINE for line in block):
+    top = block[:_TOP_LINES]
+    if any(len(line) > _LONGEST_LINE for line in top):
+        return Unclear("too_long")
+    if len(block) > _MOST_LINES or sum(map(len, block)) > _LONGEST_LETTER:
         return Unclear("too_long")
     lines = [Line.of(line) for line in block]
-    place = _where_to_look(lines, names)
-    opening, others = lines[place], lines[:place] + lines[place + 1 :]
+    place = _where_to_look(lines[:_TOP_LINES], names)
+    opening = lines[place]
+    others = lines[:place] + letter_parts(lines[place + 1 :])
     exactly = names.is_exactly(opening)
     if exactly is not None:
         return _unless_doubtful(Matched(opening.text, index=exactly), Line(""), others, names)
     if _claims(opening):
-        mixed = any(names.named_in(line) for line in lines)
+        mixed = any(names.named_in(line) for line in [opening, *others])
         return Unclear("claim_and_choice") if mixed else ClaimWord(opening.text)
     said = _said_first(opening, names)
     return _read_said(said, opening, others, names) if said else Unclear(_why_not(opening, names))
@@ -151,7 +163,7 @@ def _unless_doubtful(found: Matched, after: Line, others: list[Line], names: Nam
         return Unclear("two_choices")
     if any(line.asks for line in near):
         return Unclear("question")
-    if any(names.doubts(line, found.index) for line in near):
+    if any(names.doubts(line, found.index) for line in near) or names.doubts(Line(found.text), found.index):
         return Unclear("doubt")
     return found
 
@@ -165,7 +177,7 @@ def _where_to_look(lines: list[Line], names: Names) -> int:
     place = 0
     while place < len(lines) - 1 and (_greets(lines[place], names) or not lines[place].words):
         place += 1
-    if place < len(lines) - 1 and lines[place].text.endswith((".", "!")):
+    if place < len(lines) - 1 and lines[place].text.endswith((".", "!", "。")):
         following = _said_first(lines[place + 1], names)
         alone = following is not None and following.end == len(lines[place + 1].words)
         if alone and _said_first(lines[place], names) is None and not _claims(lines[place]):
@@ -175,29 +187,62 @@ def _where_to_look(lines: list[Line], names: Names) -> int:
 
 def _greets(line: Line, names: Names) -> bool:
     short = len(line.words) <= _LONGEST_GREETING
-    return short and bool(_GREETING.at(line.words, 0)) and not names.named_in(line) and names.is_exactly(line) is None
+    return short and bool(GREETING.at(line.words, 0)) and not names.named_in(line) and names.is_exactly(line) is None
+
+
+def _behind_greeting(line: Line, names: Names) -> int:
+    """Where the line goes on after "Hi Bob, "; 0 where it greets nobody."""
+    if not GREETING.at(line.words, 0):
+        return 0
+    for position in range(1, min(len(line.words), _LONGEST_GREETING + 1)):
+        if any(mark in ",!.:、。" for mark in line.gap(position)):
+            return position
+        if names.phrases.at(line.words, position):
+            return 0
+    return 0
 
 
 def _said_first(line: Line, names: Names) -> _Said | None:
     """The longest name at the start of the line, behind at most a few words such as "please" or "option".
 
-    A name that opens a longer saying is none: "no problem" is no "no", "ok thanks" is no "ok".
+    A name that opens a longer saying is none: "no problem" is no "no", "ok thanks" is no "ok". A yes may come before
+    a choice that agrees with it, a no before one that refuses.
     """
-    start = 0
+    start = _behind_greeting(line, names)
+    agrees = refuses = False
     for _ in range(_MOST_LEAD_INS + 1):
         if length := names.phrases.at(line.words, start):
             if names.saying_at(line.words, start) > length:
                 return None
             phrase = line.words[start : start + length]
-            stop = _STOP_AFTER_NUMBER if phrase in names.numbers else _STOP
-            if len("".join(phrase)) == 1 and phrase not in names.numbers:
-                stop = _NO_STOP
-            return _Said(names.meaning[phrase], start + length, stop)
-        skipped = _LEAD_IN.at(line.words, start)
-        if not skipped:
+            means = names.meaning[phrase]
+            if (agrees and means & names.refusing) or (refuses and not means <= names.refusing):
+                return None
+            return _Said(means, start + length, _stop_after(phrase, names), phrase in NEGATIONS)
+        if skipped := LEAD_IN.at(line.words, start):
+            start += skipped
+        elif skipped := _yes_or_no_at(line, start, SPOKEN_YES, names):
+            agrees, start = True, start + skipped
+        elif skipped := _yes_or_no_at(line, start, SPOKEN_NO, names):
+            refuses, start = True, start + skipped
+        else:
             return None
-        start += skipped
     return None
+
+
+def _yes_or_no_at(line: Line, start: int, spoken: Phrases, names: Names) -> int:
+    """How long a yes (or a no) is there that stands by itself, before a comma or a stop."""
+    length = spoken.at(line.words, start)
+    end = start + length
+    alone = length and end < len(line.words) and _STOP.search(line.gap(end)) is not None
+    return length if alone and HARMLESS.at(line.words, start) <= length else 0
+
+
+def _stop_after(phrase: tuple[str, ...], names: Names) -> re.Pattern[str]:
+    if phrase in names.numbers:
+        return _STOP_AFTER_NUMBER
+    letter = len("".join(phrase)) == 1 and not is_run(phrase[0])
+    return _NO_STOP if letter else _STOP
 
 
 def _ends_here(line: Line, said: _Said, names: Names, index: int) -> bool:
@@ -207,22 +252,37 @@ def _ends_here(line: Line, said: _Said, names: Names, index: int) -> bool:
     right" is an answer, "approve rates are low" and "2 issues with this" are none.
     """
     position, stop = said.end, said.stop
+    fillers = POLITE if said.negation else FILLER
     while position < len(line.words):
-        if stop.search(line.gap(position)) or _BECAUSE.at(line.words, position):
+        stopped = _stops(line, position, stop)
+        if stopped or gives_reason(line.words, position):
             return True
-        step = names.own(index).at(line.words, position) or _FILLER.at(line.words, position)
+        own = names.own(index).at(line.words, position)
+        step = own or fillers.at(line.words, position) or _harmless_run(line, position)
         if not step:
             return False
         position += step
         stop = _STOP if said.stop is not _NO_STOP else _NO_STOP
+        fillers = FILLER if own else fillers
     return True
+
+
+def _stops(line: Line, position: int, stop: re.Pattern[str]) -> bool:
+    gap = line.gap(position)
+    if is_run(line.words[position]):
+        return _SENTENCE_END.search(gap) is not None
+    return stop.search(gap) is not None
+
+
+def _harmless_run(line: Line, position: int) -> int:
+    return HARMLESS.at(line.words, position) if is_run(line.words[position]) else 0
 
 
 def _reason(after: Line, own: Phrases) -> str | None:
     """What was said behind the choice, where it is more than politeness and the choice again."""
     position = 0
     while position < len(after.words):
-        step = own.at(after.words, position) or _FILLER.at(after.words, position)
+        step = own.at(after.words, position) or FILLER.at(after.words, position)
         if not step:
             return after.text[after.spans[0][0] :].rstrip(" \t,;:–—-")
         position += step
@@ -235,14 +295,25 @@ def _claims(line: Line) -> bool:
     for _ in range(_MOST_LEAD_INS):
         if length := CLAIM.at(line.words, position):
             return not line.asks and _only_politeness(line, position + length)
-        position += _LEAD_IN.at(line.words, position) or _FILLER.at(line.words, position)
+        position += _lead_to_claim(line, position)
     return False
+
+
+def _lead_to_claim(line: Line, position: int) -> int:
+    known = LEAD_IN.at(line.words, position) or FILLER.at(line.words, position)
+    return known or GREETING.at(line.words, position) or _yes_before_claim(line, position)
+
+
+def _yes_before_claim(line: Line, position: int) -> int:
+    length = SPOKEN_YES.at(line.words, position)
+    end = position + length
+    return length if length and end < len(line.words) and _STOP.search(line.gap(end)) else 0
 
 
 def _only_politeness(line: Line, position: int) -> bool:
     """Whether nothing but fillers comes before the next punctuation."""
-    while position < len(line.words) and not _STOP.search(line.gap(position)):
-        step = _FILLER.at(line.words, position)
+    while position < len(line.words) and not _stops(line, position, _STOP):
+        step = FILLER.at(line.words, position)
         if not step:
             return False
         position += step

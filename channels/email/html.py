@@ -18,12 +18,18 @@ from channels.email.quoting import (
     REST_STYLE,
     SIGNATURE_CLASSES,
     SIGNATURE_IDS,
+    SIGNATURE_MARKERS,
+    STRUCK,
 )
 
 _QUOTE = "\n>\n"
 _REST = "\n-----Original Message-----\n"
 _SIGNATURE = "\n-- \n"
-_LONGEST = 2_000_000
+_STRUCK = "~~"
+_LONGEST = 300_000
+"""Characters that are parsed: the person's own words are at the top, and a tree costs a hundred times its text."""
+_EMBEDDED = re.compile(r"""(?<=["'(])data:[^"')]{200,}""", re.IGNORECASE)
+"""Pictures inside the page; they would push the words beyond the limit."""
 
 _SKIPPED = frozenset({"head", "style", "script", "title", "template", "object", "svg", "select", "textarea"})
 _BLOCKS = frozenset(
@@ -41,7 +47,7 @@ def html_as_text(html: str) -> str:
     """The text of ``html``, line by line. Empty where there is none or it can't be read."""
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
-        root = etree.fromstring(html[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
+        root = etree.fromstring(_EMBEDDED.sub("", html)[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
     except etree.LxmlError:
         return ""
     pieces: list[str] = []
@@ -65,7 +71,7 @@ def _collect(root: etree._Element, pieces: list[str]) -> None:
             pieces.append(mark)
             pieces.append(_collapsed(element.tail))
             continue
-        pieces.append("\n" if tag in _BLOCKS else "")
+        pieces.append("\n" if tag in _BLOCKS else _STRUCK if tag in STRUCK else "")
         pieces.append(_collapsed(element.text))
         stack.append((element, _closing(tag)))
         stack.extend((child, None) for child in reversed(element))
@@ -76,6 +82,8 @@ def _closing(tag: str) -> str:
         return "\n\n"
     if tag in {"td", "th"}:
         return " "
+    if tag in STRUCK:
+        return _STRUCK
     return "\n" if tag in _BLOCKS and tag != "br" else ""
 
 
@@ -99,7 +107,8 @@ def _mark_by_attributes(element: etree._Element) -> str | None:
         return _QUOTE
     if element.get("name") in QUOTE_NAMES or element.get("data-marker") in QUOTE_MARKERS:
         return _QUOTE
-    return _SIGNATURE if classes & SIGNATURE_CLASSES or identifier in SIGNATURE_IDS else None
+    signed = element.get("data-marker") in SIGNATURE_MARKERS or identifier in SIGNATURE_IDS
+    return _SIGNATURE if signed or classes & SIGNATURE_CLASSES else None
 
 
 def _plain(name: str) -> str:
