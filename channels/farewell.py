@@ -31,7 +31,11 @@ def without_farewell(text: str) -> str:
         line = Line.of(lines[at][:200])
         below = [Line.of(one[:200]) for one in lines[at + 1 :] if one.strip()]
         named = at == filled[-1] and bool(_DASHED_NAME.fullmatch(lines[at].strip()))
-        if not any(map(_is_sentence, below)) and (named or _bids_farewell(line)) and (below or named or at != filled[0]):
+        if (
+            not any(map(_is_sentence, below))
+            and (named or _bids_farewell(line))
+            and (below or named or at != filled[0])
+        ):
             return without_farewell("\n".join(lines[:at])) if at else ""
     return text.strip("\n").rstrip()
 

@@ -18,7 +18,18 @@ from channels.farewell import letter_parts, without_farewell
 from channels.forms import BadForm, read_form
 from channels.named import Names, gives_reason
 from channels.phrases import Line, Phrases, is_run
-from channels.vocabulary import CLAIM, FILLER, GREETING, HARMLESS, LEAD_IN, NEGATIONS, POLITE, SPOKEN_NO, SPOKEN_YES
+from channels.vocabulary import (
+    CLAIM,
+    FILLER,
+    GREETING,
+    HARMLESS,
+    LEAD_IN,
+    NEGATIONS,
+    POLITE,
+    SPOKEN_NO,
+    SPOKEN_YES,
+    SUBJECT,
+)
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -209,7 +220,7 @@ def _said_first(line: Line, names: Names) -> _Said | None:
     a choice that agrees with it, a no before one that refuses.
     """
     start = _behind_greeting(line, names)
-    agrees = refuses = False
+    agrees = refuses = subject = False
     for _ in range(_MOST_LEAD_INS + 1):
         if length := names.phrases.at(line.words, start):
             if names.saying_at(line.words, start) > length:
@@ -218,11 +229,15 @@ def _said_first(line: Line, names: Names) -> _Said | None:
             means = names.meaning[phrase]
             if (agrees and means & names.refusing) or (refuses and not means <= names.refusing):
                 return None
+            if (subject and not means <= names.refusing | names.agreeing) or (subject and phrase in names.numbers):
+                return None
             return _Said(means, start + length, _stop_after(phrase, names), phrase in NEGATIONS)
         if skipped := LEAD_IN.at(line.words, start):
             start += skipped
         elif skipped := _yes_or_no_at(line, start, SPOKEN_YES, names):
             agrees, start = True, start + skipped
+        elif skipped := SUBJECT.at(line.words, start):
+            subject, start = True, start + skipped
         elif skipped := _yes_or_no_at(line, start, SPOKEN_NO, names):
             refuses, start = True, start + skipped
         else:

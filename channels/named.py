@@ -3,6 +3,7 @@ between yes and no, the words for them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from channels.vocabulary import (
     DOUBT,
     DOUBTFUL_PARTS,
     HARMLESS,
+    NEGATION,
     NO,
     PLAIN_NO,
     PLAIN_YES,
@@ -24,6 +26,8 @@ from core.domain.notice import NoticeChoice
 
 _PHONE_NUMBER = 7
 """A line with this many digits is a telephone number or a date; its single digits choose nothing."""
+_SHORTEST_REASON = 4
+_CLAUSE_ENDS = re.compile(r"[,;:.!()…–—]|\s-+|-+\s")
 _PUNCTUATED = tuple(part for part in DOUBTFUL_PARTS if not Line.of(part).spans or part[-1] in "、。")
 _STRUCK = "~~"
 """Stands around what was struck through (``channels.email.html``)."""
@@ -51,11 +55,10 @@ class Names:
         spoken = {index: set(phrases) for index, phrases in written.items()}
         for name, index in decided.items():
             spoken[index] |= CONCEPTS[name].listed
-        if len(choices) == 2 and (pair := _yes_and_no(written)):
+        pair = _yes_and_no(written, decided) if len(choices) == 2 else None
+        if pair:
             spoken[pair[0]] |= YES.listed
             spoken[pair[1]] |= NO.listed
-        else:
-            pair = None
         numbers = {(str(choice.number),): choice.index for choice in choices}
         meaning: dict[Phrase, frozenset[int]] = {}
         for phrase, index in [(one, at) for at, names in spoken.items() for one in names] + [*numbers.items()]:
@@ -128,6 +131,8 @@ class Names:
             harmless = names.at(line.words, position) or HARMLESS.at(line.words, position)
             if index in self.refusing:
                 harmless = max(harmless, _refrains(line, position))
+            if not harmless and index in self.refusing and _in_a_reason(line, position):
+                harmless = NEGATION.at(line.words, position) or int(line.words[position].endswith("n't"))
             if not harmless and _doubtful(line.words, position):
                 return True
             position += harmless or 1
@@ -144,8 +149,11 @@ def _only(written: Mapping[int, set[Phrase]], concept: Phrases) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _yes_and_no(written: Mapping[int, set[Phrase]]) -> tuple[int, int] | None:
+def _yes_and_no(written: Mapping[int, set[Phrase]], decided: Mapping[str, int]) -> tuple[int, int] | None:
+    """The choices that "yes" and "no" choose, of two: called so, or called approve and deny."""
     yes, no = _only(written, PLAIN_YES), _only(written, PLAIN_NO)
+    if yes is None and no is None:
+        yes, no = decided.get("approve"), decided.get("deny")
     return None if yes is None or no is None or yes == no else (yes, no)
 
 
@@ -156,6 +164,17 @@ def _refrains(line: Line, position: int) -> int:
     if length and (end == len(line.words) or any(mark in ",;.!、。" for mark in line.gap(end))):
         return length
     return 0
+
+
+def _in_a_reason(line: Line, position: int) -> bool:
+    """Whether the word is inside a sentence: "he never sent it back", but not "well, no" or "not before Monday"."""
+    first = position
+    while first and not _CLAUSE_ENDS.search(line.gap(first)):
+        first -= 1
+    last = position
+    while last + 1 < len(line.words) and not _CLAUSE_ENDS.search(line.gap(last + 1)):
+        last += 1
+    return position > first and last - first + 1 >= _SHORTEST_REASON
 
 
 def _doubtful(words: Phrase, position: int) -> bool:

@@ -81,7 +81,7 @@ SIGNATURE = re.compile(
     r"|Von meine[mr] .{1,60} gesendet\.?.*|Gesendet (?:von|mit|über|aus) .*|Diese Nachricht wurde von meinem .* gesendet.*"
     r"|Holen Sie sich Outlook .*|Outlook für (?:iOS|Android) .*|Laden Sie Outlook .*"
     r"|Envoyé (?:de|depuis|avec|à partir de|via) .*|Télécharge[rz] Outlook .*|Obtenez Outlook .*|Provenance : Courrier .*"
-    r"|Enviado (?:desde|do|de|a partir d[eo]|com|con|via) .*|Enviada do .*|Obtener Outlook .*|Obter Outlook .*|Obtenha o Outlook .*|Obtém o Outlook .*"
+    r"|Enviado (?:desde|do|de|a partir d[eo]|com|con|via) .*|Enviada do .*|Obtener Outlook .*|Obter (?:o )?Outlook .*|Obtenha o Outlook .*|Obtém o Outlook .*"
     r"|Inviato (?:da|dal|con|tramite) .*|Scarica Outlook .*|Ottieni Outlook .*"
     r"|Verzonden (?:vanaf|vanuit|met|via|van) .*|Verstuurd (?:vanaf|met|via) .*|Outlook voor (?:iOS|Android) .*|Download Outlook .*|Outlook downloaden .*"
     r"|Skickat (?:från|med|via) .*|Hämta Outlook .*|Skaffa Outlook .*"
@@ -166,7 +166,9 @@ REST_IDS = frozenset(
     }
 )
 """Everything from such an element on is the quoted mail."""
-REST_STYLE = re.compile(r"border(?:-top)?\s*:\s*(?:none\s*;\s*border-top\s*:\s*)?solid\s+#(?:E1E1E1|B5C4DF)", re.IGNORECASE)
+REST_STYLE = re.compile(
+    r"border(?:-top)?\s*:\s*(?:none\s*;\s*border-top\s*:\s*)?solid\s+#(?:E1E1E1|B5C4DF)", re.IGNORECASE
+)
 """Outlook for Windows draws this line above the head of the quoted mail, and nowhere else."""
 SIGNATURE_CLASSES = frozenset(
     {
@@ -185,7 +187,6 @@ SIGNATURE_IDS = frozenset(
         "AppleMailSignature",
         "composer_signature",  # Samsung
         "_rc_sig",  # Roundcube
-        "AppleMailSignature",
         "mobile-signature",
     }
 )

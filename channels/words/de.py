@@ -1,4 +1,4 @@
-"""German. "Doch", "schon" and "passt schon" say yes or the contrary, by the tone alone: doubts."""
+"""German. "Doch" and "passt schon" say yes or the contrary, by the tone alone: doubts."""
 
 from channels.words.language import Words
 
@@ -27,7 +27,7 @@ WORDS = Words(
     "evtl, möglicherweise, wahrscheinlich, vermutlich, oder, entweder, weder, bevor, nachdem, sobald, morgen, "
     "übermorgen, später, nachher, demnächst, nächste woche, montag, dienstag, mittwoch, donnerstag, freitag, könnte, "
     "könnten, würde, sollte, sollten, müsste, glaube, denke, meine ich, frage, fragen, rückfrage, prüfe, prüfen, "
-    "schaue, schauen, klären, kläre, besprechen, melde mich, doch, schon, sondern, stattdessen, allerdings, nein, "
+    "schaue, schauen, klären, kläre, besprechen, melde mich, doch, passt schon, ja schon, schon gut, schon ok, schon okay, eigentlich schon, denke schon, wird schon, sondern, stattdessen, allerdings, nein, "
     "gelesen, verstanden, zur kenntnis, zur kenntnis genommen, alles klar, erhalten, unter der bedingung, "
     "vorausgesetzt, vorbehaltlich, teilweise, nur, unsicher, keine ahnung, jein, naja, na ja, mal sehen, korrektur, "
     "irrtum, versehen, vergiss, vergessen, widerrufe, doch nicht, lieber, besser, eher, warum, wieso, ob, "
@@ -41,9 +41,13 @@ WORDS = Words(
     "meine antwort, meine antwort ist, meine wahl, meine wahl ist, option, variante, auswahl, entscheidung, "
     "meine entscheidung, ich bin für, bin für, wir nehmen, nimm, nehmen wir, hiermit, danke, vielen dank, region, "
     "ok, okay",
+    negation="nicht, kein, keine, keinen, keiner, keinem, nie, niemals, ohne, noch nicht, weder, nichts",
+    subject="erstattung, die erstattung, rückerstattung, die rückerstattung, antrag, den antrag, der antrag, anfrage, "
+    "die anfrage, bestellung, die bestellung, zahlung, die zahlung, deployment, das deployment, release, das "
+    "release, freigabe",
     filler="das, es, dies, diese, den, die, jetzt, gerne, so, von mir, mit, durchführen, ausführen, deployen, "
     "bitte deployen, ausrollen, los, die erstattung, erstattung, rückerstattung, die rückerstattung, den antrag, "
-    "die anfrage, die bestellung, die zahlung, ist meine antwort, ist meine wahl, nehmen, sofort, heute, hiermit, mich",
+    "die anfrage, die bestellung, die zahlung, ist meine antwort, ist meine wahl, nehmen, sofort, heute, hiermit, mich, erstatten, auszahlen, mach, bitte erstatten, bitte freigeben, ab, frei",
     polite="bitte, danke, danke schön, dankeschön, vielen dank, besten dank, danke dir, danke ihnen, grüße, gruß, "
     "mfg, lg, viele grüße, liebe grüße, vg",
     because="weil, da, denn, wegen",

@@ -42,13 +42,16 @@ WORDS = Words(
     "do not proceed, don't release, do not release, don't pay, do not pay, don't ship it, not approved, not ok, "
     "not okay, absolutely not, definitely not",
     lead_in="i, we, please, pls, ok, okay, well, so, let's, lets, let us, go with, i'd go with, i would go with, "
-    "i'll go with, i choose, i pick, i vote, i vote for, i say, i'd say, option, number, choice, nr, answer, region, "
+    "i'll go with, i'd go for, i would go for, i'll go for, go for, go ahead and, please go ahead and, you can, you may, i choose, i pick, i vote, i vote for, i say, i'd say, option, number, choice, nr, answer, region, "
     "my answer, my answer is, the answer is, answer is, my choice, my choice is, my decision, my decision is, "
     "decision, definitely, absolutely, happy to, it's a, that's a, choose, pick, use, take, i prefer, thanks, "
     "thank you, my vote, from me",
+    negation="not, no, never, none, neither, nor, without, cannot, dont, doesnt, wont, cant, isnt",
+    subject="refund, the refund, this refund, request, the request, this request, order, payment, the payment, "
+    "release, the release, deployment, the deployment, deploy, the deploy",
     filler="it, this, that, this one, that one, one, the, now, all, for now, for me, way, indeed, again, is my answer, "
     "is my choice, deploy, deploy it, deploy now, ship it, go, go ahead, proceed, request, the request, refund, "
-    "the refund, order, payment, release, in full, right away, today",
+    "the refund, order, payment, release, in full, right away, today, it is, refund it, refund him, pay, is fine, is good, works for me, and approve, and approve it, and deploy, and refund",
     polite="please, pls, thanks, thank you, thx, cheers, many thanks, thanks a lot, thank you very much, regards, "
     "best regards, best, kind regards, team, everyone, asap, immediately, from me, sir, mate",
     because="because, since, as, due to",

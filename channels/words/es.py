@@ -29,7 +29,7 @@ WORDS = Words(
     "leído, anotado, entendido, enterado, tomo nota, parcial, parcialmente, mitad, solo, sólo, solamente, mejor, "
     "cancela, cancelar, error, ignora, olvida, en realidad, depende, por qué, quién, qué, no sé, otra persona, "
     "ni idea, todavía, aún",
-    harmless="no hay problema, ningún problema, sin problema, sin problemas, no hay inconveniente, sin objeciones, "
+    harmless="ya se, no hay problema, ningún problema, sin problema, sin problemas, no hay inconveniente, sin objeciones, "
     "para mí, sin ningún problema, por qué no, no tengo objeciones, no hay objeciones, sin inconveniente",
     refrain="no lo hagas, no lo haga, no desplegar, no despliegues, no desplieguen, no despleguéis, no reembolsar, "
     "no aprobar, no lo apruebo, no apruebo, no proceder, no se aprueba, no autorizo, no lo autorizo, no procede, "
@@ -37,9 +37,12 @@ WORDS = Words(
     lead_in="yo, por favor, elijo, escojo, prefiero, voto por, opción, la opción, número, el número, respuesta, "
     "mi respuesta, mi respuesta es, mi elección, mi elección es, decisión, mi decisión, pues, ok, okay, hola, "
     "me quedo con, vamos con, que sea, la, el, región, gracias, quiero, elegimos, nos quedamos con",
+    negation="no, nunca, jamás, ningún, ninguno, ninguna, nada, sin, ni",
+    subject="reembolso, el reembolso, devolución, la devolución, solicitud, la solicitud, pedido, el pedido, pago, el "
+    "pago, despliegue, el despliegue",
     filler="lo, la, el, los, las, esto, eso, ahora, ahora mismo, ya, todo, el reembolso, reembolso, la solicitud, "
     "el pedido, el pago, la devolución, devolución, el despliegue, desplegar, despliega, desplieguen, despliégalo, "
-    "por mi parte, para mí, de inmediato, inmediatamente, hoy, a producción",
+    "por mi parte, para mí, de inmediato, inmediatamente, hoy, a producción, reembolsar, reembolsad, reembolsen, devolver",
     polite="por favor, gracias, muchas gracias, mil gracias, gracias de antemano, saludos, un saludo",
     because="porque, ya que, puesto que, debido a, dado que",
     greeting="hola, buenos días, buenas tardes, buenas noches, buenas, buen día, estimado, estimada, estimados, querido",

@@ -1,4 +1,4 @@
-"""French. "Si" (if, and a yes that contradicts), "bon", "entendu" and "c'est bon" are no answers."""
+"""French. "Si" (if, and a yes that contradicts), "entendu" and "c'est bon" are no answers."""
 
 from channels.words.language import Words
 
@@ -23,7 +23,7 @@ WORDS = Words(
     "après, dès que, demain, plus tard, bientôt, lundi, mardi, mercredi, jeudi, vendredi, semaine prochaine, "
     "à condition, sous réserve, pourvu, cependant, toutefois, pourtant, plutôt, seulement, uniquement, pourrait, "
     "pourrais, devrait, pense, crois, suppose, vérifie, vérifier, vérifions, regarde, regarder, voir, discuter, "
-    "demander, demande à, bon, entendu, c'est bon, bien reçu, bien noté, noté, reçu, compris, lu, en partie, moitié, "
+    "demander, demande à, entendu, c'est bon, bien reçu, bien noté, noté, reçu, compris, lu, en partie, moitié, "
     "annule, annuler, erreur, ignorez, finalement, en fait, oubliez, non, s'il, quand, lorsque, pourquoi, qui, quoi, "
     "aucune idée, je ne sais, bof, pas encore, quelqu'un d'autre, je reviens",
     harmless="pas de problème, pas de souci, pas de soucis, aucun problème, aucune objection, pas d'objection, "
@@ -33,11 +33,14 @@ WORDS = Words(
     "pas d'accord, ne faites rien, ne lancez pas, ne payez pas",
     lead_in="je, nous, veuillez, merci de, s'il vous plaît, s'il vous plait, s'il te plaît, je choisis, je prends, "
     "je vote pour, je préfère, choix, mon choix, mon choix est, option, l'option, numéro, le numéro, réponse, "
-    "ma réponse, ma réponse est, ma décision, décision, alors, bonjour, ok, va pour, on prend, prenez, région, "
+    "ma réponse, ma réponse est, ma décision, décision, alors, bonjour, ok, va pour, on prend, prenez, on part sur, on va sur, partons sur, je prends l'option, plutôt l'option, région, "
     "la région, pour moi",
+    negation="pas, ne, jamais, aucun, aucune, rien, sans, ni, non, n'a, n'est, n'ont",
+    subject="remboursement, le remboursement, demande, la demande, commande, la commande, paiement, le paiement, "
+    "déploiement, le déploiement, la mise en production",
     filler="ça, cela, le, la, les, l', ceci, maintenant, tout de suite, pour moi, y, déployez, déployer, déploie, "
     "lancez, lance, le remboursement, remboursement, la demande, la commande, le paiement, le déploiement, "
-    "immédiatement, tout, aujourd'hui, en production, c'est mon choix",
+    "immédiatement, tout, aujourd'hui, en production, rembourser, remboursez, rembourse, le rembourser, c'est parti, c'est mon choix",
     polite="merci, merci beaucoup, merci bien, merci d'avance, svp, stp, s'il vous plaît, s'il vous plait, "
     "s'il te plaît, s'il te plait, cordialement, bien à vous, bonne journée",
     because="car, parce, puisque, vu que, en raison",

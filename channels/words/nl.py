@@ -33,9 +33,12 @@ WORDS = Words(
     "niet akkoord, niet uitvoeren, zeker niet, absoluut niet, niet live zetten",
     lead_in="ik, wij, we, graag, alsjeblieft, aub, ik kies, kies, ik kies voor, ik neem, optie, nummer, nr, keuze, "
     "mijn keuze, mijn keuze is, antwoord, mijn antwoord, mijn antwoord is, besluit, mijn besluit, dus, hoi, ok, okay, "
-    "oké, doe, neem, laten we, ik ga voor, we gaan voor, regio, bedankt, dank je, dank",
+    "oké, doe, neem, laten we, ik ga voor, we gaan voor, doe maar, regio, bedankt, dank je, dank",
+    negation="niet, geen, nooit, niemand, niets, zonder, nog niet",
+    subject="terugbetaling, de terugbetaling, verzoek, het verzoek, bestelling, de bestelling, betaling, de betaling, "
+    "release, de release, uitrol, de uitrol",
     filler="het, dit, dat, die, de, nu, maar doen, alles, meteen, direct, hoor, deze, terugbetaling, de terugbetaling, "
-    "het verzoek, de bestelling, de betaling, de release, deployen, uitrollen, vandaag, van mij, wat mij betreft, "
+    "het verzoek, de bestelling, de betaling, de release, deployen, uitrollen, vandaag, terugbetalen, betaal terug, van mij, wat mij betreft, "
     "voor mij, naar productie",
     polite="alsjeblieft, alstublieft, aub, svp, graag, bedankt, dank, dank je, dank je wel, dank u, dank u wel, "
     "hartelijk dank, alvast bedankt, groet, groeten, mvg",

@@ -35,8 +35,10 @@ WORDS = Words(
     lead_in="proszę, wybieram, wybierz, wybór, mój wybór, mój wybór to, opcja, opcję, numer, nr, odpowiedź, "
     "moja odpowiedź, moja odpowiedź to, decyzja, moja decyzja, więc, cześć, ok, głosuję na, poproszę, bierzemy, "
     "wybieramy, region, dziękuję, dzięki, niech będzie",
+    negation="nie, nigdy, żaden, żadna, nikt, nic, bez, ani",
+    subject="zwrot, zwrotu, wniosek, zamówienie, płatność, wdrożenie, wdrożenia",
     filler="to, ten, tę, teraz, wszystko, od razu, natychmiast, zwrot, zwrotu, wniosek, zamówienie, płatność, wdrożenie, "
-    "wdrażaj, wdrażajcie, proszę wdrażać, wdrażamy, z mojej strony, dla mnie, dzisiaj, dziś, na produkcję",
+    "wdrażaj, wdrażajcie, proszę wdrażać, wdrażamy, z mojej strony, dla mnie, dzisiaj, dziś, na produkcję, zwrócić, zwróćcie, wypłacić",
     polite="proszę, dziękuję, dziękuję bardzo, dzięki, dzięki wielkie, pozdrawiam, pozdrowienia, z góry dziękuję",
     because="ponieważ, bo, gdyż, z powodu, bowiem",
     greeting="cześć, dzień dobry, witam, hej, dobry wieczór, szanowni państwo, szanowny panie, szanowna pani, drogi, witaj",

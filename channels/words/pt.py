@@ -5,7 +5,7 @@ from channels.words.language import Words
 WORDS = Words(
     yes="sim, claro, claro que sim, com certeza, de acordo, estou de acordo, concordo, pode avançar, podem avançar, "
     "avance, avancem, avança, pode prosseguir, podem prosseguir, prossiga, prossigam, pode seguir, siga, podem seguir, "
-    "pode fazer, força, manda ver, ok para mim, por mim tudo bem, sim por favor, sim pode",
+    "pode fazer, força, manda ver, ok para mim, por mim tudo bem, sim por favor",
     no="não, nao, não obrigado, não obrigada, claro que não, de jeito nenhum, de maneira nenhuma, não concordo, "
     "nem pensar, não faça, não façam, não avance, não avancem",
     approve="aprovado, aprovada, aprovar, aprovo, aprove, pode aprovar, está aprovado, está aprovada, fica aprovado",
@@ -36,9 +36,12 @@ WORDS = Words(
     "minha resposta, a minha resposta, minha resposta é, a minha resposta é, minha escolha, a minha escolha, "
     "minha escolha é, a minha escolha é, decisão, então, ok, okay, olá, oi, fico com, vamos com, vamos de, pode ser a, "
     "região, obrigado, obrigada, quero, a",
+    negation="não, nao, nunca, jamais, nenhum, nenhuma, ninguém, nada, sem, nem",
+    subject="reembolso, o reembolso, pedido, o pedido, solicitação, a solicitação, encomenda, a encomenda, pagamento, "
+    "o pagamento, estorno, o estorno, implantação, a implantação, deploy, o deploy",
     filler="o, os, as, isso, isto, agora, já, tudo, o reembolso, reembolso, o pedido, a encomenda, o pagamento, "
     "a solicitação, o deploy, a implantação, da minha parte, por mim, imediatamente, hoje, em produção, "
-    "pode implantar, implantem, pode publicar, podem publicar",
+    "pode implantar, implantem, pode publicar, podem publicar, reembolsar, reembolse, reembolsem, pode reembolsar, fazer o deploy, pode fazer o deploy",
     polite="por favor, obrigado, obrigada, muito obrigado, muito obrigada, obg, grato, grata, cumprimentos, abraço, abraços",
     because="porque, pois que, já que, visto que, devido a, uma vez que",
     greeting="olá, oi, bom dia, boa tarde, boa noite, caro, cara, caros, prezado, prezada, prezados, viva",

@@ -22,7 +22,7 @@ WORDS = Words(
     doubt="inte, ej, icke, ingen, inget, inga, aldrig, utan, men, dock, om, såvida, ifall, förutom, tills, till dess, "
     "vänta, väntar, avvakta, avvaktar, stopp, stanna, först, innan, efter, när, sedan, i morgon, imorgon, senare, "
     "snart, måndag, tisdag, onsdag, torsdag, fredag, nästa vecka, kanske, möjligen, eventuellt, troligen, nog, antingen, "
-    "eller, förutsatt, på villkor, under förutsättning, fast om, även om, skulle, borde, kunde, kan vi, tror, antar, "
+    "eller, förutsatt, på villkor, under förutsättning, fast om, även om, skulle, borde, kunde vi, kan vi, tror, antar, "
     "undrar, fråga, frågar, frågor, kolla, kontrollera, kontrollerar, se, titta, diskutera, återkommer, hör av mig, "
     "mottaget, läst, uppfattat, noterat, förstått, delvis, hälften, bara, endast, hellre, istället, i stället, avbryt, "
     "ångra, fel, glöm, strunt, egentligen, beror, varför, vem, vad, vet inte, någon annan, jo, klar, nja, tja, jaså, ännu, nej",
@@ -31,9 +31,11 @@ WORDS = Words(
     "betala inte, släpp inte, absolut inte, godkänn inte, rulla inte ut",
     lead_in="jag, vi, vänligen, snälla, jag väljer, väljer, välj, jag tar, ta, alternativ, val, nummer, nr, svar, "
     "mitt svar, mitt svar är, mitt val, mitt val är, beslut, mitt beslut, alltså, hej, ok, okej, jag röstar på, "
-    "vi kör på, vi tar, vi väljer, vi kör, region, tack",
+    "vi kör på, vi tar, vi väljer, vi kör, kör på, kör, region, tack",
+    negation="inte, ej, ingen, inget, inga, aldrig, utan, icke",
+    subject="återbetalning, återbetalningen, begäran, beställningen, betalningen, driftsättningen, release, releasen",
     filler="det, den, detta, denna, nu, allt, direkt, genast, återbetalningen, återbetalning, begäran, beställningen, "
-    "betalningen, releasen, driftsätt, driftsätt nu, deploya, från mig, från min sida, för mig, för min del, idag, i dag",
+    "betalningen, releasen, driftsätt, driftsätt nu, deploya, från mig, från min sida, för mig, för min del, idag, i dag, återbetala, betala ut",
     polite="tack, tack tack, tack så mycket, stort tack, tackar, snälla, mvh, hälsningar, tack på förhand",
     because="eftersom, för att, på grund av, då det",
     greeting="hej, hejsan, god morgon, god dag, god kväll, bästa, tjena, hallå, hej hej",
