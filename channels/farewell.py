@@ -40,6 +40,26 @@ def without_farewell(text: str) -> str:
     return text.strip("\n").rstrip()
 
 
+def without_name(lines: tuple[str, ...], sender: str) -> tuple[str, ...]:
+    """``lines`` without the sender's name at their end, and the title and address below it: what signs a letter
+    may hold any word. A line below it that says something keeps all.
+    """
+    name = Line.of(sender[:100]).words
+    for at in range(len(lines) - 1, max(len(lines) - _LONGEST_BLOCK, 0), -1):
+        words = Line.of(lines[at][:100]).words
+        if words and name and words in {name, name[:1]}:
+            below = [Line.of(one[:200]) for one in lines[at + 1 :] if one.strip()]
+            doubtful = any(DOUBT.at(line.words, place) for line in below for place in range(len(line.words)))
+            return lines if doubtful or any(map(_is_sentence, below)) else _ended(lines[:at])
+    return lines
+
+
+def _ended(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the empty lines at the end."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    return lines[: filled[-1] + 1] if filled else ()
+
+
 def _bids_farewell(line: Line) -> bool:
     """Whether the line is a farewell, with a name behind it at most."""
     length = FAREWELL.at(line.words, 0)
@@ -53,6 +73,8 @@ def _bids_farewell(line: Line) -> bool:
 
 def _is_sentence(line: Line) -> bool:
     if _AFTERTHOUGHT.match(line.text):
+        return True
+    if DOUBT.at(line.words, 0) and len(line.words) < _SENTENCE:
         return True
     if len(line.words) < _SENTENCE:
         return len(line.words) > 1 and line.text[:1].islower()

@@ -17,19 +17,21 @@ from pydantic import JsonValue
 from channels.farewell import letter_parts, without_farewell
 from channels.forms import BadForm, read_form
 from channels.named import Names, gives_reason
-from channels.phrases import Line, Phrases, is_run
+from channels.phrases import NONE, Line, Phrase, Phrases, is_run
 from channels.vocabulary import (
     CLAIM,
     FILLER,
     GREETING,
     HARMLESS,
     LEAD_IN,
-    NEGATIONS,
+    LATER,
+    NEGATING,
     POLITE,
     SPOKEN_NO,
     SPOKEN_YES,
     SUBJECT,
 )
+from channels.words import QUESTION_MARKS
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -96,9 +98,16 @@ def read_answer(
             return _read_choice([line for line in own if line.strip()], Names.of(choices))
 
 
+_SENTENCES = re.compile(r"[^.!?。！？]+([.!?。！？]*)")
+
+
 def _read_text(text: str) -> Reading:
+    """All of it; unless every sentence is a question, which asks back and tells nothing."""
     if not text:
         return Nothing()
+    ends = [found[1] for found in _SENTENCES.finditer(text) if found[0].strip()]
+    if ends and all(set(end) & QUESTION_MARKS for end in ends):
+        return Unclear("question")
     return ClaimWord(text) if _is_claim(text) else Matched(text, value=text)
 
 
@@ -121,7 +130,7 @@ class _Said:
     indices: frozenset[int]
     end: int
     stop: re.Pattern[str]
-    negation: bool
+    phrase: Phrase
 
 
 _STOP = re.compile(r"[,;:.!()…–—、。「」]|\s-+|-+\s")
@@ -161,20 +170,27 @@ def _read_said(said: _Said, opening: Line, others: list[Line], names: Names) -> 
     if len(after.text) > _LONGEST_REASON:
         return Unclear("too_long")
     found = Matched(opening.text, index=index, reason=_reason(after, names.own(index)))
-    reading = _unless_doubtful(found, after, others, names)
+    besides = LATER if said.phrase in SPOKEN_NO.listed and _stands_alone(opening, said) else NONE
+    reading = _unless_doubtful(found, after, others, names, besides)
     if reading is found and not _ends_here(opening, said, names, index):
         return Unclear("no_match")
     return reading
 
 
-def _unless_doubtful(found: Matched, after: Line, others: list[Line], names: Names) -> Matched | Unclear:
+def _stands_alone(line: Line, said: _Said) -> bool:
+    return said.end < len(line.words) and _STOP.search(line.gap(said.end)) is not None
+
+
+def _unless_doubtful(
+    found: Matched, after: Line, others: list[Line], names: Names, besides: Phrases = NONE
+) -> Matched | Unclear:
     """``found``, unless something near it names another choice, asks, negates, conditions or defers."""
     near = (after, *others)
     if any(names.named_in(line) - {found.index} for line in near):
         return Unclear("two_choices")
     if any(line.asks for line in near):
         return Unclear("question")
-    if any(names.doubts(line, found.index) for line in near) or names.doubts(Line(found.text), found.index):
+    if any(names.doubts(line, found.index, besides) for line in near) or names.doubts(Line(found.text), found.index):
         return Unclear("doubt")
     return found
 
@@ -231,7 +247,7 @@ def _said_first(line: Line, names: Names) -> _Said | None:
                 return None
             if (subject and not means <= names.refusing | names.agreeing) or (subject and phrase in names.numbers):
                 return None
-            return _Said(means, start + length, _stop_after(phrase, names), phrase in NEGATIONS)
+            return _with_its_name(_Said(means, start + length, _stop_after(phrase, names), phrase), line, names)
         if skipped := LEAD_IN.at(line.words, start):
             start += skipped
         elif skipped := _yes_or_no_at(line, start, SPOKEN_YES, names):
@@ -243,6 +259,15 @@ def _said_first(line: Line, names: Names) -> _Said | None:
         else:
             return None
     return None
+
+
+def _with_its_name(said: _Said, line: Line, names: Names) -> _Said:
+    """A number and the name of the same choice right behind it, as one: "2) No"."""
+    length = names.phrases.at(line.words, said.end) if said.phrase in names.numbers else 0
+    phrase = line.words[said.end : said.end + length]
+    if not length or phrase in names.numbers or names.meaning[phrase] != said.indices:
+        return said
+    return _Said(said.indices, said.end + length, said.stop, phrase)
 
 
 def _yes_or_no_at(line: Line, start: int, spoken: Phrases, names: Names) -> int:
@@ -267,12 +292,13 @@ def _ends_here(line: Line, said: _Said, names: Names, index: int) -> bool:
     right" is an answer, "approve rates are low" and "2 issues with this" are none.
     """
     position, stop = said.end, said.stop
-    fillers = POLITE if said.negation else FILLER
+    negating = said.phrase in NEGATING
+    fillers = POLITE if negating else FILLER
     while position < len(line.words):
         stopped = _stops(line, position, stop)
         if stopped or gives_reason(line.words, position):
             return True
-        own = names.own(index).at(line.words, position)
+        own = 0 if negating else names.own(index).at(line.words, position)
         step = own or fillers.at(line.words, position) or _harmless_run(line, position)
         if not step:
             return False

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from channels.phrases import Line, Phrase, Phrases, is_run
+from channels.phrases import NONE, Line, Phrase, Phrases, is_run
 from channels.vocabulary import (
     BECAUSE,
     CONCEPTS,
     DOUBT,
     DOUBTFUL_PARTS,
     HARMLESS,
+    NEGATING,
     NEGATION,
     NO,
     PLAIN_NO,
@@ -123,14 +124,17 @@ class Names:
             return line.digits < _PHONE_NUMBER
         return len(line.words) == 1 or len("".join(phrase)) > 1
 
-    def doubts(self, line: Line, index: int | None) -> bool:
-        """Whether the line negates, conditions or defers, other than by the name of the choice itself."""
-        names = Phrases(frozenset(phrase for phrase, means in self.meaning.items() if means == {index}))
+    def doubts(self, line: Line, index: int | None, besides: Phrases = NONE) -> bool:
+        """Whether the line negates, conditions or defers, other than by the name of the choice itself.
+
+        ``besides`` are doubts that are none there. A "not" never is the choice's name: "deny, bitte nicht".
+        """
+        names = Phrases(frozenset(phrase for phrase, means in self.meaning.items() if means == {index}) - NEGATING)
         position = 0
         while position < len(line.words):
             harmless = names.at(line.words, position) or HARMLESS.at(line.words, position)
-            if index in self.refusing:
-                harmless = max(harmless, _refrains(line, position))
+            if besides.listed:
+                harmless = max(harmless, _refrains(line, position), besides.at(line.words, position))
             if not harmless and index in self.refusing and _in_a_reason(line, position):
                 harmless = NEGATION.at(line.words, position) or int(line.words[position].endswith("n't"))
             if not harmless and _doubtful(line.words, position):

@@ -94,3 +94,6 @@ class Phrases:
 
     def __or__(self, others: Phrases) -> Phrases:
         return Phrases(self.listed | others.listed)
+
+
+NONE = Phrases(frozenset())

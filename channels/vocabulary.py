@@ -17,8 +17,9 @@ PLAIN_NO = Phrases.read(words.no.split(",")[0] for words in _ALL)
 SPOKEN_YES = Phrases.named("yes", _ALL)
 SPOKEN_NO = Phrases.named("no", _ALL)
 CLAIM = Phrases.named("claim", _ALL)
+LATER = Phrases.named("later", _ALL)
 NEGATION = Phrases.named("negation", _ALL)
-DOUBT = Phrases.named("doubt", _ALL) | NEGATION | CLAIM
+DOUBT = Phrases.named("doubt", _ALL) | LATER | NEGATION | CLAIM
 HARMLESS = Phrases.named("harmless", _ALL)
 REFRAIN = Phrases.named("refrain", _ALL)
 LEAD_IN = Phrases.named("lead_in", _ALL)
@@ -30,5 +31,10 @@ GREETING = Phrases.named("greeting", _ALL)
 FAREWELL = Phrases.named("farewell", _ALL)
 DOUBTFUL_PARTS = tuple(part for words in _ALL for part in map(str.strip, words.parts.split(",")) if part)
 
-NEGATIONS: frozenset[Phrase] = frozenset(phrase for phrase in SPOKEN_NO.listed & DOUBT.listed if len(phrase) == 1)
-"""A no that is a "not" too, in its own language or in another: "non ora", "no this". Only politeness may follow it."""
+_NOTS = frozenset(word for (word, *more) in (NEGATION | DOUBT).listed if not more)
+NEGATING: frozenset[Phrase] = frozenset(
+    phrase for phrase in SPOKEN_NO.listed - CONCEPTS["deny"].listed if not _NOTS.isdisjoint(phrase)
+)
+"""A no with a "not" in it, in its own language or in another: "non ora", "no this". Only politeness may follow it, for
+"bitte nicht ablehnen" and "no rechazar" forbid to deny.
+"""

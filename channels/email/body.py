@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from email.message import Message
+from email.utils import parseaddr
 
 from channels.email.addressing import header
 from channels.email.charset import charset_in_page, decoded
 from channels.email.html import html_as_text
 from channels.email.quoting import STUB
 from channels.email.trim import OwnWords, own_words
+from channels.farewell import without_name
 
 _MOST_PARTS = 200
 _LONGEST_PART = 500_000
@@ -25,7 +27,14 @@ _LONGEST_STUB = 300
 
 
 def body_words(message: Message) -> OwnWords:
-    """The person's own words: of the plain text, else of the HTML where the plain text has none."""
+    """The person's own words: of the plain text, else of the HTML where the plain text has none. Their name at the
+    end is none of them."""
+    words = _words(message)
+    sender, _ = parseaddr(header(message, "From"))
+    return OwnWords(without_name(words.lines, sender), words.below)
+
+
+def _words(message: Message) -> OwnWords:
     plain, html = _text_parts(message)
     words = own_words(_text(plain)) if plain is not None else OwnWords()
     if html is None:

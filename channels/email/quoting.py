@@ -79,6 +79,7 @@ SIGNATURE = re.compile(
     r"|Sent from (?:my|Mail|Outlook|Yahoo|Proton|AOL|Spark|Samsung|Nine|BlueMail|myMail|the|a|Gmail|Superhuman)\b.*"
     r"|Get (?:Outlook|BlueMail) for .*|Sent (?:via|with|using) .*|(?:via|with) (?:Spark|Newton Mail)\b.*|Mobile, please excuse .*"
     r"|Von meine[mr] .{1,60} gesendet\.?.*|Gesendet (?:von|mit|über|aus) .*|Diese Nachricht wurde von meinem .* gesendet.*"
+    r"|(?:\S+ ){0,4}Outlook (?:for|für|pour|para|per|voor|för|dla(?: systemu)?|til) (?:iOS|Android)\b.{0,80}"
     r"|Holen Sie sich Outlook .*|Outlook für (?:iOS|Android) .*|Laden Sie Outlook .*"
     r"|Envoyé (?:de|depuis|avec|à partir de|via) .*|Télécharge[rz] Outlook .*|Obtenez Outlook .*|Provenance : Courrier .*"
     r"|Enviado (?:desde|do|de|a partir d[eo]|com|con|via) .*|Enviada do .*|Obtener Outlook .*|Obter (?:o )?Outlook .*|Obtenha o Outlook .*|Obtém o Outlook .*"

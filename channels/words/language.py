@@ -26,6 +26,8 @@ class Words:
     """ "I'm on it"."""
     doubt: str
     """Negations, conditions, deferrals, and mere acknowledgements: beside a choice they make it no answer."""
+    later: str = ""
+    """Another time: a doubt behind a yes, and none behind a no, which it leaves a no: "no, rather on Monday"."""
     negation: str = ""
     """Doubts too, but not in the reason for a refusal: "denied, he never sent it back"."""
     harmless: str = ""

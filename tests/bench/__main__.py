@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, measures, reminders, replicas, waiting
+from tests.bench import crowded, cycle, ended, measures, reminders, replicas, replies, waiting
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -31,6 +31,7 @@ PARTS: dict[str, tuple[str, Part]] = {
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
+    "replies": ("a reply of 100 kB, hostile mails of 2 MB", replies.measured),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
     "ended-postgresql": ("as ended; PostgreSQL", ended.postgresql),

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from channels.phrases import Phrases
-from channels.vocabulary import NEGATIONS
+from channels.vocabulary import NEGATING
 from channels.words import LOCALES
 
 IN_FAVOUR = ("yes", "approve", "accept", "confirm", "allow")
@@ -43,7 +43,7 @@ def test_no_word_for_yes_means_anything_else_in_any_language(name: str, other: s
 @pytest.mark.parametrize("name", AGAINST)
 @pytest.mark.parametrize("other", ["claim", "harmless", "greeting", "doubt"])
 def test_a_word_for_no_is_at_most_a_not_in_another_language(name: str, other: str) -> None:
-    assert LISTS[name] & LISTS[other] <= NEGATIONS
+    assert LISTS[name] & LISTS[other] <= NEGATING
 
 
 def test_a_verb_of_deciding_decides_one_thing() -> None:

@@ -56,6 +56,12 @@ QUESTIONS = {
 """The five questions that the mails of both halves answer; ``ours/`` holds them as they were sent."""
 
 
+DISPUTED = {
+    "b044": "a text question takes the whole reply; no rule tells a deflection from an answer",
+}
+"""Expectations of the blind half that we hold to be wrong, and why (docs/mail-replies.md)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One mail. ``meaning`` is answer, claim, unclear or nothing; ``clear`` ones must be understood."""
