@@ -74,7 +74,7 @@ def _bids_farewell(line: Line) -> bool:
 def _is_sentence(line: Line) -> bool:
     if _AFTERTHOUGHT.match(line.text):
         return True
-    if DOUBT.at(line.words, 0) and len(line.words) < _SENTENCE:
+    if DOUBT.at(line.words, 0):
         return True
     if len(line.words) < _SENTENCE:
         return len(line.words) > 1 and line.text[:1].islower()

@@ -1,7 +1,7 @@
 """Bytes of a text part as text, whatever its label says. Pure.
 
-Source: RFC 2045 §5.2 (the label), RFC 1468 (ISO-2022-JP); the labels that the WHATWG's Encoding Standard maps to another
-table (latin-1 is windows-1252, gb2312 is gb18030, shift_jis is windows-31j).
+Source: RFC 2045 §5.2 (the label), RFC 1468 (ISO-2022-JP); the labels that the WHATWG's Encoding Standard maps to
+another table (latin-1 is windows-1252, gb2312 is gb18030, shift_jis is windows-31j).
 """
 
 from __future__ import annotations

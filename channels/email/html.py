@@ -39,7 +39,7 @@ _BLOCKS = frozenset(
 )
 _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
 _RENAMED = re.compile(r"^(?:x_)+")
-_SPACES = re.compile(r"[ \t\r\n\f]+")
+_BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -53,7 +53,7 @@ def html_as_text(html: str) -> str:
     pieces: list[str] = []
     if root is not None:
         _collect(root, pieces)
-    return "\n".join(_SPACES.sub(" ", line).strip() for line in "".join(pieces).splitlines())
+    return "\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines())
 
 
 def _collect(root: etree._Element, pieces: list[str]) -> None:
@@ -73,8 +73,12 @@ def _collect(root: etree._Element, pieces: list[str]) -> None:
             continue
         pieces.append("\n" if tag in _BLOCKS else _STRUCK if tag in STRUCK else "")
         pieces.append(_collapsed(element.text))
-        stack.append((element, _closing(tag)))
-        stack.extend((child, None) for child in reversed(element))
+        if len(element):
+            stack.append((element, _closing(tag)))
+            stack.extend((child, None) for child in reversed(element))
+        else:
+            pieces.append(_closing(tag))
+            pieces.append(_collapsed(element.tail))
 
 
 def _closing(tag: str) -> str:
@@ -117,5 +121,7 @@ def _plain(name: str) -> str:
 
 
 def _collapsed(text: str | None) -> str:
-    """White space as a browser shows it."""
-    return _SPACES.sub(" ", text) if text else ""
+    """On one line, as a browser shows it."""
+    if not text:
+        return ""
+    return text if text.isprintable() else text.translate(_BREAKS)

@@ -33,13 +33,15 @@ DATED = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.h]\d\d\b|\b\d{1,2}[./-]\d{1,2
 ADDRESS = re.compile(r"[^\s<>@]+@[^\s<>@]+\.[^\s<>@]+")
 ATTRIBUTION_OPENS = re.compile(
     r"\s*(?:On|Am|Le|El|Il|Em|No dia|A|Às|Op|Den|W dniu|Dnia|Wiadomość napisana przez|"
-    r"\d{1,4}[./年-]|(?:mon|tue|wed|thu|fri|sat|sun|pon|wt|śr|czw|pt|sob|niedz|lör|sön|mån|tis|ons|tor|fre)\w*[.,]*\s|\d)",
+    r"\d{1,4}[./年-]|(?:mon|tue|wed|thu|fri|sat|sun|pon|wt|śr|czw|pt|sob|niedz|lör|sön|mån|tis|ons|tor"
+    r"|fre)\w*[.,]*\s|\d)",
     re.IGNORECASE,
 )
 """Where an attribution that is wrapped over several lines can begin."""
 
 _SEPARATED = (
-    r"Original Message|Original Appointment|Original e-?mail|Forwarded (?:m|M)essage|Reply Message|Forwarded by .{1,60}",
+    r"Original Message|Original Appointment|Original e-?mail|Forwarded (?:m|M)essage|Reply Message"
+    r"|Forwarded by .{1,60}",
     r"Ursprüngliche (?:Nachricht|E-Mail)|Originalnachricht|Original-Nachricht|Weitergeleitete Nachricht",
     r"Message d['’]origine|Message original|Message transféré|Message initial|Mail original|E-mail d['’]origine",
     r"Mensaje original|Mensaje reenviado|Correo original",
@@ -52,9 +54,12 @@ _SEPARATED = (
 )
 SEPARATOR = re.compile(
     rf"\s*(?:[-_*=－―—]{{2,}}\s*(?:{'|'.join(_SEPARATED)})\s*[-_*=－―—]*"
-    r"|Begin forwarded message\s*:|Anfang der weitergeleiteten (?:Nachricht|E-Mail)\s*:|Début du message (?:réexpédié|transféré)\s*:"
-    r"|Inicio del mensaje reenviado\s*:|Inizio messaggio inoltrato\s*:|Início da mensagem (?:reencaminhada|encaminhada)\s*:"
-    r"|Begin doorgestuurd bericht\s*:|Vidarebefordrat brev\s*:|Początek przekazywanej wiadomości\s*:|転送されたメッセージ\s*[:：]"
+    r"|Begin forwarded message\s*:|Anfang der weitergeleiteten (?:Nachricht|E-Mail)\s*:"
+    r"|Début du message (?:réexpédié|transféré)\s*:"
+    r"|Inicio del mensaje reenviado\s*:|Inizio messaggio inoltrato\s*:|Início da mensagem (?:reencaminhada"
+    r"|encaminhada)\s*:"
+    r"|Begin doorgestuurd bericht\s*:|Vidarebefordrat brev\s*:|Początek przekazywanej wiadomości\s*:"
+    r"|転送されたメッセージ\s*[:：]"
     r"|[_＿]{20,}"  # Outlook's rule above the head of the quoted mail
     r")\s*",
     re.IGNORECASE,
@@ -62,9 +67,12 @@ SEPARATOR = re.compile(
 
 _SENDERS = "From|Von|De|Expéditeur|Da|Van|Från|Od|差出人|送信者|発信者"
 _OTHERS = (
-    "Sent|Date|To|Cc|Bcc|Subject|Reply-To|Reply To|Importance|Gesendet|Datum|An|Kopie|Betreff|Antwort an|Priorität|Envoyé|À|Objet|Répondre à"
-    "|Date d['’]envoi|Enviado|Enviado el|Enviado em|Enviada em|Enviada|Fecha|Data|Para|Asunto|Assunto|Inviato|Inviata|A|Oggetto"
-    "|Verzonden|Aan|Onderwerp|Skickat|Skickades|Till|Kopia|Ämne|Wysłano|Wysłane|Do|DW|Temat|送信日時|日付|日時|宛先|件名|CC"
+    "Sent|Date|To|Cc|Bcc|Subject|Reply-To|Reply To|Importance|Gesendet|Datum|An|Kopie|Betreff|Antwort an"
+    "|Priorität|Envoyé|À|Objet|Répondre à"
+    "|Date d['’]envoi|Enviado|Enviado el|Enviado em|Enviada em|Enviada|Fecha|Data|Para|Asunto|Assunto|Inviato"
+    "|Inviata|A|Oggetto"
+    "|Verzonden|Aan|Onderwerp|Skickat|Skickades|Till|Kopia|Ämne|Wysłano|Wysłane|Do|DW|Temat|送信日時|日付|日時"
+    "|宛先|件名|CC"
 )
 HEAD_FIRST = re.compile(rf"[\s>*|]*(?:{_SENDERS}|{_OTHERS})\s?[*]?\s*[:：][*]*\s*\S.*", re.IGNORECASE)
 HEAD_NEXT = re.compile(rf"[\s>*|]*(?:{_SENDERS}|{_OTHERS})\s?[*]?\s*[:：].*", re.IGNORECASE)
@@ -73,21 +81,42 @@ HEAD_SENDER = re.compile(rf"[\s>*|]*(?:{_SENDERS})\s?[*]?\s*[:：].*", re.IGNORE
 NOTES_HEAD = re.compile(r"\s*\S.{0,80}---\s?\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,40}---.*")
 """Lotus Notes: ``Handraise ---21/11/2026 09:31:52---Refund order 12345?``"""
 
+_FIRST_WORDS = """
+sent get via with mobile from date to cc bcc subject reply reply-to importance begin on original forwarded
+confidentiality legal privacy privileged disclaimer confidential important this the virus-free virus von
+gesendet diese dieses holen laden der datum an kopie betreff antwort priorität anfang vertraulichkeitshinweis
+haftungsausschluss virenfrei outlook de expéditeur envoyé à objet répondre d'envoi télécharger téléchargez
+obtenez provenance ce cet le avis début sans enviado enviada fecha data para asunto assunto obtener obter
+obtenha obtém este el presente esta o a aviso libre livre inicio início da inviato inviata oggetto scarica
+ottieni questo il questa la inizio privo van verzonden aan onderwerp verstuurd download dit deze virusvrij från
+skickat skickades till ämne hämta skaffa detta det denna vidarebefordrat virusfri od wysłano wysłane wysłana
+wysłany wysłan do dw temat pobierz ta niniejsza treść początek wolny bez yahoo mail email e-mail
+"""
+OPENERS = frozenset(_FIRST_WORDS.split())
+"""The first words of everything below: a line that opens with another Latin word is not looked at any closer."""
+HOLDS = ("Outlook", "送信", "---", "＿")
+
 SIGNATURE = re.compile(
     r"\s*(?:"
     r"--\s?|—|__{1,18}"
     r"|Sent from (?:my|Mail|Outlook|Yahoo|Proton|AOL|Spark|Samsung|Nine|BlueMail|myMail|the|a|Gmail|Superhuman)\b.*"
-    r"|Get (?:Outlook|BlueMail) for .*|Sent (?:via|with|using) .*|(?:via|with) (?:Spark|Newton Mail)\b.*|Mobile, please excuse .*"
-    r"|Von meine[mr] .{1,60} gesendet\.?.*|Gesendet (?:von|mit|über|aus) .*|Diese Nachricht wurde von meinem .* gesendet.*"
+    r"|Get (?:Outlook|BlueMail) for .*|Sent (?:via|with|using) .*|(?:via|with) (?:Spark|Newton Mail)\b.*"
+    r"|Mobile, please excuse .*"
+    r"|Von meine[mr] .{1,60} gesendet\.?.*|Gesendet (?:von|mit|über|aus) .*"
+    r"|Diese Nachricht wurde von meinem .* gesendet.*"
     r"|(?:\S+ ){0,4}Outlook (?:for|für|pour|para|per|voor|för|dla(?: systemu)?|til) (?:iOS|Android)\b.{0,80}"
     r"|Holen Sie sich Outlook .*|Outlook für (?:iOS|Android) .*|Laden Sie Outlook .*"
-    r"|Envoyé (?:de|depuis|avec|à partir de|via) .*|Télécharge[rz] Outlook .*|Obtenez Outlook .*|Provenance : Courrier .*"
-    r"|Enviado (?:desde|do|de|a partir d[eo]|com|con|via) .*|Enviada do .*|Obtener Outlook .*|Obter (?:o )?Outlook .*|Obtenha o Outlook .*|Obtém o Outlook .*"
+    r"|Envoyé (?:de|depuis|avec|à partir de|via) .*|Télécharge[rz] Outlook .*|Obtenez Outlook .*"
+    r"|Provenance : Courrier .*"
+    r"|Enviado (?:desde|do|de|a partir d[eo]|com|con|via) .*|Enviada do .*|Obtener Outlook .*"
+    r"|Obter (?:o )?Outlook .*|Obtenha o Outlook .*|Obtém o Outlook .*"
     r"|Inviato (?:da|dal|con|tramite) .*|Scarica Outlook .*|Ottieni Outlook .*"
-    r"|Verzonden (?:vanaf|vanuit|met|via|van) .*|Verstuurd (?:vanaf|met|via) .*|Outlook voor (?:iOS|Android) .*|Download Outlook .*|Outlook downloaden .*"
+    r"|Verzonden (?:vanaf|vanuit|met|via|van) .*|Verstuurd (?:vanaf|met|via) .*|Outlook voor (?:iOS|Android) .*"
+    r"|Download Outlook .*|Outlook downloaden .*"
     r"|Skickat (?:från|med|via) .*|Hämta Outlook .*|Skaffa Outlook .*"
     r"|Wysłan[eoya]* (?:z|ze|za pomocą|przy użyciu|przez) .*|Pobierz (?:program |aplikację )?Outlook .*"
-    r"|.{1,30}から送信|.{0,30}(?:Outlook for (?:iOS|Android)).{0,40}(?:入手|取得).*|Yahoo! ?メール.*から送信|Mail で送信.*"
+    r"|.{1,30}から送信|.{0,30}(?:Outlook for (?:iOS|Android)).{0,40}(?:入手|取得).*|Yahoo! ?メール.*から送信"
+    r"|Mail で送信.*"
     r")\s*",
     re.IGNORECASE,
 )
@@ -96,30 +125,41 @@ DISCLAIMER = re.compile(
     r"[\s*_\[(]*(?:"
     r"(?:CONFIDENTIALITY|LEGAL|PRIVACY|PRIVILEGED)\b.{0,30}\b(?:NOTICE|DISCLAIMER)"
     r"|DISCLAIMER\b|CONFIDENTIAL(?:ITY)?\s*[:\-–]|IMPORTANT NOTICE\s*[:\-–]"
-    r"|(?:This|The information (?:contained )?in this|The contents of this) (?:e-?mail|message|communication|transmission)\b.{0,80}"
+    r"|(?:This|The information (?:contained )?in this|The contents of this) (?:e-?mail|message|communication"
+    r"|transmission)\b.{0,80}"
     r"\b(?:confidential|intended|privileged|attachment|attachments|transmitted)"
-    r"|(?:Diese|Der Inhalt dieser) (?:E-?Mail|Nachricht)\b.{0,80}\b(?:vertraulich|rechtlich geschützt|bestimmt)|Vertraulichkeitshinweis|Haftungsausschluss"
-    r"|(?:Ce|Cet|Le présent) (?:message|courriel|e-?mail|courrier)\b.{0,80}\b(?:confidentiel|destiné|réservé|confidentielles)|Avis de confidentialité"
-    r"|(?:Este|El presente|Esta|O presente|A presente) (?:mensaje|correo|e-?mail|mensagem|comunicación|correio)\b.{0,90}\b(?:confidencial|confidenciales|confidenciais|dirigido|destinad[oa]|exclusiv)"
+    r"|(?:Diese|Der Inhalt dieser) (?:E-?Mail|Nachricht)\b.{0,80}\b(?:vertraulich|rechtlich geschützt|bestimmt)"
+    r"|Vertraulichkeitshinweis|Haftungsausschluss"
+    r"|(?:Ce|Cet|Le présent) (?:message|courriel|e-?mail|courrier)\b.{0,80}\b(?:confidentiel|destiné|réservé"
+    r"|confidentielles)|Avis de confidentialité"
+    r"|(?:Este|El presente|Esta|O presente|A presente) (?:mensaje|correo|e-?mail|mensagem|comunicación"
+    r"|correio)\b.{0,90}\b(?:confidencial|confidenciales|confidenciais|dirigido|destinad[oa]|exclusiv)"
     r"|AVISO (?:LEGAL|DE CONFIDENCIALIDAD|DE CONFIDENCIALIDADE)"
-    r"|(?:Questo|Il presente|Questa|La presente|Le informazioni contenute) .{0,60}(?:messaggio|e-?mail|comunicazione)\b.{0,80}\b(?:riservat|confidenzial|destinat)|(?:Questo messaggio|Questa e-?mail)\b.{0,80}\b(?:riservat|confidenzial|destinat)"
-    r"|(?:Dit|Deze|De informatie in (?:dit|deze)) (?:e-?mail|bericht|e-?mailbericht)\b.{0,80}\b(?:vertrouwelijk|bestemd)"
-    r"|(?:Detta|Det här|Denna) (?:e-?post|meddelande|e-?postmeddelande|mejl|mail)\b.{0,80}\b(?:konfidentiell|sekretess|avsett|avsedd)"
+    r"|(?:Questo|Il presente|Questa|La presente|Le informazioni contenute) .{0,60}(?:messaggio|e-?mail"
+    r"|comunicazione)\b.{0,80}\b(?:riservat|confidenzial|destinat)|(?:Questo messaggio"
+    r"|Questa e-?mail)\b.{0,80}\b(?:riservat|confidenzial|destinat)"
+    r"|(?:Dit|Deze|De informatie in (?:dit|deze)) (?:e-?mail|bericht|e-?mailbericht)\b.{0,80}\b(?:vertrouwelijk"
+    r"|bestemd)"
+    r"|(?:Detta|Det här|Denna) (?:e-?post|meddelande|e-?postmeddelande|mejl|mail)\b.{0,80}\b(?:konfidentiell"
+    r"|sekretess|avsett|avsedd)"
     r"|(?:Ta|Niniejsza|Treść tej) (?:wiadomość|wiadomości|korespondencja|e-?mail)\b.{0,80}\b(?:poufn|przeznaczon)"
     r"|(?:この|本)(?:電子)?(?:メール|電子メール|メッセージ).{0,60}(?:機密|秘密|宛|限り)"
     r").*",
     re.IGNORECASE,
 )
 FOOTER = re.compile(
-    r"\s*(?:Virus-?free\.|Virenfrei\.|Sans virus\.|Libre de virus\.|Privo di virus\.|Livre de vírus\.|Virusvrij\.|Virusfri\.|Wolny od wirusów\.|Bez wirusów\.|ウイルスフリー"
+    r"\s*(?:Virus-?free\.|Virenfrei\.|Sans virus\.|Libre de virus\.|Privo di virus\.|Livre de vírus\.|Virusvrij\."
+    r"|Virusfri\.|Wolny od wirusów\.|Bez wirusów\.|ウイルスフリー"
     r"|This email has been (?:checked|scanned) .*|Diese E-?Mail wurde von .* geprüft.*|_{3,}\s*$).*",
     re.IGNORECASE,
 )
 """What virus scanners write under a mail."""
 
 STUB = re.compile(
-    r"\W*(?:(?:this|your)\b.{0,80}\b(?:html|mime|multi-?part)\b|(?:please )?view (?:this|it|the) .{0,40}(?:html|browser)"
-    r"|(?:diese|dieses|ihre?)\b.{0,60}\bhtml\b|(?:ce|votre)\b.{0,60}\bhtml\b|(?:este|seu|su)\b.{0,60}\bhtml\b|\[?cid:|\[image\b|HTML\W*\Z)",
+    r"\W*(?:(?:this|your)\b.{0,80}\b(?:html|mime|multi-?part)\b|(?:please )?view (?:this|it|the) .{0,40}(?:html"
+    r"|browser)"
+    r"|(?:diese|dieses|ihre?)\b.{0,60}\bhtml\b|(?:ce|votre)\b.{0,60}\bhtml\b|(?:este|seu|su)\b.{0,60}\bhtml\b"
+    r"|\[?cid:|\[image\b|HTML\W*\Z)",
     re.IGNORECASE,
 )
 """Stands in a plain part that holds nothing: the words are in the HTML."""

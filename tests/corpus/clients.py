@@ -179,7 +179,8 @@ def _divs(own: str) -> str:
 
 
 def _page(body: str) -> str:
-    return f'<html><head><meta http-equiv="Content-Type" content="text/html; charset=utf-8"></head><body>{body}</body></html>'
+    meta = '<meta http-equiv="Content-Type" content="text/html; charset=utf-8">'
+    return f"<html><head>{meta}</head><body>{body}</body></html>"
 
 
 def _head(tongue: Tongue, ours: Ours, gap: str = ":") -> str:
@@ -224,7 +225,8 @@ def outlook(own: str, tongue: Tongue, ours: Ours) -> tuple[str, str]:
     )
     return f"{own}\n\n{_head(tongue, ours, gap)}\n{ours.text}\n", _page(
         f'<div class="WordSection1">{paragraphs}<p class="MsoNormal"><o:p>&nbsp;</o:p></p><div><div style="border:none;'
-        f'border-top:solid #E1E1E1 1.0pt;padding:3.0pt 0in 0in 0in"><p class="MsoNormal">{rows}</p></div></div>{ours.page}</div>'
+        f'border-top:solid #E1E1E1 1.0pt;padding:3.0pt 0in 0in 0in"><p class="MsoNormal">{rows}</p></div></div>'
+        f"{ours.page}</div>"
     )
 
 
@@ -234,7 +236,8 @@ def outlook_html(own: str, tongue: Tongue, ours: Ours) -> tuple[None, str]:
 
 def outlook_web(own: str, tongue: Tongue, ours: Ours) -> tuple[str, str]:
     return f"{own}\n{'_' * 32}\n{_head(tongue, ours)}\n{ours.text}\n", _page(
-        f'<div class="elementToProof">{_divs(own)}</div><div id="appendonsend"></div><hr style="display:inline-block;width:98%">'
+        f'<div class="elementToProof">{_divs(own)}</div><div id="appendonsend"></div><hr '
+        f'style="display:inline-block;width:98%">'
         f'<div id="divRplyFwdMsg" dir="ltr">{html.escape(_head(tongue, ours))}</div>{ours.page}'
     )
 
@@ -268,7 +271,8 @@ def proton(own: str, tongue: Tongue, ours: Ours) -> tuple[str, str]:
     line = tongue.gmail.format(us=US)
     return f"{own}\n\nSent with Proton Mail secure email.\n\n{line}\n\n{ours.quoted}\n", _page(
         f'<div>{_divs(own)}</div><div class="protonmail_signature_block">Sent with Proton Mail</div>'
-        f'<div class="protonmail_quote">{html.escape(line)}<blockquote class="protonmail_quote" type="cite">{ours.page}</blockquote></div>'
+        f'<div class="protonmail_quote">{html.escape(line)}<blockquote class="protonmail_quote" type="cite">'
+        f"{ours.page}</blockquote></div>"
     )
 
 
@@ -297,7 +301,8 @@ def spark(own: str, tongue: Tongue, ours: Ours) -> tuple[str, str]:
 def samsung(own: str, tongue: Tongue, ours: Ours) -> tuple[str, str]:
     return f"{own}\n\n\n-------- {tongue.original} --------\n{_head(tongue, ours)}\n{ours.text}\n", _page(
         f'<div dir="auto">{_divs(own)}</div><div id="composer_signature"><div>Samsung Galaxy</div></div>'
-        f"<div><br></div><div>-------- {html.escape(tongue.original)} --------</div><div>{html.escape(_head(tongue, ours))}</div>{ours.page}"
+        f"<div><br></div><div>-------- {html.escape(tongue.original)} --------</div><div>"
+        f"{html.escape(_head(tongue, ours))}</div>{ours.page}"
     )
 
 
@@ -312,7 +317,8 @@ def notes(own: str, tongue: Tongue, ours: Ours) -> tuple[str, None]:
 
 def gmx(own: str, tongue: Tongue, ours: Ours) -> tuple[None, str]:
     sender, sent, to, subject = tongue.head
-    rows = f"<b>{sent}:</b> {tongue.when}<br><b>{sender}:</b> &quot;Handraise&quot; &lt;handraise@example.com&gt;<br><b>{to}:</b> alice@example.com<br><b>{subject}:</b> {html.escape(ours.subject)}"
+    said = ((sent, tongue.when), (sender, US), (to, "alice@example.com"), (subject, ours.subject))
+    rows = "<br>".join(f"<b>{name}:</b> {html.escape(value)}" for name, value in said)
     return None, _page(
         f'<div style="font-family: Verdana">{_divs(own)}<div>&nbsp;<div name="quote" style="margin:10px 5px">{rows}'
         f"<div name='quoted-content'>{ours.page}</div></div></div></div>"

@@ -1,4 +1,4 @@
-"""Score a corpus: ``python -m tests.corpus.score [FOLDER]`` prints how its mails are read; without a folder, our own half.
+"""Score a corpus: ``python -m tests.corpus.score [FOLDER]`` prints how its mails are read; without a folder, our half.
 
 Exits 1 where an answer was recorded that nobody gave, or less than 95 % of the clear ones was understood.
 """
