@@ -36,6 +36,7 @@ class Said:
 STOP = re.compile(r"[,;:.!()…–—、。「」]|\s-+|-+\s")
 _STOP_AFTER_NUMBER = re.compile(r"[,;!–—、。」]|\s-+|-+\s")
 """The mark of a list item ends nothing: "2) the price is wrong" is no answer."""
+_LIST_MARK = re.compile(r"[).:–-]")
 _NO_STOP = re.compile(r"(?!)")
 """After a single letter nothing but politeness: "N. Okafor" is a signature."""
 _SENTENCE_END = re.compile(r"[.!。]")
@@ -75,10 +76,12 @@ def said_first(line: Line, names: Names) -> Said | None:
 
 
 def _with_its_name(said: Said, line: Line, names: Names) -> Said:
-    """A number and the name of the same choice right behind it, as one: "2) No"."""
+    """A number and the name of the same choice right behind it, as one: "2) No". Not "la 2 no", which says not 2."""
     length = names.phrases.at(line.words, said.end) if said.phrase in names.numbers else 0
     phrase = line.words[said.end : said.end + length]
     if not length or phrase in names.numbers or names.meaning[phrase] != said.indices:
+        return said
+    if phrase in NEGATING and _LIST_MARK.search(line.gap(said.end)) is None:
         return said
     return Said(said.indices, said.end + length, said.stop, phrase)
 

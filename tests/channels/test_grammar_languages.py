@@ -32,6 +32,8 @@ def index_of(reading: Reading) -> int | None:
         "rechazar, no",
         "No deny",
         "2) bitte nicht ablehnen",
+        "La 2 no",
+        "2, no",
         "ne pas refuser",
         "avslå inte",
         "niet afwijzen",
