@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from channels.phrases import Phrases
+from channels.phrases import Line, Phrases
+from channels.vocabulary import SPOKEN_NO, SPOKEN_YES
 from channels.words import LOCALES
 
-_PAIR = re.compile(r"^\s*[*_]?([^:：]{1,80}?)[*_]?\s*[:：]\s*(.*)$", re.DOTALL)
-_TRUE = Phrases.read(text for words in LOCALES.values() for text in (words.yes, words.true))
-_FALSE = Phrases.read(text for words in LOCALES.values() for text in (words.no, words.false))
+_PAIR = re.compile(r"\s*(?:[-*•・]\s+)?[*_]{0,2}([^:：]{1,80}?)[*_]{0,2}\s*[:：][*_]{0,2}\s*(.*)\Z", re.DOTALL)
+_TRUE = SPOKEN_YES | Phrases.named("true", LOCALES.values())
+_FALSE = SPOKEN_NO | Phrases.named("false", LOCALES.values())
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,18})[.,]([0-9]{1,18})")
+_GROUPED = re.compile(r"([+-]?[0-9]{1,3}(?:([.,' ])[0-9]{3})(?:\2[0-9]{3}){0,4})(?:[.,]([0-9]{1,18}))?")
 
 
 class BadForm(ValueError):
@@ -57,6 +61,8 @@ def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> d
                 current = None
             continue
         current = names.get(_plain(pair[1])) if properties else pair[1].strip()
+        if current is None and not filled and not pair[2].strip():
+            continue  # "Hello, here you are:"
         if current is None:
             raise BadForm("unknown_field")
         if current in filled:
@@ -83,14 +89,25 @@ def _plain(key: str) -> str:
 def _typed(text: str, field: JsonValue) -> JsonValue:
     """``text`` as the type that the schema wants; as it is where it can't be, for the engine to refuse."""
     kind = field.get("type") if isinstance(field, dict) else "string"
-    words = tuple(text.casefold().split())
-    if kind == "boolean" and words in _TRUE.listed | _FALSE.listed:
-        return words in _TRUE.listed
     if kind == "array":
         items = field.get("items") if isinstance(field, dict) else None
-        return [_typed(one.strip(), items) for one in text.split(",") if one.strip()]
-    if kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        return int(text)
-    if kind == "number" and re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?", text):
-        return float(text) if "." in text else int(text)
+        return [_typed(one.strip(), items) for one in re.split("[,、，]", text) if one.strip()]
+    if kind == "boolean":
+        words = Line.of(text).words
+        yes, no = words in _TRUE.listed, words in _FALSE.listed
+        return yes if yes != no else text
+    if kind in {"integer", "number"}:
+        plain = unicodedata.normalize("NFKC", text).strip()
+        return int(plain) if _INTEGER.fullmatch(plain) else _fraction(plain, text) if kind == "number" else text
+    return text
+
+
+def _fraction(plain: str, text: str) -> JsonValue:
+    """A number with a decimal point or comma; ``text`` where "1.234" and "1,234" could be either."""
+    decimal = _DECIMAL.fullmatch(plain)
+    if decimal and (len(decimal[2]) != 3 or decimal[1].lstrip("+-") == "0"):
+        return float(f"{decimal[1]}.{decimal[2]}")
+    grouped = _GROUPED.fullmatch(plain)
+    if grouped and grouped[3] and plain[grouped.end(1)] != grouped[2]:
+        return float(re.sub("[.,' ]", "", grouped[1]) + "." + grouped[3])
     return text

@@ -14,25 +14,24 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from channels.claims import claims
+from channels.farewell import letter_parts, without_farewell
 from channels.forms import BadForm, read_form
-from channels.named import CLAIM, Names
-from channels.phrases import Line, Phrases
-from channels.words import LOCALES
+from channels.named import Names
+from channels.opening import LONGEST_GREETING, Said, ends_here, said_first, stands_alone
+from channels.phrases import NONE, Line, Phrases
+from channels.vocabulary import FILLER, GREETING, LATER, SPOKEN_NO
+from channels.words import QUESTION_MARKS
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
 _TOP_LINES = 3
-"""Only the first lines that are not empty are looked at."""
+"""The answer stands in the first lines that are not empty; what is below may only take it back."""
+_MOST_LINES = 40
+_LONGEST_LETTER = 8_000
 _LONGEST_REASON = 300
 _LONGEST_LINE = 1_000
 """More than this is a letter, not an answer."""
-_LONGEST_GREETING = 4
-_MOST_LEAD_INS = 4
-
-_LEAD_IN = Phrases.read(words.lead_in for words in LOCALES.values())
-_FILLER = Phrases.read(words.filler for words in LOCALES.values())
-_BECAUSE = Phrases.read(words.because for words in LOCALES.values())
-_GREETING = Phrases.read(words.greeting for words in LOCALES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +79,29 @@ def read_answer(
         return Nothing()
     match response_type:
         case ResponseType.TEXT:
-            return ClaimWord(text) if _is_claim(text) else Matched(text, value=text)
+            return _read_text(without_farewell(text))
         case ResponseType.FORM:
-            return ClaimWord(text) if _is_claim(text) else _read_form(text, form_schema)
+            return ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            return _read_choice([line for line in own if line.strip()][:_TOP_LINES], Names.of(choices))
+            return _read_choice([line for line in own if line.strip()], Names.of(choices))
+
+
+_SENTENCES = re.compile(r"[^.!?。！？]+([.!?。！？]*)")
+
+
+def _read_text(text: str) -> Reading:
+    """All of it; unless every sentence is a question, which asks back and tells nothing."""
+    if not text:
+        return Nothing()
+    ends = [found[1] for found in _SENTENCES.finditer(text) if found[0].strip()]
+    if ends and all(set(end) & QUESTION_MARKS for end in ends):
+        return Unclear("question")
+    return ClaimWord(text) if _is_claim(text) else Matched(text, value=text)
 
 
 def _is_claim(text: str) -> bool:
-    return "\n" not in text and len(text) <= _LONGEST_LINE and _claims(Line.of(text))
+    first = without_farewell(text)
+    return "\n" not in first and len(first) <= _LONGEST_LINE and claims(Line.of(first))
 
 
 def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Reading:
@@ -98,39 +111,27 @@ def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Readin
         return Unclear(problem.code)
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a line opens with: the choices that its first ``end`` words name."""
-
-    indices: frozenset[int]
-    end: int
-    stop: re.Pattern[str]
-
-
-_STOP = re.compile(r"[,;:.!()…–—]|\s-+|-+\s")
-_STOP_AFTER_NUMBER = re.compile(r"[,;!–—]|\s-+|-+\s")
-"""The mark of a list item ends nothing: "2) the price is wrong" is no answer."""
-_NO_STOP = re.compile(r"(?!)")
-"""After a single letter nothing but politeness: "N. Okafor" is a signature."""
-
-
 def _read_choice(block: list[str], names: Names) -> Reading:
-    if any(len(line) > _LONGEST_LINE for line in block):
+    top = block[:_TOP_LINES]
+    if any(len(line) > _LONGEST_LINE for line in top):
+        return Unclear("too_long")
+    if len(block) > _MOST_LINES or sum(map(len, block)) > _LONGEST_LETTER:
         return Unclear("too_long")
     lines = [Line.of(line) for line in block]
-    place = _where_to_look(lines, names)
-    opening, others = lines[place], lines[:place] + lines[place + 1 :]
+    place = _where_to_look(lines[:_TOP_LINES], names)
+    opening = lines[place]
+    others = lines[:place] + letter_parts(lines[place + 1 :])
     exactly = names.is_exactly(opening)
     if exactly is not None:
         return _unless_doubtful(Matched(opening.text, index=exactly), Line(""), others, names)
-    if _claims(opening):
-        mixed = any(names.named_in(line) for line in lines)
+    if claims(opening):
+        mixed = any(names.named_in(line) for line in [opening, *others])
         return Unclear("claim_and_choice") if mixed else ClaimWord(opening.text)
-    said = _said_first(opening, names)
+    said = said_first(opening, names)
     return _read_said(said, opening, others, names) if said else Unclear(_why_not(opening, names))
 
 
-def _read_said(said: _Said, opening: Line, others: list[Line], names: Names) -> Matched | Unclear:
+def _read_said(said: Said, opening: Line, others: list[Line], names: Names) -> Matched | Unclear:
     if len(said.indices) > 1:
         return Unclear("two_choices")
     (index,) = said.indices
@@ -138,20 +139,23 @@ def _read_said(said: _Said, opening: Line, others: list[Line], names: Names) -> 
     if len(after.text) > _LONGEST_REASON:
         return Unclear("too_long")
     found = Matched(opening.text, index=index, reason=_reason(after, names.own(index)))
-    reading = _unless_doubtful(found, after, others, names)
-    if reading is found and not _ends_here(opening, said, names, index):
+    besides = LATER if said.phrase in SPOKEN_NO.listed and stands_alone(opening, said) else NONE
+    reading = _unless_doubtful(found, after, others, names, besides)
+    if reading is found and not ends_here(opening, said, names, index):
         return Unclear("no_match")
     return reading
 
 
-def _unless_doubtful(found: Matched, after: Line, others: list[Line], names: Names) -> Matched | Unclear:
+def _unless_doubtful(
+    found: Matched, after: Line, others: list[Line], names: Names, besides: Phrases = NONE
+) -> Matched | Unclear:
     """``found``, unless something near it names another choice, asks, negates, conditions or defers."""
     near = (after, *others)
     if any(names.named_in(line) - {found.index} for line in near):
         return Unclear("two_choices")
     if any(line.asks for line in near):
         return Unclear("question")
-    if any(names.doubts(line, found.index) for line in near):
+    if any(names.doubts(line, found.index, besides) for line in near) or names.doubts(Line(found.text), found.index):
         return Unclear("doubt")
     return found
 
@@ -165,88 +169,28 @@ def _where_to_look(lines: list[Line], names: Names) -> int:
     place = 0
     while place < len(lines) - 1 and (_greets(lines[place], names) or not lines[place].words):
         place += 1
-    if place < len(lines) - 1 and lines[place].text.endswith((".", "!")):
-        following = _said_first(lines[place + 1], names)
+    if place < len(lines) - 1 and lines[place].text.endswith((".", "!", "。")):
+        following = said_first(lines[place + 1], names)
         alone = following is not None and following.end == len(lines[place + 1].words)
-        if alone and _said_first(lines[place], names) is None and not _claims(lines[place]):
+        if alone and said_first(lines[place], names) is None and not claims(lines[place]):
             return place + 1
     return place
 
 
 def _greets(line: Line, names: Names) -> bool:
-    short = len(line.words) <= _LONGEST_GREETING
-    return short and bool(_GREETING.at(line.words, 0)) and not names.named_in(line) and names.is_exactly(line) is None
-
-
-def _said_first(line: Line, names: Names) -> _Said | None:
-    """The longest name at the start of the line, behind at most a few words such as "please" or "option".
-
-    A name that opens a longer saying is none: "no problem" is no "no", "ok thanks" is no "ok".
-    """
-    start = 0
-    for _ in range(_MOST_LEAD_INS + 1):
-        if length := names.phrases.at(line.words, start):
-            if names.saying_at(line.words, start) > length:
-                return None
-            phrase = line.words[start : start + length]
-            stop = _STOP_AFTER_NUMBER if phrase in names.numbers else _STOP
-            if len("".join(phrase)) == 1 and phrase not in names.numbers:
-                stop = _NO_STOP
-            return _Said(names.meaning[phrase], start + length, stop)
-        skipped = _LEAD_IN.at(line.words, start)
-        if not skipped:
-            return None
-        start += skipped
-    return None
-
-
-def _ends_here(line: Line, said: _Said, names: Names, index: int) -> bool:
-    """Whether the answer is over before anything else begins.
-
-    Up to the next punctuation only fillers and more of the same choice's words may follow: "approve it please, he is
-    right" is an answer, "approve rates are low" and "2 issues with this" are none.
-    """
-    position, stop = said.end, said.stop
-    while position < len(line.words):
-        if stop.search(line.gap(position)) or _BECAUSE.at(line.words, position):
-            return True
-        step = names.own(index).at(line.words, position) or _FILLER.at(line.words, position)
-        if not step:
-            return False
-        position += step
-        stop = _STOP if said.stop is not _NO_STOP else _NO_STOP
-    return True
+    short = len(line.words) <= LONGEST_GREETING
+    return short and bool(GREETING.at(line.words, 0)) and not names.named_in(line) and names.is_exactly(line) is None
 
 
 def _reason(after: Line, own: Phrases) -> str | None:
     """What was said behind the choice, where it is more than politeness and the choice again."""
     position = 0
     while position < len(after.words):
-        step = own.at(after.words, position) or _FILLER.at(after.words, position)
+        step = own.at(after.words, position) or FILLER.at(after.words, position)
         if not step:
             return after.text[after.spans[0][0] :].rstrip(" \t,;:–—-")
         position += step
     return None
-
-
-def _claims(line: Line) -> bool:
-    """Whether the line says that somebody is on it, and no question."""
-    position = 0
-    for _ in range(_MOST_LEAD_INS):
-        if length := CLAIM.at(line.words, position):
-            return not line.asks and _only_politeness(line, position + length)
-        position += _LEAD_IN.at(line.words, position) or _FILLER.at(line.words, position)
-    return False
-
-
-def _only_politeness(line: Line, position: int) -> bool:
-    """Whether nothing but fillers comes before the next punctuation."""
-    while position < len(line.words) and not _STOP.search(line.gap(position)):
-        step = _FILLER.at(line.words, position)
-        if not step:
-            return False
-        position += step
-    return True
 
 
 def _why_not(line: Line, names: Names) -> str:

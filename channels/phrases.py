@@ -7,11 +7,14 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from channels.words import QUESTION_MARKS
+from channels.words import QUESTION_MARKS, Words
 
 Phrase = tuple[str, ...]
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:'[^\W_{_UNSPACED}]+)*")
+"""A run of kana and kanji is one word, however long, and ends where Latin letters or digits begin: 1番, OKです."""
+_RUN = re.compile(rf"[{_UNSPACED}]+")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "´": "'", "`": "'"})
 _INVISIBLE = frozenset({"Cf", "Cc"})
 """Categories of zero-width and control characters."""
@@ -27,12 +30,14 @@ class Line:
 
     @classmethod
     def of(cls, raw: str) -> Line:
-        visible = "".join(
-            " " if mark == "\t" else mark
-            for mark in raw
-            if mark == "\t" or unicodedata.category(mark) not in _INVISIBLE
-        )
-        text = unicodedata.normalize("NFKC", visible).translate(_APOSTROPHES).strip()
+        visible = raw
+        if not raw.isascii() or not raw.isprintable():
+            visible = "".join(
+                " " if mark == "\t" else mark
+                for mark in raw
+                if mark == "\t" or unicodedata.category(mark) not in _INVISIBLE
+            )
+        text = unicodedata.normalize("NFKC", visible.translate(_APOSTROPHES)).translate(_APOSTROPHES).strip()
         found = list(_WORD.finditer(text))
         return cls(text, tuple(one.group().casefold() for one in found), tuple(one.span() for one in found))
 
@@ -57,6 +62,11 @@ class Line:
         return Line(self.text[cut:], self.words[position:], spans)
 
 
+def is_run(word: str) -> bool:
+    """Whether the word is of a language without spaces, and may thus be a sentence."""
+    return _RUN.match(word) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Phrases:
     """A list of phrases; :meth:`at` finds the longest one that begins at a word."""
@@ -70,9 +80,20 @@ class Phrases:
     @classmethod
     def read(cls, texts: Iterable[str]) -> Phrases:
         """The phrases of comma-separated lists, all together."""
-        return cls(frozenset(tuple(one.split()) for text in texts for one in text.split(",") if one.strip()))
+        return cls(frozenset(Line.of(one).words for text in texts for one in text.split(",") if Line.of(one).words))
+
+    @classmethod
+    def named(cls, name: str, locales: Iterable[Words]) -> Phrases:
+        """The phrases that every language has under ``name``."""
+        return cls.read(getattr(words, name) for words in locales)
 
     def at(self, words: Phrase, start: int) -> int:
         """How many words the phrase there has; 0 where none begins there."""
         most = min(len(words) - start, self.longest)
         return next((size for size in range(most, 0, -1) if words[start : start + size] in self.listed), 0)
+
+    def __or__(self, others: Phrases) -> Phrases:
+        return Phrases(self.listed | others.listed)
+
+
+NONE = Phrases(frozenset())

@@ -5,25 +5,51 @@ Source: RFC 2046 §5.1 (parts), RFC 3676 (format=flowed); facts on mail §B4.
 
 from __future__ import annotations
 
-import codecs
+import re
 from email.message import Message
+from email.utils import parseaddr
 
 from channels.email.addressing import header
+from channels.email.charset import charset_in_page, decoded
 from channels.email.html import html_as_text
+from channels.email.quoting import STUB
 from channels.email.trim import OwnWords, own_words
+from channels.farewell import without_name
 
 _MOST_PARTS = 200
 _LONGEST_PART = 500_000
 """Bytes of a text part that are decoded. The person's own words are at its top."""
 
 
+_CROSSED_OUT = re.compile(r"<(?:s|strike|del)[\s>]|line-through", re.IGNORECASE)
+"""A plain part shows no crossing out; the HTML has to be read."""
+_LONGEST_STUB = 300
+
+
 def body_words(message: Message) -> OwnWords:
-    """The person's own words: of the plain text, else of the HTML where the plain text has none."""
+    """The person's own words: of the plain text, else of the HTML where the plain text has none. Their name at the
+    end is none of them."""
+    words = _words(message)
+    sender, _ = parseaddr(header(message, "From"))
+    return OwnWords(without_name(words.lines, sender), words.below)
+
+
+def _words(message: Message) -> OwnWords:
     plain, html = _text_parts(message)
-    words = own_words(_decoded(plain)) if plain is not None else OwnWords()
-    if words.lines or words.below or html is None:
+    words = own_words(_text(plain)) if plain is not None else OwnWords()
+    if html is None:
         return words
-    return own_words(html_as_text(_decoded(html)))
+    page = _text(html)
+    said = (words.lines or words.below) and not _is_stub(words.lines)
+    if said and _CROSSED_OUT.search(page) is None:
+        return words
+    return own_words(html_as_text(page))
+
+
+def _is_stub(lines: tuple[str, ...]) -> bool:
+    """Whether the text only says that there is HTML."""
+    text = " ".join(lines)
+    return bool(text) and len(text) <= _LONGEST_STUB and STUB.match(text) is not None
 
 
 def _text_parts(message: Message) -> tuple[Message | None, Message | None]:
@@ -46,32 +72,32 @@ def _is_attached(part: Message) -> bool:
     return header(part, "Content-Disposition").strip().casefold().startswith("attachment") or bool(part.get_filename())
 
 
-def _decoded(part: Message) -> str:
+def _text(part: Message) -> str:
     payload = part.get_payload(decode=True)
     data = payload[:_LONGEST_PART] if isinstance(payload, bytes) else b""
-    text = data.decode(_codec(part.get_content_charset()), "replace")
-    return _unflowed(text) if str(part.get_param("format", "")).casefold() == "flowed" else text
+    charset = part.get_content_charset()
+    if charset is None and part.get_content_subtype() == "html":
+        charset = charset_in_page(data)
+    text = decoded(data, charset)
+    if str(part.get_param("format", "")).casefold() != "flowed":
+        return text
+    return _unflowed(text, "" if str(part.get_param("delsp", "")).casefold() == "yes" else " ")
 
 
-def _codec(charset: str | None) -> str:
-    """A text codec that Python knows and that takes no more than linear time; UTF-8 for everything else."""
-    try:
-        name = codecs.lookup(charset or "utf-8").name
-        b" ".decode(name, "replace")  # refuses what is no text encoding, such as "zlib"
-    except (LookupError, ValueError):
-        return "utf-8"
-    return "utf-8" if name in {"punycode", "idna", "undefined"} else name
+def _unflowed(text: str, kept: str) -> str:
+    """Lines that the mail program wrapped, as they were typed; ``kept`` is what stays of the space they flow on by.
 
-
-def _unflowed(text: str) -> str:
-    """Lines that the mail program wrapped, as they were typed. Source: RFC 3676 §4.1, §4.2."""
+    Source: RFC 3676 §4.1 to §4.4.
+    """
     lines: list[str] = []
     flowing = False
     for raw in text.splitlines():
         line = raw[1:] if raw.startswith(" ") else raw
-        if flowing and not line.startswith(">"):
-            lines[-1] += line
+        flows = line.endswith(" ") and line != "-- " and not line.startswith(">")
+        shown = line[:-1] + kept if flows else line
+        if flowing and line != "-- " and not line.startswith(">"):
+            lines[-1] += shown
         else:
-            lines.append(line)
-        flowing = line.endswith(" ") and line != "-- " and not line.startswith(">")
+            lines.append(shown)
+        flowing = flows
     return "\n".join(lines)

@@ -18,12 +18,18 @@ from channels.email.quoting import (
     REST_STYLE,
     SIGNATURE_CLASSES,
     SIGNATURE_IDS,
+    SIGNATURE_MARKERS,
+    STRUCK,
 )
 
 _QUOTE = "\n>\n"
 _REST = "\n-----Original Message-----\n"
 _SIGNATURE = "\n-- \n"
-_LONGEST = 2_000_000
+_STRUCK = "~~"
+_LONGEST = 300_000
+"""Characters that are parsed: the person's own words are at the top, and a tree costs a hundred times its text."""
+_EMBEDDED = re.compile(r"""(?<=["'(])data:[^"')]{200,}""", re.IGNORECASE)
+"""Pictures inside the page; they would push the words beyond the limit."""
 
 _SKIPPED = frozenset({"head", "style", "script", "title", "template", "object", "svg", "select", "textarea"})
 _BLOCKS = frozenset(
@@ -33,7 +39,7 @@ _BLOCKS = frozenset(
 )
 _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
 _RENAMED = re.compile(r"^(?:x_)+")
-_SPACES = re.compile(r"[ \t\r\n\f]+")
+_BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -41,13 +47,13 @@ def html_as_text(html: str) -> str:
     """The text of ``html``, line by line. Empty where there is none or it can't be read."""
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
-        root = etree.fromstring(html[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
+        root = etree.fromstring(_EMBEDDED.sub("", html)[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
     except etree.LxmlError:
         return ""
     pieces: list[str] = []
     if root is not None:
         _collect(root, pieces)
-    return "\n".join(_SPACES.sub(" ", line).strip() for line in "".join(pieces).splitlines())
+    return "\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines())
 
 
 def _collect(root: etree._Element, pieces: list[str]) -> None:
@@ -65,10 +71,14 @@ def _collect(root: etree._Element, pieces: list[str]) -> None:
             pieces.append(mark)
             pieces.append(_collapsed(element.tail))
             continue
-        pieces.append("\n" if tag in _BLOCKS else "")
+        pieces.append("\n" if tag in _BLOCKS else _STRUCK if tag in STRUCK else "")
         pieces.append(_collapsed(element.text))
-        stack.append((element, _closing(tag)))
-        stack.extend((child, None) for child in reversed(element))
+        if len(element):
+            stack.append((element, _closing(tag)))
+            stack.extend((child, None) for child in reversed(element))
+        else:
+            pieces.append(_closing(tag))
+            pieces.append(_collapsed(element.tail))
 
 
 def _closing(tag: str) -> str:
@@ -76,6 +86,8 @@ def _closing(tag: str) -> str:
         return "\n\n"
     if tag in {"td", "th"}:
         return " "
+    if tag in STRUCK:
+        return _STRUCK
     return "\n" if tag in _BLOCKS and tag != "br" else ""
 
 
@@ -99,7 +111,8 @@ def _mark_by_attributes(element: etree._Element) -> str | None:
         return _QUOTE
     if element.get("name") in QUOTE_NAMES or element.get("data-marker") in QUOTE_MARKERS:
         return _QUOTE
-    return _SIGNATURE if classes & SIGNATURE_CLASSES or identifier in SIGNATURE_IDS else None
+    signed = element.get("data-marker") in SIGNATURE_MARKERS or identifier in SIGNATURE_IDS
+    return _SIGNATURE if signed or classes & SIGNATURE_CLASSES else None
 
 
 def _plain(name: str) -> str:
@@ -108,5 +121,7 @@ def _plain(name: str) -> str:
 
 
 def _collapsed(text: str | None) -> str:
-    """White space as a browser shows it."""
-    return _SPACES.sub(" ", text) if text else ""
+    """On one line, as a browser shows it."""
+    if not text:
+        return ""
+    return text if text.isprintable() else text.translate(_BREAKS)

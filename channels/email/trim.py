@@ -10,14 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.email.quoting import (
-    ANY_ATTRIBUTION,
-    ATTRIBUTION,
+    ADDRESS,
+    ATTRIBUTION_OPENS,
+    DATED,
     DISCLAIMER,
+    FOOTER,
     HEAD_FIRST,
     HEAD_NEXT,
+    HEAD_SENDER,
+    HOLDS,
     MARKER,
+    NOTES_HEAD,
+    OPENERS,
     SEPARATOR,
     SIGNATURE,
+    WROTE,
 )
 
 _LONGEST_TEXT = 100_000
@@ -25,12 +32,18 @@ _LONGEST_TEXT = 100_000
 _LONGEST_MARK = 400
 """Longer lines are prose, whatever they begin with."""
 _HEAD_LINES = 3
-_WRAPPED_OVER = 3
+_WRAPPED_OVER = 4
+_WRAPPED_AT = 60
+"""A quoted line at least this long may have been wrapped again, and the rest of it lost its ``>``."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """``lines`` are the person's own, from the top to the first quote. ``below`` tells that they wrote under it."""
+    """``lines`` are the person's own, from the top to the first quote.
+
+    ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
+    there may be the answer, or take back the one above.
+    """
 
     lines: tuple[str, ...] = ()
     below: bool = False
@@ -40,17 +53,44 @@ def own_words(text: str) -> OwnWords:
     """What the person wrote above everything that is quoted, signed or legal."""
     lines = [_visible(line) for line in text[:_LONGEST_TEXT].splitlines()]
     for position, line in enumerate(lines):
+        if not line:
+            continue
         if _quote_begins(lines, position):
-            return OwnWords(_stripped(lines[:position]), below=_wrote_below(lines[position:]))
+            return _unless_below(lines, position, _wrote_below(lines[position:]))
+        if _says_nothing_special(line):
+            continue
         if len(line) <= _LONGEST_MARK and SIGNATURE.fullmatch(line):
+            return _unless_below(lines, position, _quoted_and_below(lines[position + 1 :]))
+        if DISCLAIMER.match(line[:_LONGEST_MARK]) or FOOTER.match(line[:_LONGEST_MARK]):
             return OwnWords(_stripped(lines[:position]))
-        if DISCLAIMER.match(line[:_LONGEST_MARK]) or _everything_after_is_quoted(lines, position):
+        if _everything_after_is_quoted(lines, position):
             return OwnWords(_stripped(lines[:position]))
     return OwnWords(_stripped(lines))
 
 
+_FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
+
+
+def _says_nothing_special(line: str) -> bool:
+    """Whether the line can't be a mark, by its first word: nearly every line, at a tenth of the cost."""
+    found = _FIRST_WORD.match(line)
+    if found is None or found[1].lower() in OPENERS:
+        return False
+    return MARKER[:5] not in line.lower() and not any(part in line for part in HOLDS)
+
+
+def _unless_below(lines: Sequence[str], position: int, below: bool) -> OwnWords:
+    return OwnWords(below=True) if below else OwnWords(_stripped(lines[:position]))
+
+
+_SPACES = re.compile("[\u00a0\u2007\u202f]")
+_UNSEEN = re.compile("[\0\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+
+
 def _visible(line: str) -> str:
-    return re.sub("[\u00a0\u2007\u202f]", " ", line.replace("\0", "")).rstrip()
+    if line.isascii():
+        return line.replace("\0", "").rstrip()
+    return _UNSEEN.sub("", _SPACES.sub(" ", line)).rstrip()
 
 
 def _quote_begins(lines: Sequence[str], position: int) -> bool:
@@ -58,7 +98,7 @@ def _quote_begins(lines: Sequence[str], position: int) -> bool:
 
 
 def _is_quoted(line: str) -> bool:
-    return line.lstrip().startswith(">")
+    return line.lstrip().startswith((">", "＞", "|  "))
 
 
 def _attribution_begins(lines: Sequence[str], position: int) -> bool:
@@ -70,22 +110,61 @@ def _attribution_begins(lines: Sequence[str], position: int) -> bool:
             return False
         if not lines[last].endswith((":", "：")) or len(lines[last]) > _LONGEST_MARK:
             continue
+        whole = ""
         for first in range(last, max(last - _WRAPPED_OVER, -1), -1):
-            if ATTRIBUTION.match(" ".join(line.strip() for line in lines[first : last + 1])):
+            whole = f"{lines[first].strip()} {whole}".strip()
+            if _attributes(whole):
                 return first == position
-        if last == position and ANY_ATTRIBUTION.fullmatch(lines[last].strip()):
-            return True
+            if not lines[first]:
+                return False
     return False
+
+
+def _attributes(text: str) -> bool:
+    """Whether the text says who wrote what follows, and when."""
+    if len(text) > _LONGEST_MARK or not DATED.search(text):
+        return False
+    if WROTE.search(text):
+        return bool(ATTRIBUTION_OPENS.match(text) or ADDRESS.search(text) or _ends_in_verb(text))
+    return _names_sender(text)
+
+
+def _ends_in_verb(text: str) -> bool:
+    return WROTE.search(text[-40:]) is not None or text.rstrip(" :：").endswith(")")
+
+
+def _names_sender(text: str) -> bool:
+    """The same in any language: a date, a name, an address in angle brackets, and a colon soon after."""
+    found = text.rfind(">")
+    return found >= 0 and len(text) - found < 40 and bool(ADDRESS.search(text[:found]))
 
 
 def _everything_after_is_quoted(lines: Sequence[str], position: int) -> bool:
     line = lines[position]
     if len(line) > _LONGEST_MARK:
         return False
-    if MARKER in " ".join(line.casefold().split()) or SEPARATOR.fullmatch(line):
+    if MARKER in line.casefold() or (MARKER[:5] in line.casefold() and MARKER in _joined(lines, position)):
         return True
-    following = [one for one in lines[position + 1 : position + 2 + _HEAD_LINES] if one.strip()][:_HEAD_LINES]
-    return bool(HEAD_FIRST.fullmatch(line)) and any(HEAD_NEXT.fullmatch(one) for one in following)
+    if SEPARATOR.fullmatch(line) or NOTES_HEAD.fullmatch(line):
+        return True
+    return HEAD_FIRST.fullmatch(line) is not None and _head_begins(lines, position)
+
+
+def _joined(lines: Sequence[str], position: int) -> str:
+    """The line and the next, for a marker that was wrapped."""
+    return " ".join(" ".join(lines[position : position + 2]).casefold().split())
+
+
+def _head_begins(lines: Sequence[str], position: int) -> bool:
+    """Three lines of a head with a sender among them; two, where the first one is the sender's."""
+    following = [one for one in lines[position + 1 : position + 6] if one][: _HEAD_LINES + 1]
+    heads = [lines[position]]
+    for one in following:
+        if len(one) <= _LONGEST_MARK and HEAD_NEXT.fullmatch(one):
+            heads.append(one)
+    if HEAD_SENDER.fullmatch(lines[position]):
+        return len(heads) >= 2 and (bool(ADDRESS.search(" ".join(heads))) or len(heads) >= 3)
+    return len(heads) >= 3 and any(HEAD_SENDER.fullmatch(one) for one in heads)
 
 
 def _wrote_below(lines: Sequence[str]) -> bool:
@@ -94,9 +173,28 @@ def _wrote_below(lines: Sequence[str]) -> bool:
     for position, line in enumerate(lines):
         if _is_quoted(line):
             quoted = True
-        elif quoted and line.strip():
-            return not SIGNATURE.fullmatch(line[:_LONGEST_MARK]) and not _everything_after_is_quoted(lines, position)
+        elif quoted and line.strip() and not _is_rest_of_quote(lines, position):
+            return not _ends_mail(lines, position)
     return False
+
+
+def _quoted_and_below(lines: Sequence[str]) -> bool:
+    """Below a signature: only a quote with words under it counts."""
+    return any(map(_is_quoted, lines)) and _wrote_below(lines)
+
+
+def _ends_mail(lines: Sequence[str], position: int) -> bool:
+    line = lines[position][:_LONGEST_MARK]
+    if SIGNATURE.fullmatch(line) or DISCLAIMER.match(line) or FOOTER.match(line):
+        return True
+    return _everything_after_is_quoted(lines, position)
+
+
+def _is_rest_of_quote(lines: Sequence[str], position: int) -> bool:
+    """Whether a quoted line was wrapped once more, and this is the rest of it, between two quoted ones."""
+    above = lines[position - 1]
+    below = lines[position + 1] if position + 1 < len(lines) else ""
+    return _is_quoted(above) and _is_quoted(below) and len(above) >= _WRAPPED_AT and len(lines[position]) < _WRAPPED_AT
 
 
 def _stripped(lines: Sequence[str]) -> tuple[str, ...]:

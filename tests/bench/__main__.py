@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, waiting, webhooks
+from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, replies, waiting, webhooks
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -33,6 +33,7 @@ PARTS: dict[str, tuple[str, Part]] = {
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "webhooks": ("10,000 webhooks of PagerDuty's, shuffled and repeated; SQLite", webhooks.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
+    "replies": ("a reply of 100 kB, hostile mails of 2 MB", replies.measured),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
     "ended-postgresql": ("as ended; PostgreSQL", ended.postgresql),

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from channels.grammar import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
-from channels.named import CLAIM
+from channels.vocabulary import CLAIM
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
