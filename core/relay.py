@@ -247,7 +247,7 @@ class Relay:
         if schedule is not None:
             found = await self._on_call.address(row, suspension, schedule)
             if not isinstance(found, Address):
-                return found
+                return found or _Dropped("on_call_asked_already")
             to = found
         shown = self.redaction.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, self._links(suspension, to), to)
@@ -385,9 +385,9 @@ class Relay:
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
-        if delivered.then is not None:
-            message, to = delivered.then
-            self.transitions.dispatch(tx, [tell_row(message, to, now, row.suspension_id)])
+        following = [tell_row(message, to, now, row.suspension_id) for message, to in delivered.then]
+        if following:
+            self.transitions.dispatch(tx, following)
         if delivered.awaits is not None:
             arrivals.expect(tx, row.channel, delivered.awaits, now)
 
