@@ -1,6 +1,6 @@
 """Which questions an incident is about: webhooks do not say.
 
-In this order: its own key, its alerts' keys (asked of PagerDuty, and kept for every replica), the ref in its title.
+In this order: its alerts' keys (asked of PagerDuty, and kept for every replica), its own key, the ref in its title.
 Alerts may be merged into an incident at any time, and an answer must not go to a question that its author was not
 looking at: so an answer that names no question asks again, while a claim may go by what is kept. A title is anybody's
 to write, and good for claims alone.
