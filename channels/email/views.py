@@ -93,6 +93,8 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.TOO_LATE: "About your reply",
     Purpose.CLARIFICATION: "Please answer once more",
     Purpose.CLARIFIED: "About what you asked",
+    Purpose.NOTE: "About a question",
+    Purpose.REQUEST: "You are asked to help",
     Purpose.ALERT: "For whoever runs this service",
 }
 _BUTTONS: Mapping[Purpose, str] = {
