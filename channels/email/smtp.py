@@ -29,6 +29,7 @@ _FAREWELL_SECONDS = 1.0
 
 _START_INPUT = 354
 _SERVICE_CLOSING = 421
+_NEEDS_LOGIN = 530
 
 
 class SmtpLanes:
@@ -54,7 +55,7 @@ class SmtpLanes:
             except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
-                return Deferred(reason_of(failure))
+                return Deferred(reason_of(failure), fault=Fault.AWAY)
 
     async def _offered(self, client: SMTP, reply: int, mail: Envelope) -> Delivery | None:
         """What is between MAIL FROM, whose reply is given, and the content: ``None`` where that may come now. Where
@@ -186,6 +187,11 @@ async def _send_content(client: SMTP, content: bytes, ends_at: float) -> int:
     protocol.write(stuffed + (b".\r\n" if stuffed.endswith(b"\r\n") else b"\r\n.\r\n"))
     reply = await protocol.read_response(timeout=ends_at - asyncio.get_running_loop().time())
     return reply.code
+
+
+def _is_policy(refusal: SMTPResponseException) -> bool:
+    """Whether it is said of us and not of the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
+    return refusal.code == _NEEDS_LOGIN or refusal.message.startswith("5.7.")
 
 
 def _is_positive(code: int) -> bool:
