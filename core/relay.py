@@ -256,11 +256,21 @@ class Relay:
         self, row: Row, suspension: Suspension, channel: Channel, asked: Address, sending: Sending
     ) -> Delivery | _Dropped | None:
         """Why a notice that has waited is not to be sent any more, ``None`` where it is."""
+        if await self._is_overtaken(row, suspension):
+            return _Dropped("superseded")
         reason = no_longer_asked(suspension, row.attempt or 1, asked, self.transitions.responders)
         if reason is None:
             return None
         left = await self._left_behind(suspension, channel, _place_of(row), sending)
         return Refused(reason) if isinstance(left, _Dropped) else left
+
+    async def _is_overtaken(self, row: Row, suspension: Suspension) -> bool:
+        """Whether this notice could not be sent until a later attempt had asked at the same place: one is enough."""
+        if row.tries == 1 or row.ambiguous or row.attempt == suspension.attempt or row.address is None:
+            return False
+        address = row.address
+        latest = await self.database.read(lambda conn: outbox.latest_to(conn, suspension.id, address, row.channel))
+        return latest is not None and latest.id != row.id
 
     async def _left_behind(
         self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
