@@ -94,6 +94,8 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.CLARIFICATION: "Please answer once more",
     Purpose.CLARIFIED: "About what you asked",
     Purpose.ALERT: "For whoever runs this service",
+    Purpose.NOTE: "About a question",
+    Purpose.REQUEST: "Input needed",
 }
 _BUTTONS: Mapping[Purpose, str] = {
     Purpose.SIGN_IN: "Sign in",
@@ -117,6 +119,8 @@ def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
     match notice.response_type:
         case ResponseType.TEXT:
             return ["Reply to this mail: what you write above the quoted text is the answer.", *hold]
+        case ResponseType.FORM if not any(_fields(notice)):
+            return ["Please answer in the browser.", *hold]
         case ResponseType.FORM:
             return [*hold, "Reply to this mail with one line for each field:"]
         case ResponseType.CHOICE | ResponseType.CONFIRM:
