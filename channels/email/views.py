@@ -93,9 +93,9 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.TOO_LATE: "About your reply",
     Purpose.CLARIFICATION: "Please answer once more",
     Purpose.CLARIFIED: "About what you asked",
-    Purpose.ALERT: "For whoever runs this service",
     Purpose.NOTE: "About a question",
-    Purpose.REQUEST: "Input needed",
+    Purpose.REQUEST: "You are asked to help",
+    Purpose.ALERT: "For whoever runs this service",
 }
 _BUTTONS: Mapping[Purpose, str] = {
     Purpose.SIGN_IN: "Sign in",

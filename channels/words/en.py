@@ -3,7 +3,7 @@
 from channels.words.language import Words
 
 WORDS = Words(
-    yes="yes, y, yep, yeah, yup, sure, ok, okay, go ahead, please go ahead, go for it, do it, ship it, please "
+    yes="yes, y, yep, yeah, yup, sure, ok, okay, go ahead, please go ahead, go for it, do it, please "
     "proceed, proceed, absolutely, of course, sounds good, looks good, lgtm, affirmative, fine with me, fine by "
     "me, agreed, agree, yes please, yes go ahead, definitely",
     no="no, n, nope, nah, no way, negative, disagree, absolutely not, definitely not, of course not, don't do it, "

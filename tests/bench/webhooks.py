@@ -77,13 +77,15 @@ class Offering:
         statuses: set[int] = set()
         start = time.monotonic()
 
-        async def send(number: int, request: Request) -> None:
-            due = start + number / RATE
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
+        async def send(due: float, request: Request) -> None:
             statuses.add(await self.one(request))
             latencies.append((time.monotonic() - due) * 1000)
 
-        await asyncio.gather(*(send(number, request) for number, request in enumerate(requests)))
+        async with asyncio.TaskGroup() as sending:
+            for number, request in enumerate(requests):
+                due = start + number / RATE
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                sending.create_task(send(due, request))
         return sorted(latencies), statuses
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from bot.sandbox import mail_replies
 from bot.sandbox.mailbox import Mail
+from core.ports import Delivered
 from core.store import outbox
 from core.store.outbox import RowStatus
 from tests.bot.mail_world import ALICE, BOB, Asked, ask_by_mail, lines, notices, reasons, take, words_back
@@ -198,7 +199,7 @@ async def test_a_bounce_that_overtakes_the_end_of_its_own_send_counts(world: Wor
     await world.mailbox.bounce(mail)
     late = replace(row, status=RowStatus.SENDING, receipt=None)
     await world.service.database.write(
-        lambda tx: world.service.relay._delivered(tx, late, {"message_id": "<n.x@y>"}, world.clock.now())
+        lambda tx: world.service.relay._delivered(tx, late, Delivered({"message_id": "<n.x@y>"}), world.clock.now())
     )
     await world.settle()
 
