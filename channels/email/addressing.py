@@ -49,6 +49,8 @@ class Mailboxes:
         ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` where one is no address."""
         name, _ = parseaddr(sender)
         address = _configured("from", sender)
+        if reply_to is None and bounces_to is not None:
+            raise ConfigError("email.bounces_to needs email.reply_to beside it, or a door that mail comes in by.")
         if reply_to is None:
             return cls(address, name, None, None)
         local, _, domain = _configured("reply_to", reply_to).rpartition("@")

@@ -281,6 +281,8 @@ def test_a_mailbox_for_bounces_that_can_t_work_is_refused_at_the_start() -> None
     for bounces_to in ("nobody", "x" * 40 + "@example.com"):
         with pytest.raises(ConfigError, match=r"email\.bounces_to"):
             Mailboxes.of("h@example.com", "answers@example.com", bounces_to)
+    with pytest.raises(ConfigError, match=r"email\.bounces_to needs email\.reply_to"):
+        Mailboxes.of("h@example.com", None, "returns@example.com")
 
 
 @pytest.mark.parametrize(
