@@ -71,6 +71,8 @@ class Fault(StrEnum):
     """The place or the account it was for: nothing else gets through there either."""
     CONTENT = "content"
     """What we made of it: the channel can't show it."""
+    AWAY = "away"
+    """The other side can't be reached, or is about to be again: worth a word once it lasts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,8 @@ class Transitions:
         if address is None:
             return []
         self.keep_tokens(tx, suspension, [address])
-        return [tell_row(clarified_message(suspension), address, now, suspension.id)]
+        message = clarified_message(suspension, self.responders.time_zone(asker))
+        return [tell_row(message, address, now, suspension.id)]
 
     def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
         """One row for each message to change or take back."""

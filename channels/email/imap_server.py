@@ -5,10 +5,11 @@ Source: API.md §8 (``HANDRAISE_EMAIL__IMAP_URL``); RFC 8314 §3.2 (implicit TLS
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
+
+from channels.email.loopback import is_loopback
 
 LOOKS_LIKE = "must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
 
@@ -47,13 +48,6 @@ class ImapServer:
         if port == 0 or not all(one.isprintable() for one in (username, password or "", folder)):
             raise ValueError(LOOKS_LIKE)
         implicit = parts.scheme == "imaps"
-        plain = ImapTls.NONE if _is_loopback(host) else ImapTls.STARTTLS
+        plain = ImapTls.NONE if is_loopback(host) else ImapTls.STARTTLS
         default = 993 if implicit else 143
         return cls(host, port or default, ImapTls.IMPLICIT if implicit else plain, username, password, folder)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
