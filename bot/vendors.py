@@ -201,7 +201,7 @@ def _mail_poller(
     if mail.imap_url is None:
         return None
     from bot.mail_poller import MAILBOX, MailPoller
-    from channels.email.imap import ImapAccount
+    from channels.email.imap_connecting import ImapAccount
     from channels.email.imap_server import ImapServer
 
     database = engine.database
