@@ -244,3 +244,18 @@ async def test_a_failure_that_nobody_has_thought_of_ends_the_looking_not_for_goo
     monkeypatch.setattr(Places, "take", fails_twice)
     async with pretending(PretendImap()) as imap, looking(world, imap) as (poller, _):
         await until(lambda: poller.standing == "connected")
+
+
+@pytest.mark.parametrize("folder", [".", "absolute"])
+async def test_a_private_authority_is_believed_by_the_mailbox_too(tmp_path: Path, sqlite_url: str, folder: str) -> None:
+    """Files are named from the configuration's folder on."""
+    authority, token = Authority(tmp_path), tmp_path / "token"
+    token.write_text("first")
+    ca, file = ("ca.pem", "token") if folder == "." else (str(authority.file), str(token))
+    async with pretending(PretendImap(), authority.server()) as imap:
+        url = f"imaps://answers@127.0.0.1:{imap.port}"
+        email = {"email__imap_url": url, "email__imap_token_file": file, "email__tls_ca": ca}
+        async with running(tmp_path, sqlite_url, **email) as world:
+            poller = world.service.doors.mail_poller
+            assert poller is not None
+            await until(lambda: poller.standing == "connected")
