@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -22,9 +21,12 @@ from enum import StrEnum
 import structlog
 
 from bot.aside import aside
+from bot.mail_hurdles import Hurdles
 from bot.mail_inbox import Arrival, MailInbox
 from bot.mail_return import CHANNEL
-from channels.email.imap import ImapAccount, ImapLost, ImapSession
+from bot.pauses import pauses
+from channels.email.imap import ImapSession
+from channels.email.imap_connecting import ImapAccount, ImapLost
 from channels.email.limits import LARGEST_MAIL
 from core.engine import Engine
 from core.errors import DatabaseUnavailable, HandraiseError
@@ -34,8 +36,6 @@ from core.store.places import Place, Places
 log = structlog.get_logger(__name__)
 
 MAILBOX = 0x48616E646D61  # "Handma": the name of the place
-_BATCH = 50
-"""Mails whose sizes are asked for at once. Of their contents one is in memory at a time."""
 _LEAVE_SECONDS = 2.0
 _OPENED_BY_OTHERS = timedelta(days=7)
 """How far back a mail is taken that somebody else has opened."""
@@ -54,13 +54,15 @@ class Standing(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Pace:
     """``places``: how often one that stands by asks whether it is its turn. ``told_after``: so long without a session
-    is told. ``finish``: how long a mail in hand may take while the service stops."""
+    is told. ``finish``: how long a mail in hand may take while the service stops. ``hurdle``: how long a mail that the
+    server could not hand out is left alone, at most."""
 
     longest_pause: timedelta = timedelta(seconds=60)
     without_database: timedelta = timedelta(seconds=5)
     places: timedelta = timedelta(seconds=5)
     told_after: timedelta = timedelta(seconds=60)
     finish: timedelta = timedelta(seconds=5)
+    hurdle: timedelta = timedelta(minutes=15)
 
 
 class MailPoller:
@@ -89,10 +91,10 @@ class MailPoller:
         self._resting = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._session: ImapSession | None = None
-        self._pauses = self._from_the_first()
-        self._without_since = time.monotonic()
+        self._hurdles = Hurdles(self._pace.hurdle.total_seconds())
         self._said: str | None = None
         """The reason that is in the log already."""
+        self._is_well()
         self.standing = Standing.CONNECTING
 
     def start(self) -> None:
@@ -118,54 +120,63 @@ class MailPoller:
 
     async def _run(self) -> None:
         while not self._stop.is_set():
-            place = await self._places.take()
-            if place is None:
-                self.standing = Standing.STANDBY
-                self._without_since = time.monotonic()
-                await self._rest(self._pace.places.total_seconds())
-                continue
-            self.standing = Standing.CONNECTING
             try:
-                await self._look_while(place)
-            except ImapLost as lost:
-                await self._failed(lost)
+                pause = await self._turn()
             except Exception as error:  # noqa: BLE001 (a bug of ours ends the looking not for good)
                 log.error("mail.poller_failed", error=type(error).__name__)
-            finally:
-                await asyncio.shield(self._places.give_back(place))  # another process may reach what we can't
-            await self._rest(next(self._pauses))
+                pause = next(self._pauses)
+            await self._rest(pause)
+
+    async def _turn(self) -> float:
+        """One session, where it is this process's turn; the seconds before the next."""
+        place = await self._places.take()
+        if place is None:
+            self.standing = Standing.STANDBY
+            self._without_since = time.monotonic()
+            return self._pace.places.total_seconds()
+        self.standing = Standing.CONNECTING
+        try:
+            await self._look_while(place)
+        except ImapLost as lost:
+            await self._failed(lost)
+        finally:
+            await asyncio.shield(self._places.give_back(place))  # another process may reach what we can't
+        return next(self._pauses)
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._resting.wait()
 
-    def _from_the_first(self) -> Iterator[float]:
-        """Seconds before the next session."""
-        longest = self._pace.longest_pause.total_seconds()
-        return (min(2.0**n, longest) for n in itertools.count())
-
     async def _look_while(self, place: Place) -> None:
         """One session, while it and the place last."""
         self._session = session = await aside(lambda: ImapSession.open(self._account))
+        log.info("mail.mailbox_opened")
+        self.standing = Standing.CONNECTED
         try:
-            self._opened()
             while not self._stop.is_set() and await self._places.holds(place):
-                if not await self._take_all(session):
+                taken = await self._take_all(session)
+                self._is_well()
+                if not taken:
                     await self._rest(self._pace.without_database.total_seconds())
                 elif not session.has_heard:
-                    await aside(lambda: session.wait(self._every.total_seconds(), self._stop))
+                    await self._wait(session)
         finally:
             self._session = None
-            self._without_since = time.monotonic()
             self.standing = Standing.CONNECTING
             await asyncio.shield(aside(session.close))
 
-    def _opened(self) -> None:
-        log.info("mail.mailbox_opened")
+    async def _wait(self, session: ImapSession) -> None:
+        try:
+            await aside(lambda: session.wait(self._every.total_seconds(), self._stop))
+        finally:
+            self._is_well()  # until now: a server may end a session in which nothing happens
+
+    def _is_well(self) -> None:
+        """All that waits has been looked at. A login alone says nothing: what breaks the session may lie there."""
+        self._without_since = time.monotonic()
+        self._pauses = pauses(self._pace.longest_pause.total_seconds())
         self._said = None
-        self._pauses = self._from_the_first()
-        self.standing = Standing.CONNECTED
 
     # --- What lies there ------------------------------------------------------------------------------------------
 
@@ -174,40 +185,54 @@ class MailPoller:
         since = (self._clock.now() - _OPENED_BY_OTHERS).date()
         uids = await aside(lambda: session.waiting(since))
         try:
-            for start in range(0, len(uids), _BATCH):
-                await self._take_some(session, uids[start : start + _BATCH])
+            for uid in uids:
+                if self._stop.is_set():
+                    return True
+                await self._take_one(session, uid)
         except DatabaseUnavailable:
             log.warning("mail.left_for_later", reason="database_unavailable")
             return False
         return True
 
-    async def _take_some(self, session: ImapSession, uids: list[str]) -> None:
-        sizes = await aside(lambda: session.sizes(uids))
-        for uid, octets in sizes.items():
-            if self._stop.is_set():
-                return
-            try:
-                await self._take(session, uid, octets)
-            except (DatabaseUnavailable, ImapLost):
-                raise
-            except Exception as error:  # noqa: BLE001 (a bug of ours loses no mail: it is looked at again)
-                log.error("mail.not_taken", error=type(error).__name__)
-
-    async def _take(self, session: ImapSession, uid: str, octets: int) -> None:
+    async def _take_one(self, session: ImapSession, uid: str) -> None:
+        """Only what has to be there for any mail is raised: the session, and the database."""
         key = f"imap:{self._account.name}:{session.uid_validity}:{uid}"
+        if self._hurdles.stands(key):
+            return
+        try:
+            if await self._take(session, uid, key):
+                self._hurdles.overcome(key)
+            else:
+                self._hurdles.met(key)
+        except ImapLost as lost:
+            self._hurdles.met(key)
+            log.warning("mail.not_handed_out", reason=lost.reason)
+            raise
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 (a bug of ours loses no mail: it is looked at again)
+            self._hurdles.met(key)
+            log.error("mail.not_taken", error=type(error).__name__)
+
+    async def _take(self, session: ImapSession, uid: str, key: str) -> bool:
+        """False where the server does not hand it out: it has vanished, or is broken."""
         if not await self._engine.was_seen(CHANNEL, key):  # else it was taken, and could not be marked
-            raw = await self._fetched(session, uid, octets)
+            raw = await self._fetched(session, uid)
             if raw is None:
                 log.info("mail.vanished")
-                return
+                return False
             await self._inbox.take(Arrival(raw, "imap"))
             await self._engine.seen(CHANNEL, key)
-        await aside(lambda: session.done(uid))
+        if not await aside(lambda: session.done(uid)):
+            log.warning("mail.not_moved")
+        return True
 
-    async def _fetched(self, session: ImapSession, uid: str, octets: int) -> bytes | None:
-        """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts."""
-        if octets <= LARGEST_MAIL:
-            return await aside(lambda: session.content(uid))
+    async def _fetched(self, session: ImapSession, uid: str) -> bytes | None:
+        """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts. ``None``
+        where it has vanished."""
+        octets = await aside(lambda: session.size(uid))
+        if octets is None or octets <= LARGEST_MAIL:
+            return await aside(lambda: session.content(uid)) if octets is not None else None
         log.warning("mail.too_large", octets=octets)
         return await aside(lambda: session.head(uid))
 

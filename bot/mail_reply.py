@@ -1,6 +1,6 @@
-"""What a reply by mail does: whose it is, what it says, what is recorded and what is written back.
+"""What a reply by mail does: what it says, what is recorded and what is written back.
 
-Source: API.md §4; facts on mail §B1 (authority is the token, the sender and our own MX's word), §B3, §F.
+Source: API.md §4; facts on mail §B3, §F.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import assert_never
 import structlog
 
 from bot.mail_return import CHANNEL, MOST_AN_HOUR, TOO_MANY
+from bot.mail_senders import Senders, is_from
 from bot.mail_words import (
     answered_before_mail,
     claimed_mail,
@@ -33,7 +34,6 @@ from channels.grammar import ClaimWord, Matched, Nothing, Reading, Unclear, read
 from core.correspondence import Line, Understood, Written
 from core.domain.answering import GivenAnswer
 from core.domain.notice import Message, shown_choices
-from core.domain.people import canonical
 from core.domain.suspension import Suspension
 from core.engine import Engine, Holder
 from core.errors import (
@@ -44,12 +44,9 @@ from core.errors import (
     SuspensionEnded,
     SuspensionError,
 )
-from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
 
-_MOST_TOKENS = 5
-"""Tokens of one mail that are looked up."""
 _STRANGERS = "?"
 """Among whom a mail counts whose sender is not known: they never use up what a person may send."""
 
@@ -69,7 +66,7 @@ class Replies:
     def __init__(self, engine: Engine, rules: MailRules, page: Callable[[Holder], str]) -> None:
         self._engine = engine
         self._mail = engine.correspondence
-        self._rules = rules
+        self._senders = Senders(engine, rules)
         self._page = page
 
     async def understood(self, mail: Inbound) -> Understood:
@@ -77,15 +74,15 @@ class Replies:
 
         Raises :class:`core.errors.DatabaseUnavailable`.
         """
-        held = await self._holders(mail)
+        held = await self._senders.holders(mail)
         if not held:
             log.info("mail.ignored", mail=mail.digest[:12], reason="unknown_token" if mail.tokens else "no_token")
             return Understood(CHANNEL, (mail.digest,))
-        mine = [one for one in held if _is_from(mail, one)]
-        distrust = await self._distrust(mail, mine)
+        mine = [one for one in held if is_from(mail, one)]
+        distrust = await self._senders.distrust(mail, mine)
         if distrust is not None:
             return await self._unverified(mail, mine or held, distrust)
-        return await self._trusted(mail, [*mine, *await self._others(mail, mine[0])])
+        return await self._trusted(mail, [*mine, *await self._senders.others(mail, mine[0])])
 
     async def _trusted(self, mail: Inbound, mine: Sequence[Holder]) -> Understood:
         """``mine`` are the sender's own questions that the mail is a reply to, the one that it was brought to first."""
@@ -116,47 +113,6 @@ class Replies:
             message = clarification_mail(shown, reason, page) if link_only else unverified_mail(shown, page)
             written = _written(_Reaction(reason, "link", message), holder)
         return Understood(CHANNEL, (mail.digest,), lines, written=written, groups=(group,))
-
-    # --- Whose is it? ---------------------------------------------------------------------------------------------
-
-    async def _holders(self, mail: Inbound) -> list[Holder]:
-        """Whom the mail's tokens were made for. One without any may still name the mail that it answers; that is
-        known to more people than a token is, so it takes an MX that vouches for the sender."""
-        if mail.tokens:
-            return await self._held(mail.tokens)
-        if not mail.authentic or self._rules.sender_auth is SenderAuth.TOKEN_ONLY:
-            return []
-        found = [await self._engine.find_by_delivery(one, CHANNEL) for one in mail.answers_to[-_MOST_TOKENS:]]
-        return [one for one in found if one is not None][-1:]
-
-    async def _held(self, tokens: Sequence[str]) -> list[Holder]:
-        found = [await self._engine.find_by_token(token, TokenPurpose.MAIL) for token in tokens[:_MOST_TOKENS]]
-        return [one for one in found if one is not None]
-
-    async def _others(self, mail: Inbound, holder: Holder) -> list[Holder]:
-        """Other questions of the same person that the mail is addressed to: their server may have split it."""
-        held = await self._held([token for token in mail.addressed if token not in mail.tokens])
-        return [one for one in held if one.actor.identity == holder.actor.identity]
-
-    async def _distrust(self, mail: Inbound, mine: Sequence[Holder]) -> str | None:
-        """Why the mail is not the recipient's own reply, as far as anybody knows."""
-        if not mine:
-            return "sender_is_not_the_recipient"
-        if self._rules.sender_auth is SenderAuth.LINK_ONLY:
-            return SenderAuth.LINK_ONLY.value
-        if not mail.authentic:
-            return "not_authenticated"
-        return None if await self._is_reply_to(mail, mine[0]) else "not_addressed"
-
-    async def _is_reply_to(self, mail: Inbound, holder: Holder) -> bool:
-        """Whether it is one by its own fields too, which the sender's server has signed, and not by the envelope
-        alone: a genuine mail to somebody else, brought to the token's address by whoever knows it, stays genuine.
-        """
-        ref, tokens = holder.suspension.ask.ref, [token for token in mail.addressed if token in mail.tokens]
-        if ref in mail.refs or any(one.suspension.id == holder.suspension.id for one in await self._held(tokens)):
-            return True
-        named = [await self._mail.delivery(one, CHANNEL) for one in mail.answers_to[-_MOST_TOKENS:]]
-        return any(row is not None and row.suspension_id == holder.suspension.id for row in named)
 
     # --- What does it say? ----------------------------------------------------------------------------------------
 
@@ -235,11 +191,6 @@ class Replies:
     def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
         return self._engine.redaction.shown_on(CHANNEL, suspension)
-
-
-def _is_from(mail: Inbound, holder: Holder) -> bool:
-    """The token's own recipient wrote it: a forwarded mail leaks the token, not the mailbox."""
-    return mail.sender is not None and mail.sender in {canonical(holder.address.value), holder.actor.identity}
 
 
 def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:

@@ -17,12 +17,13 @@ from pydantic import JsonValue
 
 from channels.email.addressing import deliverable
 from channels.email.classify import MailKind
+from channels.email.domains import is_same_mailbox, small
 from channels.email.replies import Inbound, MailRules
 from channels.email.reports import Verdict
 from core.correspondence import Line, Returned, Understood
-from core.domain.people import Address, canonical
-from core.engine import Engine
-from core.store.outbox import Row, RowKind
+from core.domain.people import Address
+from core.engine import Engine, Holder
+from core.store.outbox import Row, RowKind, RowStatus, has_returned
 from core.tokens import TokenPurpose
 
 CHANNEL = "email"
@@ -31,17 +32,21 @@ MOST_AN_HOUR = 20
 TOO_MANY = "too_many"
 AWAY = "away"
 """The recipient's mail program says that nobody is there."""
+_OUT = frozenset({RowStatus.PENDING, RowStatus.SENDING, RowStatus.DELIVERED})
+"""How a notice stands that a report can refuse; what it says of any other is noted, so many an hour."""
 _MOST_NAMED = 5
 """Tokens or deliveries of one mail that are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a mail is about: a question, whose mail it was, and that mail where it is known which."""
+    """What a mail is about: a question, whose mail it was, and that mail where it is known which. ``named``: by its
+    delivery id, and not as the latest to somebody whose token it bears."""
 
     suspension_id: str
     person: str | None
     row: Row | None
+    named: bool
 
 
 class Returns:
@@ -59,7 +64,7 @@ class Returns:
         returned: list[Returned] = []
         for one in subjects:
             why = self._refusal(mail, one)
-            if why is not None and one.row is not None:
+            if why is not None and one.row is not None and one.row.status in _OUT:
                 returned.append(Returned(one.row.id, mail.kind.value, why))
             else:
                 lines += await self._noted(mail, one)
@@ -71,10 +76,10 @@ class Returns:
         row = about.row
         if row is None or row.kind is not RowKind.NOTIFY:
             return None
-        if mail.kind is MailKind.BOUNCE and mail.report is not None:
+        if mail.kind is MailKind.BOUNCE and mail.report is not None and about.named:
             verdict, status = mail.report.about(_addresses(row))
             return status if verdict is Verdict.REFUSED else None
-        away = mail.is_away and mail.authentic and mail.sender in {canonical(row.address or ""), row.person}
+        away = mail.is_away and mail.authentic and _is_from(mail.sender or "", row)
         return AWAY if away and self._rules.away_advances else None
 
     async def _noted(self, mail: Inbound, about: _Subject) -> list[Line]:
@@ -82,7 +87,7 @@ class Returns:
         lately = await self._mail.lately(CHANNEL, _group(about, mail))
         if lately > MOST_AN_HOUR:
             return []
-        reason, details = _reason(mail, about.row)
+        reason, details = _reason(mail, about)
         reason = TOO_MANY if lately == MOST_AN_HOUR else reason
         return [Line(about.suspension_id, mail.kind.value, reason, about.person, details=details)]
 
@@ -100,18 +105,15 @@ class Returns:
 
     async def _of_deliveries(self, deliveries: tuple[str, ...] | list[str]) -> list[_Subject]:
         rows = [await self._mail.delivery(one, CHANNEL) for one in deliveries[:_MOST_NAMED]]
-        return [_Subject(row.suspension_id, row.person, row) for row in rows if row and row.suspension_id]
+        return [_Subject(row.suspension_id, row.person, row, named=True) for row in rows if row and row.suspension_id]
 
     async def _of_tokens(self, tokens: tuple[str, ...]) -> list[_Subject]:
         held = [await self._engine.find_by_token(one, TokenPurpose.MAIL) for one in tokens[:_MOST_NAMED]]
-        return [
-            _Subject(one.suspension.id, one.actor.identity, await self._latest(one.suspension.id, one.address))
-            for one in held
-            if one is not None
-        ]
+        return [await self._of_holder(one) for one in held if one is not None]
 
-    async def _latest(self, suspension_id: str, to: Address) -> Row | None:
-        return await self._mail.latest_notice(suspension_id, to)
+    async def _of_holder(self, holder: Holder) -> _Subject:
+        latest = await self._mail.latest_notice(holder.suspension.id, holder.address)
+        return _Subject(holder.suspension.id, holder.actor.identity, latest, named=False)
 
 
 def _group(about: _Subject, mail: Inbound) -> str:
@@ -122,11 +124,16 @@ def _addresses(row: Row) -> frozenset[str]:
     """Whom the notice went to, as a report may write it."""
     to = Address(row.channel, row.address or "")
     reached = deliverable(to)
-    return frozenset({to.value.casefold()} | ({reached.value.casefold()} if reached else set()))
+    return frozenset({small(to.value)} | ({small(reached.value)} if reached else set()))
 
 
-def _reason(mail: Inbound, row: Row | None) -> tuple[str, Mapping[str, JsonValue]]:
+def _is_from(sender: str, row: Row) -> bool:
+    return any(one is not None and is_same_mailbox(sender, one) for one in (row.address, row.person))
+
+
+def _reason(mail: Inbound, about: _Subject) -> tuple[str, Mapping[str, JsonValue]]:
     """A stable code for what it is, and numbers that help to look into it."""
+    row = about.row
     details: dict[str, JsonValue] = {} if row is None else {"delivery": row.id, "attempt": row.attempt}
     if mail.kind is MailKind.BOUNCE and mail.report is not None and row is not None:
         verdict, status = mail.report.about(_addresses(row))
@@ -134,7 +141,14 @@ def _reason(mail: Inbound, row: Row | None) -> tuple[str, Mapping[str, JsonValue
             details["why"] = status
         if row.kind is not RowKind.NOTIFY:
             return "not_a_notice", details
-        return verdict.value, details
+        return (_not_refused(about.named, row) if verdict is Verdict.REFUSED else verdict.value), details
     if mail.kind is MailKind.AUTO:
         return (AWAY if mail.is_away else "automatic"), details
     return mail.unfit or mail.kind.value, details
+
+
+def _not_refused(named: bool, row: Row) -> str:
+    """Why a notice is not refused that came back for good."""
+    if not named:
+        return "unproven"
+    return "refused_before" if has_returned(row) else "not_out"

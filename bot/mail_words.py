@@ -22,7 +22,7 @@ _WHY: Mapping[str, str] = {
     "too_long": "it is too long to tell the answer from the rest.",
     "claim_and_choice": "it both says that you are on it and names a choice.",
     "below_quote": "it is written below the quoted text. Please write above it.",
-    "empty": "it has no words of its own above the quoted text.",
+    "empty": "no words of its own could be read above the quoted text. With its attachments a mail may have 5 MiB.",
     "no_field": "it fills in no field. Please write one line for each: name: value.",
     "unknown_field": "it names a field that the form does not have.",
     "field_given_twice": "it fills in a field twice.",

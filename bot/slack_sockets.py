@@ -20,6 +20,7 @@ from enum import StrEnum
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.pauses import pauses
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.socket import CLOSED, SILENT, NotOpened, Socket, Take
 from core.errors import HandraiseError
@@ -157,7 +158,7 @@ class SlackSockets:
     def _pauses(self) -> Iterator[float]:
         """Seconds before the next socket is opened: the first at once."""
         longest = self._pace.longest_pause.total_seconds()
-        return itertools.chain([0.0], (min(2.0**n, longest) for n in itertools.count()))
+        return itertools.chain([0.0], pauses(longest))
 
     async def _open(self) -> Socket | timedelta:
         """A socket that Slack has greeted, or how long to wait at least before the next try."""

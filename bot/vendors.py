@@ -107,12 +107,13 @@ def doors_of(
     clock: Clock,
     root: RootKey,
     tokens: TokenMaker,
+    folder: Path,
     accounts: SlackPeople | None = None,
     pager: PagerDutyParts | None = None,
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
-    requests is configured."""
-    mail = _mail_doors(settings, engine, transitions, clock, tokens) if Part.MAIL in parts else MailDoors()
+    requests is configured. ``folder`` is the configuration's."""
+    mail = _mail_doors(settings, engine, transitions, clock, tokens, folder) if Part.MAIL in parts else MailDoors()
     return Doors(
         slack=_slack_door(settings, engine, transitions, clock, root, accounts) if Part.SLACK in parts else None,
         mail=mail.webhook,
@@ -172,7 +173,7 @@ class MailDoors:
 
 
 def _mail_doors(
-    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, tokens: TokenMaker
+    settings: Settings, engine: Engine, transitions: Transitions, clock: Clock, tokens: TokenMaker, folder: Path
 ) -> MailDoors:
     mail = settings.email
     if mail is None or not mail.has_door:
@@ -183,7 +184,8 @@ def _mail_doors(
         from bot.mail_webhook import MailWebhook
 
         webhook = MailWebhook(inbox, clock, mail.inbound_secret)
-    return MailDoors(webhook, _mail_listener(mail, inbox), _mail_poller(mail, inbox, engine, transitions, clock))
+    poller = _mail_poller(mail, inbox, engine, transitions, clock, folder)
+    return MailDoors(webhook, _mail_listener(mail, inbox), poller)
 
 
 def _mail_listener(mail: Email, inbox: MailInbox) -> MailListener | None:
@@ -196,21 +198,23 @@ def _mail_listener(mail: Email, inbox: MailInbox) -> MailListener | None:
 
 
 def _mail_poller(
-    mail: Email, inbox: MailInbox, engine: Engine, transitions: Transitions, clock: Clock
+    mail: Email, inbox: MailInbox, engine: Engine, transitions: Transitions, clock: Clock, folder: Path
 ) -> MailPoller | None:
     if mail.imap_url is None:
         return None
     from bot.mail_poller import MAILBOX, MailPoller
-    from channels.email.imap import ImapAccount
+    from channels.email.imap_connecting import ImapAccount
     from channels.email.imap_server import ImapServer
+    from channels.email.server import tls_context
 
     database = engine.database
 
     async def tell(reason: str) -> None:
         await database.write(lambda tx: alerts.way_in_lost(transitions, tx, "email", f"imap_{reason}", clock.now()))
 
-    token_file = Path(mail.imap_token_file) if mail.imap_token_file is not None else None
-    account = ImapAccount(ImapServer.parse(mail.imap_url), token_file, mail.imap_done_folder)
+    token_file = folder / mail.imap_token_file if mail.imap_token_file is not None else None
+    trusted = tls_context(folder / mail.tls_ca) if mail.tls_ca is not None else None
+    account = ImapAccount(ImapServer.parse(mail.imap_url), token_file, mail.imap_done_folder, trusted)
     every = timedelta(seconds=mail.imap_poll_seconds)
     return MailPoller(inbox, account, engine, Places(database, MAILBOX, 1), tell, clock, every)
 

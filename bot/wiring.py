@@ -292,7 +292,7 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, accounts, pager),
+        doors=doors_of(settings, parts, engine, transitions, clock, root, tokens, folder, accounts, pager),
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
         asking=source,

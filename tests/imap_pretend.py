@@ -23,6 +23,15 @@ class PretendImap:
     refuses_marks: bool = False
     read_only: bool = False
     silent_at: str | None = None
+    hangs_up: tuple[str, ...] = ()
+    """Commands that it ends the connection at, after ``patience`` seconds. ``greeted`` counts connections."""
+    patience: float = 0
+    greeted: int = 0
+    hangs_up_at: set[int] = field(default_factory=set)
+    """UIDs that it does not survive to be asked for; ``refuses`` those that it says BAD to."""
+    refuses: set[int] = field(default_factory=set)
+    moves: bool = True
+    """Whether mails may be moved to another folder."""
     told_with_idling: bytes | None = None
     """A mail that arrives in the moment between the search and IDLE, and is told of in the packet of ``+ idling``."""
     mails: dict[int, bytes] = field(default_factory=dict)
@@ -39,17 +48,23 @@ class PretendImap:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"* OK pretend\r\n")
+        self.greeted += 1
         while line := (await reader.readline()).decode():
             tag, _, command = line.rstrip().partition(" ")
             name = command.upper().removeprefix("UID ").partition(" ")[0]
             if name == self.silent_at:
                 self.reached.set()
                 continue
+            if name in self.hangs_up:
+                await asyncio.sleep(self.patience)
+                break
             if name == "IDLE":
                 await self._idle(reader, writer)
             elif name == "AUTHENTICATE":
                 writer.write(b"+ \r\n")
                 self.tokens.append(base64.b64decode(await reader.readline()).decode())
+            if name == "FETCH" and self.hangs_up_at & set(_uids(command)):
+                break
             ending = self._perform(name, command, writer)
             writer.write(f"{tag} {ending}\r\n".encode())
             if name == "LOGOUT":
@@ -83,14 +98,20 @@ class PretendImap:
             case "SEARCH":
                 found = [str(uid) for uid, flags in self.flags.items() if "\\Seen" not in flags]
                 writer.write(f"* SEARCH {' '.join(found)}\r\n".encode())
+            case "FETCH" if self.refuses & set(_uids(command)):
+                return "BAD can't convert it"
             case "FETCH":
                 self._fetch(command, writer)
+            case "LIST":
+                writer.write(b'* LIST () "/" INBOX\r\n')
+            case "CREATE" | "COPY" | "MOVE" if not self.moves:
+                return "NO [OVERQUOTA] no room"
             case "STORE":
                 return self._store(command)
         return "OK done"
 
     def _fetch(self, command: str, writer: asyncio.StreamWriter) -> None:
-        for uid in map(int, command.split()[2].split(",")):
+        for uid in _uids(command):
             if "RFC822.SIZE" in command:
                 writer.write(f"* {uid} FETCH (UID {uid} RFC822.SIZE {len(self.mails[uid])})\r\n".encode())
             else:
@@ -104,6 +125,10 @@ class PretendImap:
             return "NO [CANNOT] no such flags here"
         self.flags[int(uid)] |= set(flags.strip("()").split())
         return "OK done"
+
+
+def _uids(command: str) -> list[int]:
+    return [int(uid) for uid in command.split()[2].split(",")]
 
 
 @asynccontextmanager

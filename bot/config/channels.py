@@ -93,7 +93,7 @@ class Email(Section):
     require_tls: Flag = False
     """Mail goes over TLS or not at all, also without a password and to this machine."""
     tls_ca: Text | None = None
-    """A PEM file of certificate authorities that are believed beside the public ones."""
+    """A PEM file of certificate authorities that are believed beside the public ones, by SMTP and by IMAP."""
     templates: Text | None = None
     """A folder of templates that take the place of ours (docs/mail-templates.md)."""
     out_of_office_advances: Flag = False

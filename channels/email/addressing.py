@@ -13,6 +13,7 @@ from email.message import Message
 from email.utils import parseaddr
 from itertools import islice
 
+from channels.email.domains import dns_domain, small
 from core.domain.people import Address
 from core.errors import ConfigError
 
@@ -145,7 +146,7 @@ def deliverable(to: Address) -> Address | None:
     6531). ``None`` where it can't."""
     local, _, domain = to.value.rpartition("@")
     try:
-        address = f"{local}@{domain.encode('idna').decode('ascii')}"
+        address = f"{local}@{dns_domain(domain)}"
     except UnicodeError:
         return None
     if len(address.encode()) > _LONGEST_ADDRESS or not address.isprintable() or not _ADDRESS.fullmatch(address):
@@ -189,7 +190,7 @@ def _decoded(raw: str) -> str:
 
 def mailboxes_in(value: str) -> list[str]:
     """Every address in a field, lower case, names and comments left out."""
-    return [found.casefold() for found in _ADDRESS.findall(_unquoted(value))]
+    return [small(found) for found in _ADDRESS.findall(_unquoted(value))]
 
 
 def _unquoted(value: str) -> str:
@@ -205,4 +206,4 @@ def mailbox_in(value: str) -> str | None:
     bare = _unquoted(value).strip()
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
     address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
-    return address.casefold() if _ADDRESS.fullmatch(address) else None
+    return small(address) if _ADDRESS.fullmatch(address) else None

@@ -18,6 +18,7 @@ from enum import StrEnum
 import authres
 
 from channels.email.addressing import raw_values
+from channels.email.domains import comparable_domain
 
 
 class SenderAuth(StrEnum):
@@ -44,28 +45,21 @@ def is_authentic(message: Message, sender: str, mode: SenderAuth, authserv_id: s
 
 
 def _dmarc_passed(results: list[authres.AuthenticationResult], domain: str) -> bool:
-    verdicts = [(one.result, _ascii(_property(one, "from"))) for one in results if one.method == "dmarc"]
-    return bool(verdicts) and all(verdict == ("pass", _ascii(domain)) for verdict in verdicts)
+    verdicts = [(one.result, comparable_domain(_property(one, "from"))) for one in results if one.method == "dmarc"]
+    return bool(verdicts) and all(verdict == ("pass", comparable_domain(domain)) for verdict in verdicts)
 
 
 def _dkim_passed(results: list[authres.AuthenticationResult], domain: str) -> bool:
     passed = [one for one in results if one.method == "dkim" and one.result == "pass"]
     # Where the MX names no d= (Gmail's does not), i= has that domain or one below it (RFC 6376 §3.5).
-    return any(_ascii(_property(one, "d") or _property(one, "i")) == _ascii(domain) for one in passed)
+    signers = {comparable_domain(_property(one, "d") or _property(one, "i")) for one in passed}
+    return comparable_domain(domain) in signers
 
 
 def _property(result: authres.AuthenticationResult, name: str) -> str:
     """``header.from``, ``header.d`` or ``header.i``: its domain. Empty where there is none, or more than one."""
     values = [one.value or "" for one in result.properties if one.type == "header" and one.name == name]
     return str(values[0]).rpartition("@")[2] if len(values) == 1 else ""
-
-
-def _ascii(domain: str) -> str:
-    """As it stands in the DNS; what can't be made to stand there is equal to itself alone."""
-    try:
-        return domain.encode("idna").decode("ascii").lower()
-    except UnicodeError:
-        return domain.lower()
 
 
 def _our_results(message: Message, authserv_id: str) -> list[authres.AuthenticationResult]:

@@ -24,6 +24,8 @@ _LONGEST_PART = 500_000
 _CROSSED_OUT = re.compile(r"<(?:s|strike|del)[\s>]|line-through", re.IGNORECASE)
 """A plain part shows no crossing out; the HTML has to be read."""
 _LONGEST_STUB = 300
+REACTION = "text/vnd.google.email-reaction+json"
+"""The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
 def body_words(message: Message) -> OwnWords:
@@ -35,11 +37,14 @@ def body_words(message: Message) -> OwnWords:
 
 
 def _words(message: Message) -> OwnWords:
-    plain, html = _text_parts(message)
-    words = own_words(_text(plain)) if plain is not None else OwnWords()
-    if html is None:
+    parts = _body_parts(message)
+    if REACTION in parts:
+        return OwnWords()
+    plain, pages = parts.get("text/plain", []), parts.get("text/html", [])
+    words = own_words("\n".join(map(_text, plain)))
+    if not pages:
         return words
-    page = _text(html)
+    page = "\n<br>".join(map(_text, pages))
     said = (words.lines or words.below) and not _is_stub(words.lines)
     if said and _CROSSED_OUT.search(page) is None:
         return words
@@ -52,20 +57,22 @@ def _is_stub(lines: tuple[str, ...]) -> bool:
     return bool(text) and len(text) <= _LONGEST_STUB and STUB.match(text) is not None
 
 
-def _text_parts(message: Message) -> tuple[Message | None, Message | None]:
-    """The first plain and the first HTML part of the body; attachments and mails inside the mail are left out."""
-    found: dict[str, Message] = {}
+def _body_parts(message: Message) -> dict[str, list[Message]]:
+    """The text parts of the body by type, in order; attachments and mails inside the mail are left out.
+
+    All of them: a mail program splits what somebody wrote around a picture, and the condition may stand below it.
+    """
+    found: dict[str, list[Message]] = {}
     waiting, seen = [message], 0
     while waiting and seen < _MOST_PARTS:
         part = waiting.pop(0)
         seen += 1
-        kind = part.get_content_type()
         if part.get_content_maintype() == "multipart":
             inner = part.get_payload()
             waiting[:0] = [one for one in inner if isinstance(one, Message)] if isinstance(inner, list) else []
-        elif kind in {"text/plain", "text/html"} and not _is_attached(part):
-            found.setdefault(kind, part)
-    return found.get("text/plain"), found.get("text/html")
+        elif part.get_content_maintype() == "text" and not _is_attached(part):
+            found.setdefault(part.get_content_type(), []).append(part)
+    return found
 
 
 def _is_attached(part: Message) -> bool:

@@ -20,6 +20,7 @@ from channels.email.quoting import (
     SIGNATURE_IDS,
     SIGNATURE_MARKERS,
     STRUCK,
+    STRUCK_STYLE,
 )
 
 _QUOTE = "\n>\n"
@@ -71,13 +72,14 @@ def _collect(root: etree._Element, pieces: list[str]) -> None:
             pieces.append(mark)
             pieces.append(_collapsed(element.tail))
             continue
-        pieces.append("\n" if tag in _BLOCKS else _STRUCK if tag in STRUCK else "")
+        struck = _STRUCK if tag in STRUCK or STRUCK_STYLE.search(element.get("style") or "") else ""
+        pieces.append("\n" + struck if tag in _BLOCKS else struck)
         pieces.append(_collapsed(element.text))
         if len(element):
-            stack.append((element, _closing(tag)))
+            stack.append((element, struck + _closing(tag)))
             stack.extend((child, None) for child in reversed(element))
         else:
-            pieces.append(_closing(tag))
+            pieces.append(struck + _closing(tag))
             pieces.append(_collapsed(element.tail))
 
 
@@ -86,8 +88,6 @@ def _closing(tag: str) -> str:
         return "\n\n"
     if tag in {"td", "th"}:
         return " "
-    if tag in STRUCK:
-        return _STRUCK
     return "\n" if tag in _BLOCKS and tag != "br" else ""
 
 

@@ -7,61 +7,24 @@ Source: RFC 9051, RFC 2177 (IDLE), RFC 6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import imaplib
 import re
 import socket
-import ssl
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
-from imap_tools import AND, OR, BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
-from imap_tools.errors import MailboxFolderSelectError
+from imap_tools import AND, OR, BaseMailBox, ImapToolsError
 from imap_tools.idle import get_socket_poller
 
-from channels.email.imap_server import ImapServer, ImapTls
+from channels.email.imap_connecting import SECONDS, ImapAccount, connect, log_in, translated
 from channels.email.limits import LARGEST_MAIL
 
 KEYWORD = "$HandraiseDone"
 """What a mail is marked with beside ``\\Seen``, where the server keeps keywords: opening a mail does not hide it."""
-_SECONDS = 20.0
-"""For the connection and for each reply."""
 _GLANCE_SECONDS = 1.0
 """How long an IDLE goes on after it was told to end."""
-_ITEM = re.compile(rb"UID (\d+)")
 _SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
-_SHORTLY = re.compile(rb"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG)", re.IGNORECASE)
-
-
-class ImapLost(Exception):
-    """The mailbox can't be looked into. ``reason`` is stable; ``lasting``: until somebody mends something. It repeats
-    nothing that the server said."""
-
-    def __init__(self, reason: str, *, lasting: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.lasting = lasting
-
-
-@dataclass(frozen=True, slots=True)
-class ImapAccount:
-    """Whose mailbox it is. ``token_file`` holds an OAuth 2.0 access token; ``done_folder`` takes what was taken."""
-
-    server: ImapServer = field(repr=False)
-    token_file: Path | None = None
-    done_folder: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Names the mailbox among all, and says nothing about it."""
-        server = self.server
-        return hashlib.sha256(f"{server.host}|{server.port}|{server.username}|{server.folder}".encode()).hexdigest()[
-            :16
-        ]
 
 
 class ImapSession:
@@ -78,37 +41,15 @@ class ImapSession:
     @classmethod
     def open(cls, account: ImapAccount) -> ImapSession:
         """Connect, log in, select the folder."""
-        with _translated():
-            session = cls(account, _connect(account.server))
+        session = cls(account, connect(account))
         try:
-            session._log_in(account)
-            with _translated():
+            log_in(session._box, account)
+            with translated():
                 session._select(account.server.folder)
         except BaseException:
             session.close()
             raise
         return session
-
-    def _log_in(self, account: ImapAccount) -> None:
-        server = account.server
-        try:
-            token = account.token_file.read_text().strip() if account.token_file is not None else None
-        except (OSError, UnicodeDecodeError):
-            raise ImapLost("token_file_unreadable", lasting=True) from None
-        try:
-            if token is not None:
-                self._box.xoauth2(server.username, token, initial_folder=None)
-            elif f"{server.username}{server.password}".isascii():
-                self._box.login(server.username, server.password or "", initial_folder=None)
-            else:
-                self._box.login_utf8(server.username, server.password or "", initial_folder=None)
-        except imaplib.IMAP4.abort:
-            raise ImapLost("connection_lost") from None
-        except (imaplib.IMAP4.error, ImapToolsError) as refused:
-            shortly = _SHORTLY.search(str(refused).encode()) is not None
-            raise ImapLost("login_refused", lasting=not shortly) from None
-        except OSError:
-            raise ImapLost("connection_lost") from None
 
     def _select(self, folder: str) -> None:
         _, said = self._client.capability()
@@ -127,7 +68,7 @@ class ImapSession:
     def waiting(self, since: date) -> list[str]:
         """The UIDs of mails that have not been taken, oldest first: every unread one, and those that somebody has
         opened which came in ``since``."""
-        with _translated():
+        with translated():
             self._told("EXISTS")  # what is told from here on has come after
             unread = OR(seen=False, date_gte=since) if self._keeps_keywords else AND(seen=False)
             wanted = AND(unread, no_keyword=KEYWORD, deleted=False) if self._keeps_keywords else unread
@@ -138,13 +79,12 @@ class ImapSession:
         """Whether the server has told of more since :meth:`waiting`."""
         return bool(self._told("EXISTS"))
 
-    def sizes(self, uids: Sequence[str]) -> dict[str, int]:
-        """Octets by UID; a mail that has vanished meanwhile is not among them."""
-        with _translated():
-            _, said = self._client.uid("FETCH", ",".join(uids), "(UID RFC822.SIZE)")
+    def size(self, uid: str) -> int | None:
+        """Octets; ``None`` where the mail has vanished, or the server can't say."""
+        with translated():
+            _, said = self._client.uid("FETCH", uid, "(UID RFC822.SIZE)")
         items = [one for one in said or () if isinstance(one, bytes)]
-        found = [(_ITEM.search(one), _SIZE.search(one)) for one in items]
-        return {uid[1].decode(): int(size[1]) for uid, size in found if uid and size}
+        return next((int(found[1]) for one in items if (found := _SIZE.search(one))), None)
 
     def content(self, uid: str) -> bytes | None:
         """The mail as it lies there; ``None`` where it has vanished."""
@@ -155,21 +95,29 @@ class ImapSession:
         return self._fetch(uid, f"BODY.PEEK[HEADER]<0.{LARGEST_MAIL}>")
 
     def _fetch(self, uid: str, part: str) -> bytes | None:
-        with _translated():
+        with translated():
             _, said = self._client.uid("FETCH", uid, f"(UID {part})")
         return next((one[1] for one in said or () if isinstance(one, tuple)), None)
 
     # --- What was taken -------------------------------------------------------------------------------------------
 
-    def done(self, uid: str) -> None:
-        """The mail is taken for good: mark it, and move it where it is to go."""
-        with _translated():
+    def done(self, uid: str) -> bool:
+        """The mail is taken for good: mark it, and move it where it is to go. False where it can't go there."""
+        with translated():
             marks = f"(\\Seen {KEYWORD})" if self._keeps_keywords else "(\\Seen)"
             if not self._store(uid, marks):
                 self._keeps_keywords = False
                 self._store(uid, "(\\Seen)")
-            if self._done_folder is not None:
-                self._move(uid, self._done_folder)
+            return self._done_folder is None or self._is_moved(uid, self._done_folder)
+
+    def _is_moved(self, uid: str, folder: str) -> bool:
+        try:
+            self._move(uid, folder)
+        except imaplib.IMAP4.abort:
+            raise
+        except (imaplib.IMAP4.error, ImapToolsError):  # no room or no right; the mark is enough
+            return False
+        return True
 
     def _store(self, uid: str, flags: str) -> bool:
         try:
@@ -200,7 +148,7 @@ class ImapSession:
             stop.wait(seconds)
             return
         until = time.monotonic() + seconds
-        with _translated():
+        with translated():
             idle = self._box.idle
             idle.start()  # type: ignore[no-untyped-call]
             told = self._at_hand()
@@ -222,7 +170,7 @@ class ImapSession:
         except (OSError, imaplib.IMAP4.abort):  # there is no more now
             return told
         finally:
-            self._client.sock.settimeout(_SECONDS)
+            self._client.sock.settimeout(SECONDS)
 
     def close(self) -> None:
         with contextlib.suppress(OSError, imaplib.IMAP4.error, ImapToolsError):
@@ -232,43 +180,3 @@ class ImapSession:
         """From another thread: whatever the session waits for, it waits no longer."""
         with contextlib.suppress(OSError):
             socket.socket.shutdown(self._client.sock, socket.SHUT_RDWR)
-
-
-def _connect(server: ImapServer) -> BaseMailBox:
-    match server.tls:
-        case ImapTls.IMPLICIT:
-            trusted = ssl.create_default_context()
-            return MailBox(server.host, server.port, timeout=_SECONDS, ssl_context=trusted)
-        case ImapTls.STARTTLS:
-            trusted = ssl.create_default_context()
-            try:
-                return MailBoxStartTls(server.host, server.port, timeout=_SECONDS, ssl_context=trusted)
-            except imaplib.IMAP4.error as failed:
-                if "TLS not supported" not in str(failed):  # the library's own words
-                    raise
-                raise ImapLost("tls_not_offered", lasting=True) from None
-        case ImapTls.NONE:
-            return MailBoxUnencrypted(server.host, server.port, timeout=_SECONDS)
-
-
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    """What a library raises, as what it means."""
-    try:
-        yield
-    except MailboxFolderSelectError:
-        raise ImapLost("folder_not_selected", lasting=True) from None
-    except imaplib.IMAP4.readonly:
-        raise ImapLost("folder_read_only", lasting=True) from None
-    except imaplib.IMAP4.abort:
-        raise ImapLost("connection_lost") from None
-    except (imaplib.IMAP4.error, ImapToolsError):
-        raise ImapLost("command_refused") from None
-    except ssl.SSLCertVerificationError:
-        raise ImapLost("certificate_refused", lasting=True) from None
-    except ssl.SSLError:
-        raise ImapLost("tls_failed") from None
-    except TimeoutError:
-        raise ImapLost("timed_out") from None
-    except OSError:
-        raise ImapLost("unreachable") from None

@@ -48,6 +48,8 @@ class ImapServer:
         if port == 0 or not all(one.isprintable() for one in (username, password or "", folder)):
             raise ValueError(LOOKS_LIKE)
         implicit = parts.scheme == "imaps"
+        if port == 993 and not implicit:  # where TLS is spoken from the first octet
+            raise ValueError(LOOKS_LIKE)
         plain = ImapTls.NONE if is_loopback(host) else ImapTls.STARTTLS
         default = 993 if implicit else 143
         return cls(host, port or default, ImapTls.IMPLICIT if implicit else plain, username, password, folder)

@@ -56,10 +56,10 @@ class Inbound:
     """One mail. ``digest`` names it; ``sender`` is ``None`` unless there is exactly one. Nothing in it is verified
     but ``authentic``: that ``sender`` wrote it.
 
-    ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc.
-    ``deliveries`` are the delivery ids of the envelope senders of ours that it came to, ``answers_to`` those of the
-    mails and ``refs`` the questions that it answers by In-Reply-To and References. ``unfit`` says why it is
-    unreadable.
+    ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
+    those in To where there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
+    delivery ids of the envelope senders of ours that it came to, ``answers_to`` those of the mails and ``refs`` the
+    questions that it answers by In-Reply-To and References. ``unfit`` says why it is unreadable.
     """
 
     digest: str
@@ -69,6 +69,8 @@ class Inbound:
     authentic: bool = False
     words: OwnWords = field(default_factory=OwnWords)
     addressed: tuple[str, ...] = ()
+    replied_to: tuple[str, ...] = ()
+    is_to_us: bool = False
     deliveries: tuple[str, ...] = ()
     answers_to: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
@@ -99,12 +101,15 @@ def unreadable(digest: str, ours: Mailboxes, recipients: Sequence[str], reason: 
 def _read(digest: str, message: Message, rules: MailRules, sender: str | None, recipients: Sequence[str]) -> Inbound:
     ours = rules.ours
     kind = classify(message, ours, sender, recipients)
-    references = " ".join(value for name in ("In-Reply-To", "References") for value in raw_values(message, name))
+    references = " ".join(_only(message, name) for name in ("In-Reply-To", "References"))
+    to = mailboxes_in(_only(message, "To"))
     mail = Inbound(
         digest,
         kind,
         _tokens(message, ours, recipients),
         addressed=_tokens_of(_addresses(message, ("To", "Cc")), ours),
+        replied_to=_tokens_of(to, ours),
+        is_to_us=any(map(ours.is_ours, to)),
         deliveries=_deliveries_of([*recipients, *_addresses(message, ("Delivered-To", "X-Original-To", "To"))], ours),
         answers_to=tuple(ours.deliveries_named(references)),
         refs=tuple(ours.refs_named(references)),
@@ -138,6 +143,13 @@ def _tokens_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]:
 
 def _deliveries_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(ours.delivery_in, addresses))))
+
+
+def _only(message: Message, name: str) -> str:
+    """The one field of this name; empty where there are two. A signature covers the lower one, and what somebody has
+    put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
+    values = raw_values(message, name)
+    return values[0] if len(values) == 1 else ""
 
 
 def _addresses(message: Message, names: Sequence[str]) -> list[str]:

@@ -19,6 +19,7 @@ from email.policy import compat32
 from enum import StrEnum
 
 from channels.email.addressing import header, header_values, mailboxes_in
+from channels.email.domains import small
 
 _MOST_PARTS = 50
 _MOST_FATES = 100
@@ -34,6 +35,8 @@ _COPY_BEGINS = re.compile(
     r"^(?:-{2,}.{0,80}\b(?:copy|original|below|returned|headers)\b|(?:Received|Return-Path|Message-ID):)",
     re.IGNORECASE | re.MULTILINE,
 )
+_REPLY_CODE = re.compile(r"\b[245]\d\d[ -]#?[245]\.\d")
+"""What a mail server said, quoted: "550 5.1.1". A date may look like a status by itself."""
 _BLAMED = re.compile(r"^\s*<([^<>\s]{1,320})>:", re.MULTILINE)
 _PERMANENT = "5.0.0"
 
@@ -150,10 +153,12 @@ def _told(message: Message, parts: list[Message]) -> tuple[Fate, ...]:
     copy = _COPY_BEGINS.search(text)
     said = text[: copy.start()] if copy else text
     failed = mailboxes_in(header(message, "X-Failed-Recipients"))
-    named = frozenset(failed or (one.casefold() for one in _BLAMED.findall(said)))
+    named = frozenset(failed or map(small, _BLAMED.findall(said)))
     subject = header(message, "Subject")[:200]
     if _STILL_TRYING.search(subject):
         return (Fate(named, "delayed", ""),)
+    if not (named or _GIVEN_UP.search(said) or _REPLY_CODE.search(said)):
+        return ()
     statuses = {found[0] for found in _STATUS.finditer(said)}
     if any(status.startswith(("2", "4")) for status in statuses):
         return (Fate(named, "failed", next(iter(sorted(statuses)))),)

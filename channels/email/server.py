@@ -68,13 +68,13 @@ class SmtpServer:
             tls = Tls.NONE
         else:
             tls = Tls.REQUIRED if username else Tls.OFFERED
-        context = None if tls is Tls.NONE and security.authorities is None else _context(security.authorities)
+        context = None if tls is Tls.NONE and security.authorities is None else tls_context(security.authorities)
         return cls(host, port or (465 if implicit else 25), tls, username, password, context)
 
 
-def _context(authorities: Path | None) -> ssl.SSLContext:
+def tls_context(authorities: Path | None) -> ssl.SSLContext:
     """Certificates are always verified, host name and dates included. One context for every connection: reading the
-    public authorities takes tens of milliseconds."""
+    public authorities takes tens of milliseconds. Raises :class:`ConfigError` where ``authorities`` can't be used."""
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if authorities is not None:

@@ -50,8 +50,10 @@ class Places:
         return await asyncio.to_thread(self._alive, place) or await asyncio.to_thread(self._lock_again, place)
 
     async def give_back(self, place: Place) -> None:
-        await asyncio.to_thread(self._unlock, place)
-        self._mine.discard(place.number)
+        try:
+            await asyncio.to_thread(self._unlock, place)
+        finally:
+            self._mine.discard(place.number)
 
     def _key(self, place: Place) -> int:
         return self._name + place.number

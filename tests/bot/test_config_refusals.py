@@ -106,6 +106,7 @@ WRONG = [
             "imap://host",
             "pop3://u:p@host",
             "imap://u:p@host:0",
+            "imap://u:p@host:993",
             "imap://u:p@host:x",
             "imaps://u:p@host?x=1",
             "imap://u:p%0d%0aLOGOUT@host",

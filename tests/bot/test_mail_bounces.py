@@ -272,6 +272,31 @@ async def test_the_public_name_of_a_question_is_not_enough_to_move_it(world: Wor
     assert await attempt_of(world, asked) == 1
 
 
+async def test_a_reply_token_is_not_enough_to_move_a_question(world: World) -> None:
+    """It stands in the notice's links, and whoever gets it passed on has it; the delivery id is in its head alone."""
+    asked, mail = await ask_up_a_ladder(world)
+    delivery = mail.sender.partition("+")[2].partition("@")[0].encode()
+    forged = bounce_of(world, mail).replace(mail.sender.encode(), mail.answers_to.encode())
+
+    await world.mailbox.post(forged.replace(delivery, b"0" * 32))
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", "unproven")]
+
+
+async def test_however_often_a_notice_comes_back_the_timeline_ends(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = bounce_of(world, mail)
+
+    for number in range(30):
+        await world.mailbox.post(raw + f"{number}\r\n".encode())
+    await world.settle()
+
+    said = ["refused", *["refused_before"] * 19, "too_many"]
+    assert await reasons(world, asked) == [("bounce", reason) for reason in said]
+
+
 async def test_a_bounce_that_names_the_mail_inside_alone_counts(world: World) -> None:
     """A relay that writes an envelope sender of its own gets the report, and a mailbox of ours that mail."""
     asked, mail = await ask_up_a_ladder(world)

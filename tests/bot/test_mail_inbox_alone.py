@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from bot.sandbox import mail_replies
 from bot.sandbox.mailbox import sign
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, take, words_back
-from tests.world import INBOUND_SECRET, World
+from tests.world import INBOUND_SECRET, World, running
 
 
 async def test_one_clarification_an_hour_however_often_somebody_is_unclear(world: World) -> None:
@@ -105,3 +106,16 @@ async def test_nothing_that_a_person_wrote_is_logged(world: World, capsys: pytes
     token = mail.answers_to.partition("+r.")[2].partition("@")[0]
     for secret in ("secret order", "hidden reason", "alice@", "mallory@", token):
         assert secret not in said.out + said.err
+
+
+async def test_a_person_at_a_domain_with_an_umlaut_answers_under_the_name_that_mail_programs_write(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    written, sent = "alice@b\u00fccher.example", "alice@xn--bcher-kva.example"
+    async with running(tmp_path, sqlite_url, recipients={"allow": ["*"]}) as world:
+        asked = await world.ask(channel_hint="email", notify_to=written, responders=[written], timeout_seconds=7200)
+        mail = await world.mailbox.expect(to=sent, subject=asked["ref"])
+
+        await world.mailbox.reply(mail, "approve", sender=sent)
+
+        assert (await world.told(asked))["data"]["responded_by"] == written

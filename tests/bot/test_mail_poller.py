@@ -20,7 +20,8 @@ from bot.mail_inbox import MailInbox
 from bot.mail_poller import MAILBOX, MailPoller, Pace
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapSession
+from channels.email.imap import KEYWORD, ImapSession
+from channels.email.imap_connecting import ImapAccount, ImapLost
 from channels.email.imap_server import ImapServer
 from channels.email.limits import LARGEST_MAIL
 from channels.email.replies import MailRules
@@ -221,7 +222,7 @@ async def test_a_mail_that_vanished_meanwhile_is_passed_over(mx: MailServers, wo
         with mx.opened("answers") as box:
             box.delete(uid)
         assert session.content(uid) is None
-        assert session.sizes([uid]) == {}
+        assert session.size(uid) is None
         session.done(uid)
 
 

@@ -18,33 +18,42 @@ from bot.mail_inbox import MailInbox
 from bot.mail_poller import MAILBOX, MailPoller, Pace
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.imap import KEYWORD, ImapAccount
+from channels.email.imap import KEYWORD
+from channels.email.imap_connecting import ImapAccount
 from channels.email.imap_server import ImapServer
 from channels.email.replies import MailRules
-from core.store.places import Places
+from core.store.places import Place, Places
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
 from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending
 from tests.world import CHANNEL, World, running
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
-QUICK = Pace(longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200))
+QUICK = Pace(
+    longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(milliseconds=100)
+)
 LONG = timedelta(minutes=20)
 
 
 @asynccontextmanager
 async def looking(
-    world: World, imap: PretendImap, *, every: timedelta = LONG, token_file: Path | None = None, scheme: str = "imap"
+    world: World,
+    imap: PretendImap,
+    *,
+    every: timedelta = LONG,
+    scheme: str = "imap",
+    pace: Pace = QUICK,
+    **account: Any,
 ) -> AsyncIterator[tuple[MailPoller, list[str]]]:
     engine, told = world.service.engine, list[str]()
     inbox = MailInbox(engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
-    who = "answers" if token_file is not None else "answers:pw"
-    account = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), token_file)
+    who = "answers" if "token_file" in account else "answers:pw"
+    mailbox = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), **account)
 
     async def tell(reason: str) -> None:
         told.append(reason)
 
-    poller = MailPoller(inbox, account, engine, Places(engine.database, MAILBOX, 1), tell, world.clock, every, QUICK)
+    poller = MailPoller(inbox, mailbox, engine, Places(engine.database, MAILBOX, 1), tell, world.clock, every, pace)
     poller.start()
     try:
         yield poller, told
@@ -167,3 +176,86 @@ async def test_over_tls_a_mail_is_told_of_too_and_only_a_trusted_server_is_talke
                 asked, mail = await ask_by_mail(world)
                 imap.lay(signed_reply(world, mail))
                 await until_answered(world, asked)
+
+
+# --- What stands in the way ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("habit", ["hangs_up_at", "refuses"])
+async def test_a_mail_that_the_server_can_not_hand_out_holds_up_no_other(world: World, habit: str) -> None:
+    broken, its_mail = await ask_by_mail(world)
+    async with pretending(PretendImap()) as imap:
+        first = imap.lay(signed_reply(world, its_mail))
+        getattr(imap, habit).add(first)
+        async with looking(world, imap, every=timedelta(milliseconds=50)) as (poller, told):
+            for _ in range(2):
+                asked, mail = await ask_by_mail(world)
+                imap.lay(signed_reply(world, mail))
+                await until_answered(world, asked)
+            assert await is_open(world, broken)
+            assert imap.flags[first] == set()
+
+            getattr(imap, habit).clear()  # it has been mended
+            await until_answered(world, broken)
+            await until(lambda: poller.standing == "connected")
+    assert told == []
+
+
+async def test_operators_hear_of_a_mailbox_that_is_opened_again_and_again_and_never_looked_through(
+    world: World,
+) -> None:
+    pace = Pace(longest_pause=timedelta(milliseconds=50), told_after=timedelta(milliseconds=300))
+    async with pretending(PretendImap(hangs_up=("SEARCH",))) as imap, looking(world, imap, pace=pace) as (_, told):
+        await until(lambda: bool(told))
+    assert set(told) == {"connection_lost"}
+
+
+async def test_connections_that_end_in_idle_are_nothing_to_tell(world: World) -> None:
+    pace = Pace(longest_pause=timedelta(milliseconds=50), told_after=timedelta(milliseconds=300))
+    imap = PretendImap(hangs_up=("IDLE",), patience=0.5)
+    async with pretending(imap), looking(world, imap, pace=pace) as (_, told):
+        await until(lambda: imap.greeted > 3)
+    assert told == []
+
+
+async def test_where_mails_can_not_be_moved_they_are_taken_and_marked(world: World, capfd: Any) -> None:
+    async with pretending(PretendImap(moves=False)) as imap, looking(world, imap, done_folder="Done") as (_, told):
+        for _ in range(2):
+            asked, mail = await ask_by_mail(world)
+            uid = imap.lay(signed_reply(world, mail))
+            await until_answered(world, asked)
+            await until(lambda: imap.flags[uid] == {"\\Seen", KEYWORD})  # noqa: B023 (of this round)
+        assert imap.greeted == 1
+    assert told == []
+    assert "mail.not_moved" in capfd.readouterr().out
+
+
+async def test_a_failure_that_nobody_has_thought_of_ends_the_looking_not_for_good(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No such failure is known, so it is put in."""
+    real, failures = Places.take, [ZeroDivisionError(), ZeroDivisionError()]
+
+    async def fails_twice(places: Places) -> Place | None:
+        if failures:
+            raise failures.pop()
+        return await real(places)
+
+    monkeypatch.setattr(Places, "take", fails_twice)
+    async with pretending(PretendImap()) as imap, looking(world, imap) as (poller, _):
+        await until(lambda: poller.standing == "connected")
+
+
+@pytest.mark.parametrize("folder", [".", "absolute"])
+async def test_a_private_authority_is_believed_by_the_mailbox_too(tmp_path: Path, sqlite_url: str, folder: str) -> None:
+    """Files are named from the configuration's folder on."""
+    authority, token = Authority(tmp_path), tmp_path / "token"
+    token.write_text("first")
+    ca, file = ("ca.pem", "token") if folder == "." else (str(authority.file), str(token))
+    async with pretending(PretendImap(), authority.server()) as imap:
+        url = f"imaps://answers@127.0.0.1:{imap.port}"
+        email = {"email__imap_url": url, "email__imap_token_file": file, "email__tls_ca": ca}
+        async with running(tmp_path, sqlite_url, **email) as world:
+            poller = world.service.doors.mail_poller
+            assert poller is not None
+            await until(lambda: poller.standing == "connected")

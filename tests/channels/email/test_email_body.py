@@ -66,6 +66,53 @@ def test_what_was_struck_through_is_seen_to_be() -> None:
     assert both("Approve", "<p><s>Approve</s></p>") == ("~~Approve~~",)
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "text-decoration: line-through",
+        "color:red;text-decoration-line:line-through;",
+        "TEXT-DECORATION:underline LINE-THROUGH",
+    ],
+)
+def test_what_was_struck_through_by_its_style_is_seen_to_be(style: str) -> None:
+    assert both("Approve", f'<p><span style="{style}">Approve</span></p>') == ("~~Approve~~",)
+    assert lines(f'<p style="{style}">Approve</p>'.encode(), "text/html") == ("~~Approve~~",)
+
+
+def mixed(*parts: tuple[str, str]) -> tuple[str, ...]:
+    body = "".join(f"--b\r\nContent-Type: {kind}\r\n\r\n{text}\r\n" for kind, text in parts)
+    return lines(f"{body}--b--\r\n".encode(), 'multipart/mixed; boundary="b"')
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/html"])
+def test_what_stands_below_a_picture_is_read_too(kind: str) -> None:
+    """Apple's programs make a part of their own of it."""
+    picture = ("image/jpeg; name=a.jpg\r\nContent-Disposition: inline; filename=a.jpg", "AAAA")
+
+    read = mixed((kind, "Approve"), picture, (kind, "but only if Bob agrees"))
+
+    assert [line for line in read if line] == ["Approve", "but only if Bob agrees"]
+
+
+def test_a_quote_goes_on_below_a_picture_in_it() -> None:
+    quoted = "Approve\r\n\r\nOn 21/11/2026 09:31, Handraise wrote:\r\n> Refund?"
+
+    assert mixed(("text/plain", quoted), ("image/png; name=a.png", "AAAA"), ("text/plain", "> 1) Approve")) == (
+        "Approve",
+    )
+
+
+def test_a_reaction_holds_no_words_of_the_person_s() -> None:
+    """As Gmail sends one to whoever does not use Gmail."""
+    said = mixed(
+        ("text/plain", "\U0001f44d\r\n\r\nAlice reacted via Gmail"),
+        ("text/vnd.google.email-reaction+json", '{"emoji": "x", "version": 1}'),
+        ("text/html", "<p>\U0001f44d</p><p>Alice reacted via Gmail</p>"),
+    )
+
+    assert said == ()
+
+
 def test_the_sender_s_name_at_the_end_is_none_of_the_words() -> None:
     sender = {"From": "Hélène Garnier <helene@example.org>"}
 

@@ -37,11 +37,33 @@ def nested(depth: int, filling: bytes) -> bytes:
         (raw(changes={"Content-Type": "text/plain" + "; a=b" * 101}), "field_too_long"),
         (raw(b"--x\nContent-Disposition: inline; " + b"a" * 9_000, {"Content-Type": MULTIPART}), "field_too_long"),
         (raw(changes={"CONTENT-TYPE": "text/plain;\r\n a=" + "\r\n b" * 3_000}), "field_too_long"),
+        (raw("Approve\r\rContent-Type: a/b; x=" + ";" * 240_000), "field_too_long"),
+        (raw(b"\r--x\r\ra" * 60_000, {"Content-Type": MULTIPART}), "too_many_parts"),
+        (raw(changes={"Subject": "a\rContent-Type: a/b; x=" + ";" * 90_000}), "bare_cr"),
     ],
 )
 def test_what_costs_too_much_is_not_parsed(mail: bytes, reason: str) -> None:
     assert unfit(mail) == reason
     assert read_mail(mail, RULES).kind is MailKind.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "hi\rAuthentication-Results: mx.example.com; dmarc=pass header.from=example.org",
+        "hi\r\rApprove",
+        "hi\r",
+    ],
+)
+def test_a_field_that_no_mail_server_has_seen_is_not_read(hidden: str) -> None:
+    """The parser ends lines at a CR alone, mail servers don't: they would have taken the field away."""
+    mail = read(changes={"Authentication-Results": None, "Subject": hidden})
+
+    assert (mail.kind, mail.unfit, mail.authentic) == (MailKind.UNREADABLE, "bare_cr", False)
+
+
+def test_a_cr_alone_in_the_words_is_a_line_s_end() -> None:
+    assert read("Approve\rThanks\r\n").words.lines == ("Approve", "Thanks")
 
 
 def test_the_envelope_of_an_unreadable_mail_is_read_all_the_same() -> None:

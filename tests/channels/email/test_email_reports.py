@@ -104,6 +104,9 @@ def test_a_report_without_any_recipient_says_nothing_clear() -> None:
         ("<bob@example.com>: 5.1.1 User unknown", (Verdict.OTHER_RECIPIENT, "")),
         ("This is a permanent error; I've given up.", (Verdict.REFUSED, "5.0.0")),
         ("Your message to 10.5.1.1.2 is on its way.", (Verdict.UNCLEAR, "")),
+        ("Ich bin vom 5.1.26 bis zum 9.1.26 nicht da.", (Verdict.UNCLEAR, "")),
+        ("The server said: 550-5.7.1 refused by policy.", (Verdict.REFUSED, "5.7.1")),
+        ("Sorry, no mailbox here by that name. (#5.1.1)\nI've given up.", (Verdict.REFUSED, "5.1.1")),
         ("Hello.\n--- Below this line is a copy of the message.\n5.1.1 permanent error", (Verdict.UNCLEAR, "")),
     ],
 )
