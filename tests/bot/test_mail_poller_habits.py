@@ -29,9 +29,7 @@ from tests.imap_pretend import PretendImap, pretending
 from tests.world import CHANNEL, World, running
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
-QUICK = Pace(
-    longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(milliseconds=100)
-)
+QUICK = Pace(longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(seconds=2))
 LONG = timedelta(minutes=20)
 
 
