@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench chaos kills mail browser lock clean
+.PHONY: help install demo test check format bench chaos document kills mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ bench: $(STAMP) ## the figures of the README, measured here
 
 chaos: $(STAMP) ## a storm over the service, then what must be true (ARGS="--seed 7 --suspensions 500 --minutes 3")
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+document: $(STAMP) ## every route as the OpenAPI document says, called by Schemathesis in every role
+	$(BIN)/python -m pytest -m document $(ARGS)
 
 kills: $(STAMP) ## what several processes do, and what is left when they are killed
 	$(BIN)/python -m pytest -m kills $(ARGS)

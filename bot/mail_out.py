@@ -17,6 +17,7 @@ def email_channel(mail: Email, folder: Path) -> EmailChannel:
         mail.smtp_url,
         mail.sender,
         mail.reply_to,
+        bounces_to=mail.bounces_to,
         lanes=mail.max_connections,
         security=Security(authorities, mail.require_tls),
         templates=mail_templates(mail, folder),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import assert_never
 
 import structlog
@@ -141,7 +142,7 @@ class Replies:
                 return await self._answer(reading, holder)
             case ClaimWord():
                 claimed = await self._engine.claim(holder.suspension.id, holder.actor, CHANNEL)
-                return _Reaction(None, "claimed", claimed_mail(self._shown(claimed)))
+                return _Reaction(None, "claimed", claimed_mail(self._shown(claimed), self._zone(holder)))
             case Unclear(reason):
                 return await self._unclear(holder, reason)
             case Nothing():
@@ -170,18 +171,22 @@ class Replies:
         if current.is_open:
             said = answered_before_mail(self._shown(current), holder.actor.identity)
             return _Reaction(late.code, "not_counted", said)
-        return _Reaction("too_late", "too_late", too_late_mail(self._shown(current)))
+        return _Reaction("too_late", "too_late", too_late_mail(self._shown(current), self._zone(holder)))
 
     async def _unclear(self, holder: Holder, reason: str) -> _Reaction:
         current = await self._engine.get(holder.suspension.id)
         if current is not None and not current.is_open:
-            return _Reaction("too_late", "too_late", too_late_mail(self._shown(current)))
+            return _Reaction("too_late", "too_late", too_late_mail(self._shown(current), self._zone(holder)))
         return self._ask_again(holder, reason, reason)
 
     def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
         return _Reaction(
             reason, "clarification", clarification_mail(self._shown(holder.suspension), why, self._page(holder))
         )
+
+    def _zone(self, holder: Holder) -> tzinfo | None:
+        """Whose times they read."""
+        return self._engine.responders.time_zone(holder.actor.identity)
 
     def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import tzinfo
 
-from channels.email.render import subject_line
+from core.domain.machine import held_until, next_attempt_at
+from core.domain.moments import told_at
 from core.domain.notice import Message, Purpose, build_ending, shown_choices, shown_value
 from core.domain.quorum import answer_of
 from core.domain.suspension import ResponseType, Suspension
-from core.domain.told import recorded_partly
-
-_LONGEST_SHOWN = 500
-"""A long answer is recorded in whole and confirmed by its beginning."""
+from core.domain.told import about, in_brief, recorded_partly
 
 _WHY: Mapping[str, str] = {
     "no_match": "its first line is none of the choices.",
@@ -32,11 +32,11 @@ _WHY: Mapping[str, str] = {
 
 
 def confirmation_mail(ended: Suspension) -> Message:
-    """The answer counts. ``ended`` was answered."""
-    value = _cut(shown_value(ended, ended.ended.value)) if ended.ended else ""
+    """The answer counts. ``ended`` was answered. What the agent makes of it is the agent's: a veto stops it."""
+    value = in_brief(shown_value(ended, ended.ended.value)) if ended.ended else ""
     reason = ended.ended.reason if ended.ended else None
-    why = f" Your reason goes with it: “{_cut(reason)}”" if reason else ""
-    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\nThe agent goes on with it. Thank you.")
+    why = f" Your reason goes with it: “{in_brief(reason)}”" if reason else ""
+    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\nThe agent is told. Thank you.")
 
 
 def partly_mail(suspension: Suspension, identity: str) -> Message:
@@ -47,14 +47,14 @@ def partly_mail(suspension: Suspension, identity: str) -> Message:
 def disagreeing_mail(suspension: Suspension) -> Message:
     """Valid, and not counted: others have given another answer."""
     given = suspension.answers[0]
-    why = f"{given.by} answered “{_cut(shown_value(suspension, given.value))}”, and only equal answers count together."
-    return _not_counted(suspension, why)
+    other = in_brief(shown_value(suspension, given.value))
+    return _not_counted(suspension, f"{given.by} answered “{other}”, and only equal answers count together.")
 
 
 def answered_before_mail(suspension: Suspension, identity: str) -> Message:
     """Valid, and not counted: ``identity`` has given another answer before."""
     given = answer_of(suspension, identity)
-    before = f" “{_cut(shown_value(suspension, given.value))}”" if given is not None else ""
+    before = f" “{in_brief(shown_value(suspension, given.value))}”" if given is not None else ""
     return _not_counted(suspension, f"you have already answered{before}, and an answer counts once and stays.")
 
 
@@ -62,13 +62,12 @@ def _not_counted(suspension: Suspension, why: str) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded: {why}\n\nThe question stays open.")
 
 
-def _cut(value: str) -> str:
-    return value if len(value) <= _LONGEST_SHOWN else value[: _LONGEST_SHOWN - 1] + "…"
-
-
-def claimed_mail(claimed: Suspension) -> Message:
-    until = f" until {claimed.claim.until:%Y-%m-%d %H:%M} UTC" if claimed.claim else ""
-    text = f"Recorded: you are on it. Reminders are held back{until}.\n\nThe question still waits for an answer."
+def claimed_mail(claimed: Suspension, zone: tzinfo | None = None) -> Message:
+    """They are on it, and until when that holds reminders back: not to the claim's own end where the question's is
+    near, and not at all where none is left."""
+    until = held_until(claimed)
+    held = f" Reminders are held back until {told_at(until, zone)}." if until and next_attempt_at(claimed) else ""
+    text = f"Recorded: you are on it.{held}\n\nThe question still waits for an answer."
     return _message(Purpose.CONFIRMATION, claimed, text)
 
 
@@ -76,9 +75,9 @@ def not_held_mail(suspension: Suspension, why: str) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, f"{why} You can still answer.")
 
 
-def too_late_mail(ended: Suspension) -> Message:
+def too_late_mail(ended: Suspension, zone: tzinfo | None = None) -> Message:
     """The truth: how it had ended before this reply came. ``ended`` must have ended."""
-    text = f"Too late: your reply was not recorded.\n\n{build_ending(ended).sentence}"
+    text = f"Too late: your reply was not recorded.\n\n{build_ending(ended, zone=zone).sentence}"
     return _message(Purpose.TOO_LATE, ended, text)
 
 
@@ -108,5 +107,4 @@ def unverified_mail(suspension: Suspension, page: str) -> Message:
 
 
 def _message(purpose: Purpose, suspension: Suspension, text: str, link: str | None = None) -> Message:
-    subject = f"Re: {subject_line(suspension.ask.ref, suspension.ask.question)}"
-    return Message(purpose, subject, text, link, suspension.ask.ref)
+    return replace(about(suspension, purpose, text), link=link)

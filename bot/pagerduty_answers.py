@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum, auto
 
 import structlog
@@ -75,7 +76,8 @@ class PagerDutyAnswers:
         if not found.questions:
             return unless_early(found)
         waiting = tuple(one for one in found.questions if one.is_open)
-        meant = [one for one in (found.questions if note.ref else waiting or found.questions) if _means(note, one)]
+        # One that has ended still counts as one that may be meant: its author may not have heard of the end.
+        meant = [one for one in found.questions if _means(note, one)]
         if len(meant) == 1:
             await self._read(ids, said, note, meant[0])
         else:
@@ -91,14 +93,14 @@ class PagerDutyAnswers:
             await self.turn_away((question,), f"{CHANNEL}:{said.user}", "unknown_person")
             await self.incidents.remember(ids)
         elif isinstance(reading, Matched):
-            person = await self.with_assignment(person, said.user, said.where, question)
+            person = await self.with_assignment(person, said.user, said.where, [question])
             value = reading.value if reading.index is None else None
             given = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
             await self.give(ids, said.where.incident, question, given)
         else:
             log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             message = words.unclear(shown) if question.is_open else None
-            await self._help(ids, said.where.incident, question, message)
+            await self._help(ids, said.where.incident, "unclear", question, message)
 
     async def _which(self, ids: Sequence[str], said: Annotated, waiting: Sequence[Suspension]) -> None:
         refs = [one.ask.ref for one in waiting]
@@ -106,16 +108,16 @@ class PagerDutyAnswers:
         if waiting and await self.people.person(said.user) is None:
             message = None
             await self.turn_away(waiting, f"{CHANNEL}:{said.user}", "unknown_person")
-        await self._help(ids, said.where.incident, waiting[0] if waiting else None, message)
+        await self._help(ids, said.where.incident, "which", waiting[0] if waiting else None, message)
 
     async def _help(
-        self, ids: Sequence[str], incident: str, question: Suspension | None, message: Message | None
+        self, ids: Sequence[str], incident: str, lack: str, question: Suspension | None, message: Message | None
     ) -> None:
-        """Say how to answer: once for each incident, since people also talk there."""
+        """Say how to answer: once for each incident and lack, since people also talk there."""
         if message is None or question is None:
             await self.incidents.remember(ids)
         else:
-            await self._say(ids, incident, question, message, once=("helped", incident))
+            await self._say(ids, incident, question, message, once=("helped", f"{incident} {lack}"))
 
     # --- The decision field ---------------------------------------------------------------------------------------
 
@@ -124,13 +126,16 @@ class PagerDutyAnswers:
         value = said.fields.get(self.decision_field) if self.decision_field is not None else None
         if value is None:
             return Taken.DONE
+        if said.user is None:
+            return await self.nobody(ids, NobodysWord(said.where, None, "not_a_person"))
         found = await self.lookup.questions(said.where, Needs.ANSWER)
         if not found.questions:
             return unless_early(found)
         # A field holds one value for the whole incident: it answers where only one question can be meant.
         if len(found.questions) > 1:
             log.info("pagerduty.field_ignored", reason="which_question")
-            await self.incidents.remember(ids)
+            waiting = tuple(one for one in found.questions if one.is_open)
+            await self._which(ids, Annotated(said.where, said.user, value), waiting)
             return Taken.DONE
         note, tagged = Note(found.questions[0].ask.ref, value), read_note(value)
         if tagged.ref is not None:
@@ -206,15 +211,20 @@ class PagerDutyAnswers:
 
     # --- Who may ----------------------------------------------------------------------------------------------------
 
-    async def with_assignment(self, person: Actor, user: str, where: Where, *questions: Suspension) -> Actor:
+    async def with_assignment(
+        self, person: Actor, user: str, where: Where, questions: Iterable[Suspension], at: datetime | None = None
+    ) -> Actor:
         """``person`` with what being assigned to the incident lets them answer: whatever was asked through PagerDuty.
+        ``at`` is when it was as ``where`` says, where it says to whom it was assigned.
 
         Only people whom this service may ask anyway: anybody can be made a user of PagerDuty's.
         """
         if not self.assignees_may or not self.engine.responders.allowed(person.identity):
             return person
         incident = await self.incidents.database.read(lambda conn: kept.get(conn, where.incident))
-        newest = where.assignees or () if incident is None or incident.assigned_at is None else incident.assignees
+        known, known_at = (incident.assignees, incident.assigned_at) if incident is not None else ((), None)
+        newer = at is not None and (known_at is None or known_at <= at)
+        newest = where.assignees if newer and where.assignees is not None else known
         if user not in newest:
             return person
         asked = (step for one in questions for step in one.ask.attempts[: one.attempt] if step.channel == CHANNEL)

@@ -20,7 +20,7 @@ from bot.pagerduty_answers import Taken
 from bot.pagerduty_meaning import Event, PagerDutyMeaning
 from bot.pagerduty_parking import PagerDutyParking
 from bot.pagerduty_people import CHANNEL
-from channels.pagerduty.replies import Ignored, is_id, read_webhook
+from channels.pagerduty.replies import Annotated, FieldsSet, Ignored, is_id, read_webhook
 from channels.pagerduty.rest import ApiUnavailable
 from channels.pagerduty.signature import HEADER, is_signed
 from core.engine import Engine
@@ -99,8 +99,8 @@ class PagerDutyDoor:
         if seen:
             log.info("pagerduty.webhook_ignored", reason="repeated")
             return
-        await self._parking.take(waiting)
-        if await self._meaning.take(event) is Taken.TOO_EARLY:
+        in_turn = await self._parking.take(waiting) or not isinstance(happening, Annotated | FieldsSet)
+        if not in_turn or await self._meaning.take(event) is Taken.TOO_EARLY:  # what may answer waits for its turn
             await self._parking.park(event, raw)
 
     async def _refused_signature(self) -> None:

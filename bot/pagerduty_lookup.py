@@ -1,6 +1,6 @@
 """Which questions an incident is about: webhooks do not say.
 
-In this order: its own key, its alerts' keys (asked of PagerDuty, and kept for every replica), the ref in its title.
+In this order: its alerts' keys (asked of PagerDuty, and kept for every replica), its own key, the ref in its title.
 Alerts may be merged into an incident at any time, and an answer must not go to a question that its author was not
 looking at: so an answer that names no question asks again, while a claim may go by what is kept. A title is anybody's
 to write, and good for claims alone.
@@ -33,6 +33,9 @@ from core.store.incidents import Incident
 
 KEPT = timedelta(minutes=10)
 """How old what is kept may be when it decides who is on it."""
+SOMEBODY_ELSES = timedelta(minutes=1)
+"""The same for an incident that is about none of our questions: of a whole account's there are many, each with
+webhooks of its own, and the API may be asked so often and no oftener."""
 
 
 class Needs(Enum):
@@ -70,8 +73,7 @@ class Lookup:
 
         def look(conn: sa.Connection) -> tuple[Incident, tuple[Suspension, ...] | None]:
             kept = incidents.get(conn, where.incident) or Incident(where.incident)
-            fresh = kept.refs and (kept.goes_by_its_key or _is_fresh(kept.mapped_at, now))
-            return kept, _by_refs(conn, kept.refs or ()) if fresh and needs is Needs.CLAIM else None
+            return kept, _by_refs(conn, kept.refs or ()) if _is_fresh(kept, now) and needs is Needs.CLAIM else None
 
         kept, questions = await self._engine.database.read(look)
         if questions is not None:
@@ -85,29 +87,44 @@ class Lookup:
             return await self._asked(where, needs, kept)
 
     async def _asked(self, where: Where, needs: Needs, kept: Incident) -> Found:
-        refs = await self._refs(where, needs, kept)
+        try:
+            refs = await self._refs(where, kept)
+        except ApiUnavailable:
+            if needs is Needs.ANSWER:
+                raise
+            refs = kept.refs if kept.refs is not None else self._own(where)
+            if refs is None and not (titled := await self._titled(where)):
+                raise
+            return Found(await self._found(refs) if refs is not None else titled)
         if refs is not None:
             return Found(await self._found(refs))
-        titled = ref_in_title(where.title) if needs is Needs.CLAIM else None
-        questions = await self._found((titled,)) if titled is not None else ()
-        return Found(questions, known=bool(questions))
+        titled = await self._titled(where) if needs is Needs.CLAIM else ()
+        return Found(titled, known=bool(titled))
 
-    async def _refs(self, where: Where, needs: Needs, kept: Incident) -> tuple[str, ...] | None:
+    async def _refs(self, where: Where, kept: Incident) -> tuple[str, ...] | None:
         """As PagerDuty says now; ``None`` where nobody can say."""
-        try:
-            found = self._ours(await self._api.alert_keys(where.incident))
-        except ApiUnavailable:
-            if kept.refs and needs is Needs.CLAIM:
-                return kept.refs
-            raise
+        now = self._clock.now()
+        found = self._ours(await self._api.alert_keys(where.incident))
         if found is not None:
-            if found != (kept.refs or ()) or (found and not _is_fresh(kept.mapped_at, self._clock.now())):
-                await self._keep(where.incident, found, self._clock.now())
+            if found != kept.refs or not _is_fresh(kept, now):
+                await self._keep(where.incident, found, now)
             return found
-        own = self._ours((where.key,) if where.key is not None else ())
-        if own:
+        own = self._own(where)
+        if own is not None:
             await self._keep(where.incident, own, None)
         return own or (kept.refs if kept.goes_by_its_key else None)
+
+    def _own(self, where: Where) -> tuple[str, ...] | None:
+        """By the incident's own key, ``None`` where that is not ours: its alerts may be, once they are listed."""
+        return self._ours((where.key,)) or None if where.key is not None else None
+
+    async def _titled(self, where: Where) -> tuple[Suspension, ...]:
+        """The question that the title names. It has arrived then: the title is ours, or somebody has read it."""
+        ref = ref_in_title(where.title)
+        questions = await self._found((ref,)) if ref is not None else ()
+        for one in questions:
+            await arrivals.noted(self._engine.database, CHANNEL, one.ask.ref, self._clock.now())
+        return questions
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
         """The refs in those of ``keys`` that we have made, ``None`` where there are no keys at all."""
@@ -139,5 +156,7 @@ def _by_refs(conn: sa.Connection, refs: Sequence[str]) -> tuple[Suspension, ...]
     return tuple(question for question in found if question is not None)
 
 
-def _is_fresh(at: datetime | None, now: datetime) -> bool:
-    return at is not None and abs(now - at) <= KEPT
+def _is_fresh(kept: Incident, now: datetime) -> bool:
+    if kept.refs is None or kept.mapped_at is None:
+        return kept.goes_by_its_key
+    return abs(now - kept.mapped_at) <= (KEPT if kept.refs else SOMEBODY_ELSES)

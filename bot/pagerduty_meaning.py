@@ -117,7 +117,7 @@ class PagerDutyMeaning:
             await self.answers.turn_away(found.questions, f"{CHANNEL}:{user}", "unknown_person")
         elif marked is not None:
             question, choice = marked
-            person = await self.answers.with_assignment(person, user, where, question)
+            person = await self.answers.with_assignment(person, user, where, [question], event.at)
             given = GivenAnswer(question.id, person, CHANNEL, choice=choice)
             await self.answers.give(event.ids, where.incident, question, given)
             return Taken.DONE
@@ -171,7 +171,7 @@ class PagerDutyMeaning:
         also: Also = nothing,
     ) -> None:
         if person is not None and user is not None:
-            person = await self.answers.with_assignment(person, user, where, *found.questions)
+            person = await self.answers.with_assignment(person, user, where, found.questions, event.at)
         move = Move(event.key, event.at, did, None if person is None else person.identity)
         assignees = where.assignees if self.rules.assignees_may_answer else None
         heard = Heard(where.incident, event.ids, found.ids, move, person, assignees)

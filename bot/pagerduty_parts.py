@@ -38,7 +38,7 @@ def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> Pa
     pager = settings.pagerduty
     if pager is None:
         return None
-    api = PagerDutyApi(pager.api_token, api_url=pager.api_url)
+    api = PagerDutyApi(pager.api_token, now=clock.now, api_url=pager.api_url)
     accounts = PagerDutyAccounts(api, database, clock)
     named = [one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id]
     return PagerDutySource(api, accounts, OnCalls(api, accounts.email_of, named, clock) if api.can_ask else None)

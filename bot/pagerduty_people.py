@@ -60,6 +60,7 @@ class PagerDutyAccounts:
             log.warning("pagerduty.account_moved", user=user)
             self.moved.add(user)
             return None
+        self.moved.discard(user)
         now = self._clock.now()
         await self._database.write(lambda tx: incidents.keep_account(tx, user, found, now))
         return found

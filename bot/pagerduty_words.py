@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from channels.pagerduty.render import note_that_answers
 from core.domain.notice import Message, Purpose, build_ending
-from core.domain.suspension import ResponseType, Suspension
+from core.domain.suspension import Suspension
 from core.domain.told import about, recorded_partly
 
 
@@ -46,9 +47,9 @@ def unclear(shown: Suspension) -> Message:
 
 
 def which(shown: Suspension, refs: Sequence[str]) -> Message:
-    """Several questions share the incident, and the note named none of them."""
+    """Several questions share the incident, and nothing said which of them was meant. ``refs`` are those that wait."""
     text = (
-        f"this incident holds {len(refs)} questions ({', '.join(refs)}), so nothing was recorded. "
+        f"this incident holds several questions, so nothing was recorded. What waits for an answer: {', '.join(refs)}. "
         f"Begin the note with the one that is meant, for example: {refs[0]} approve"
     )
     return _note(shown, Purpose.CLARIFICATION, text)
@@ -57,14 +58,8 @@ def which(shown: Suspension, refs: Sequence[str]) -> Message:
 def how(shown: Suspension) -> str:
     """How a note answers this question."""
     ask = shown.ask
-    match ask.response_type:
-        case ResponseType.CHOICE | ResponseType.CONFIRM:
-            choices = ", ".join(f"{number} for “{choice.label}”" for number, choice in enumerate(ask.choices, 1))
-            return f"Add a note that says nothing but the number or the name of a choice: {choices}."
-        case ResponseType.TEXT:
-            return f"Add a note that begins with {ask.ref}: what follows is the answer."
-        case ResponseType.FORM:
-            return f"Add a note that begins with {ask.ref}, followed by a line “field: value” for each field."
+    choices = ", ".join(f"{number} for “{choice.label}”" for number, choice in enumerate(ask.choices, 1))
+    return f"Add {note_that_answers(ask.ref, ask.response_type, choices)}"
 
 
 def _note(shown: Suspension, purpose: Purpose, text: str) -> Message:

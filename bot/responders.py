@@ -128,11 +128,15 @@ class Directory:
         return None
 
     def surely_asks(self, reference: str, channel: str) -> bool:
-        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up."""
+        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up.
+        Whoever is on call may have no account in Slack; everybody has a mailbox."""
         recipient, pager = parse_recipient(reference), self._settings.pagerduty
-        if channel != "pagerduty" or recipient.kind is not RecipientKind.PERSON or recipient.value in self._pagers:
+        is_schedule = recipient.kind is RecipientKind.SCHEDULE
+        if channel == "slack":
+            return not is_schedule
+        if channel == "email" or not (is_schedule or recipient.kind is RecipientKind.PERSON):
             return True
-        return pager is not None and pager.writes_to_incidents
+        return recipient.value in self._pagers or (pager is not None and pager.writes_to_incidents)
 
     def _at(self, recipient: Recipient) -> Address | None:
         """An address that was written as one."""
@@ -230,12 +234,23 @@ class Directory:
     async def on_call(self, reference: str) -> Sequence[str]:
         if self._on_calls is None:
             raise PeopleUnknown(Refused("on_call_not_configured", Fault.SETUP))
-        return self._named(await self._on_calls.now_on(reference.removeprefix(ON_CALL)))
+        users = await self._on_calls.now_on(reference.removeprefix(ON_CALL))
+        people = self._named(users)
+        if users and not people:
+            raise PeopleUnknown(Refused("on_call_not_allowed", Fault.PLACE))
+        return people
 
     def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
-        """Their identities: the directory's for the account, else its mailbox where that is nobody else's."""
-        found = (self._of_account(one) for one in on_call)
-        return tuple(dict.fromkeys(identity for identity in found if identity is not None))
+        """Their identities: the directory's for the account, else its mailbox where that is nobody else's. Whoever runs
+        PagerDuty says who is on call, and not whom this service may ask: a stranger has to be on its allow-list."""
+        found = dict.fromkeys(identity for one in on_call if (identity := self._of_account(one)) is not None)
+        return tuple(identity for identity in found if identity in self._people or self._may_be_asked(identity))
+
+    def _may_be_asked(self, mailbox: str) -> bool:
+        try:
+            return self.allowed(mailbox)
+        except InvalidRecipient:
+            return False
 
     def _of_account(self, on_call: OnCallUser) -> str | None:
         person = self._by_pagerduty.get(on_call.user)

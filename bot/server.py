@@ -105,7 +105,7 @@ async def _serve(settings: Settings, folder: Path, parts: Parts, listener: socke
 def _listen(host: str, port: int) -> socket.socket:
     """Bind before anything else begins, so that a port in use is one clear line."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks which it is: no Nagle
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

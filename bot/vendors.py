@@ -226,7 +226,7 @@ def _mail_inbox(settings: Settings, mail: Email, engine: Engine, clock: Clock, t
     from channels.email.replies import MailRules
 
     rules = MailRules(
-        Mailboxes.of(mail.sender, mail.reply_to),
+        Mailboxes.of(mail.sender, mail.reply_to, mail.bounces_to),
         SenderAuth(mail.sender_auth),
         mail.authserv_id,
         away_advances=mail.out_of_office_advances,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -63,6 +63,7 @@ from core.work.every import Every
 from core.work.pulse import Pulse
 
 if TYPE_CHECKING:  # loaded where PagerDuty is set up
+    from bot.pagerduty_parking import PagerDutyParking
     from bot.pagerduty_parts import PagerDutySource
 
 log = structlog.get_logger(__name__)
@@ -95,8 +96,7 @@ class Service:
     pages: APIRouter
     scrape: Scrape
     asking: PagerDutySource | None = None
-    look_in: Callable[[], Awaitable[datetime | None]] | None = None
-    """Look at what came in and could not be understood yet."""
+    parking: PagerDutyParking | None = None
     heartbeat: Heartbeat | None = None
     searching: AccountSearch | None = None
     working: bool = False
@@ -141,8 +141,8 @@ class Service:
             await self.arrivals.look(),
             self.sweeping.look(),
         ]
-        if self.look_in is not None:
-            moments.append(await self.look_in())
+        if self.parking is not None:
+            moments.append(await self.parking.look())
         if self.heartbeat is not None:
             self.heartbeat.looked()
         return min((at for at in moments if at is not None), default=None)
@@ -156,6 +156,8 @@ class Service:
     async def _stop_working(self) -> None:
         await self.work.stop()
         await self.sweeping.stop()
+        if self.parking is not None:
+            await self.parking.stop()
         await self.relay.stop()
         await self.beating.stop()
 
@@ -294,7 +296,7 @@ def wire(
         pages=_pages(settings, engine, together, pausing, clock, root, _knows(people)),
         scrape=Scrape(metrics, database, clock),
         asking=source,
-        look_in=None if pager is None else pager.parking.look,
+        parking=None if pager is None else pager.parking,
         heartbeat=_heartbeat(settings, database, clock),
         searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )

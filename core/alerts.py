@@ -17,6 +17,8 @@ from core.transitions import Transitions
 
 QUIET = timedelta(hours=1)
 """How long the same reason is not told again."""
+TRIES_WHILE_AWAY = 6
+"""So often a channel that can't be reached is tried before it is told of. About a minute of waits lies between them."""
 
 
 def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused, ref: str, now: datetime) -> None:
@@ -33,9 +35,11 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", subject, text, now, around=channel)
 
 
-def channel_waits(transitions: Transitions, tx: Tx, row: Row, reason: str, now: datetime) -> None:
+def channel_waits(transitions: Transitions, tx: Tx, row: Row, reason: str, fault: Fault | None, now: datetime) -> None:
     """A channel can't be used until somebody mends that; what it was to send waits, and is tried again."""
-    if row.kind is not RowKind.NOTIFY:
+    if row.kind is not RowKind.NOTIFY or fault is None:
+        return
+    if fault is Fault.AWAY and row.tries < TRIES_WHILE_AWAY:
         return
     channel = row.channel
     subject = f"Notices by {channel} wait ({reason})"

@@ -40,6 +40,12 @@ def note(tx: Tx, channel: str, what: str, now: datetime) -> None:
     keeping.note_seen(tx, _arrived(channel), what, now)
 
 
+async def noted(database: Database, channel: str, what: str, now: datetime) -> None:
+    """As :func:`note`, where nothing else is written: it costs a commit the first time alone."""
+    if not await database.read(lambda conn: keeping.was_seen(conn, _arrived(channel), what)):
+        await database.write(lambda tx: note(tx, channel, what, now))
+
+
 @dataclass(slots=True)
 class Arrivals:
     """``channels`` are those whose doors are told. One process that looks is enough; two do no harm."""

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 
 from core.catching_up import locked
 from core.containers.intents import Intent
-from core.domain.acknowledged import TAKES, Move, standing, with_move
+from core.domain.acknowledged import TAKES, Move, let_go, standing, with_move
 from core.domain.people import Actor
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Claimed, Released
 from core.engine import Engine
+from core.on_call import again
 from core.ports import Clock
 from core.store import incidents, keeping, outbox
 from core.store.database import Database, Tx
@@ -79,7 +80,8 @@ class Incidents:
             waiting = [found for one in sorted(heard.questions) if (found := self._open(tx, one, now)) is not None]
             refused = self._refused(heard, [suspension for _, suspension in waiting])
             may = tuple(one.ask.ref for _, one in waiting if heard.actor is not None and one.ask.ref not in refused)
-            moves = with_move(incident.moves, replace(heard.move, may=may))
+            moves = self._without_stale(incident.moves, [suspension for _, suspension in waiting], now)
+            moves = with_move(moves, replace(heard.move, may=may))
             incidents.keep_moves(tx, heard.incident, moves, now)
             if heard.assignees is not None:
                 incidents.keep_assignees(tx, incident, heard.assignees, heard.move.at, now)
@@ -133,26 +135,28 @@ class Incidents:
         return not keeping.note_seen(tx, what, key, self.clock.now())
 
     def page_again(self, tx: Tx, suspension: Suspension) -> Sequence[Row]:
-        """The question's latest page there, as a new row: its alert is closed, so that it opens another."""
+        """The question's latest page at each place there, as a new row: where the alert is closed it opens another, and
+        pages nobody where it is open."""
         rows = outbox.of_suspension(tx.conn, suspension.id)
         pages = [one for one in rows if one.kind is RowKind.NOTIFY and one.channel == self.channel]
-        sent = [one for one in pages if one.status is RowStatus.DELIVERED]
-        if not sent or any(one.status in {RowStatus.PENDING, RowStatus.SENDING} for one in pages):
+        if any(one.status in {RowStatus.PENDING, RowStatus.SENDING} for one in pages):
             return ()
-        now, last = self.clock.now(), sent[-1]
-        return (
+        now = self.clock.now()
+        latest = {one.address: one for one in pages if one.status is RowStatus.DELIVERED}
+        return [
             Row(
                 RowKind.NOTIFY,
                 self.channel,
                 now,
                 now,
                 suspension_id=suspension.id,
-                attempt=last.attempt,
-                address=last.address,
-                person=last.person,
-                body=last.body,
-            ),
-        )
+                attempt=one.attempt,
+                address=one.address,
+                person=one.person,
+                body=again(one.body),
+            )
+            for one in latest.values()
+        ]
 
     def _is_known(self, tx: Tx, ids: Sequence[str], now: datetime) -> bool:
         return any([keeping.note_seen(tx, self.channel, one, now) for one in ids])  # noqa: C419 (all are noted)
@@ -169,6 +173,14 @@ class Incidents:
             return {}
         codes = {one.ask.ref: self.engine.may_answer(one, heard.actor) for one in waiting}
         return {ref: code for ref, code in codes.items() if code is not None}
+
+    def _without_stale(self, moves: Sequence[Move], waiting: Sequence[Suspension], now: datetime) -> Sequence[Move]:
+        """Whoever was on a question by these moves, and nobody is on it now, has given it back elsewhere."""
+        for suspension in waiting:
+            before, claim = standing(moves, suspension.ask.ref, self.hold, now), suspension.claim
+            if before is not None and (claim is None or claim.until <= now):
+                moves = with_move(moves, let_go(moves, suspension.ask.ref, before.by))
+        return moves
 
     def _stand(self, tx: Tx, suspension: Suspension, intent: Intent, moves: Sequence[Move], now: datetime) -> None:
         """Claim or release, so that the question shows what the moves say. A claim made elsewhere stays."""

@@ -8,21 +8,23 @@ Source: API.md §2, "Whom to ask"; docs/decisions/0024.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from pydantic import JsonValue
 
 from core.domain.people import Address, RecipientKind
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
-from core.ports import Clock, Deferred, Delivery, PeopleUnknown, Refused
+from core.ports import Clock, Deferred, Delivery, Fault, PeopleUnknown, Refused
 from core.store import outbox
 from core.store.database import Database, Tx
-from core.store.outbox import Row, RowKind
+from core.store.outbox import Row, RowKind, RowStatus
 from core.transitions import Transitions
 
 NOBODY_AGAIN = timedelta(minutes=1)
-"""How long until it is asked again who is on call, where nobody is. The ladder goes on meanwhile."""
+"""How long until it is asked again who is on call, where nobody is. The operators hear of it; the ladder goes on."""
 _SCHEME = f"{RecipientKind.SCHEDULE}:"
 
 
@@ -34,6 +36,15 @@ def schedule_of(row: Row) -> str | None:
     return row.address if row.address is not None and row.address.startswith(_SCHEME) else None
 
 
+def again(body: Mapping[str, JsonValue] | None) -> Mapping[str, JsonValue] | None:
+    """For a row that asks whoever is on call once more at the same attempt, although they have been asked."""
+    return None if body is None else {**body, "again": True}
+
+
+def _is_again(row: Row) -> bool:
+    return (row.body or {}).get("again") is True
+
+
 @dataclass(frozen=True, slots=True)
 class OnCallAddresses:
     """``owner`` is who has the rows in hand."""
@@ -43,8 +54,9 @@ class OnCallAddresses:
     clock: Clock
     owner: str
 
-    async def address(self, row: Row, suspension: Suspension, schedule: str) -> Address | Delivery:
-        """Where ``row`` goes now, kept in it; or what becomes of it where that is nowhere.
+    async def address(self, row: Row, suspension: Suspension, schedule: str) -> Address | Delivery | None:
+        """Where ``row`` goes now, kept in it; or what becomes of it where that is nowhere. ``None`` where everybody on
+        call has been asked by this attempt, or has answered: that is no reason for the next attempt.
 
         What an earlier try has perhaps sent to somebody stays theirs, whoever is on call by now.
         """
@@ -68,26 +80,26 @@ class OnCallAddresses:
         except PeopleUnknown as unknown:
             return unknown.outcome
         if not people:
-            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN)
+            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN, Fault.PLACE)
         found = [address for person in people for address in responders.addresses(person, channel)]
         return found or Refused("on_call_unreachable")
 
     def _give(
         self, tx: Tx, row: Row, suspension: Suspension, schedule: str, wanted: Sequence[Address]
-    ) -> Address | Delivery:
+    ) -> Address | Delivery | None:
         """One of ``wanted`` to this row, and a row to each other who has none of this attempt yet."""
         others = [
             one.address
             for one in outbox.of_suspension(tx.conn, suspension.id)
             if one.kind is RowKind.NOTIFY and one.attempt == row.attempt and one.channel == row.channel
-            if one.id != row.id
+            if one.id != row.id and one.status is not RowStatus.REFUSED and _is_again(one) == _is_again(row)
         ]
         free = [one for one in wanted if one.value not in others]
         if not free:
-            return Refused("on_call_asked_already")
+            return None
         own = next((one for one in free if one.value == row.address), free[0])
         self.transitions.keep_tokens(tx, suspension, free)
-        body = {"schedule": schedule}
+        body: Mapping[str, JsonValue] = {**(row.body or {}), "schedule": schedule}
         mine = replace(row, address=own.value, person=own.person, body=body)
         if not outbox.readdress(tx, mine, self.owner):
             return Deferred("in_other_hands")

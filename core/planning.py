@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from core.domain.asking import AskRequest
-from core.domain.people import Recipient, RecipientKind, parse_recipient
+from core.domain.people import Recipient, parse_recipient
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
 from core.errors import (
     AnswersUnreachable,
@@ -116,8 +116,9 @@ class Planner:
         return (), [*problems, Problem(number, NoRecipient.code, message, path="notify_to")]
 
     def _page_warning(self, given: str, number: int, channel: str) -> list[Problem]:
-        """A person on PagerDuty may be reached through the default service, which pages whoever is on call there."""
-        if parse_recipient(given).kind is not RecipientKind.PERSON or self.responders.surely_asks(given, channel):
+        """A person on PagerDuty may be reached through the default service, which pages whoever is on call there; so is
+        whoever is on call by a schedule."""
+        if channel != "pagerduty" or self.responders.surely_asks(given, channel):
             return []
         message = f"The default service is paged, not {given} alone; {given} may answer."
         return [Problem(number, "pages_service_only", message, fatal=False)]

@@ -28,15 +28,15 @@ Receipt = Mapping[str, str]
 class Delivered:
     """The other side has accepted it. ``receipt`` finds the message again.
 
-    ``remark`` is a stable code that the timeline shows. ``then`` is a short message that is to follow, in a row of its
-    own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are told,
-    though it went out all the same. ``awaits`` is what the channel's door will have seen once the message has really
-    arrived, where it is told of that (:mod:`core.arrivals`).
+    ``remark`` is a stable code that the timeline shows. ``then`` are short messages that are to follow, each in a row
+    of its own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are
+    told, though it went out all the same. ``awaits`` is what the channel's door will have seen once the message has
+    really arrived, where it is told of that (:mod:`core.arrivals`).
     """
 
     receipt: Receipt
     remark: str | None = None
-    then: tuple[Message, Address] | None = None
+    then: tuple[tuple[Message, Address], ...] = ()
     awaits: str | None = None
     amiss: str | None = field(default=None, compare=False)
 
@@ -71,6 +71,8 @@ class Fault(StrEnum):
     """The place or the account it was for: nothing else gets through there either."""
     CONTENT = "content"
     """What we made of it: the channel can't show it."""
+    AWAY = "away"
+    """The other side can't be reached, or is about to be again: worth a word once it lasts."""
 
 
 @dataclass(frozen=True, slots=True)

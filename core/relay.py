@@ -230,7 +230,7 @@ class Relay:
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", Fault.SETUP)
-        to = Address(row.channel, row.address, row.person)
+        to = _place_of(row)
         if channel.follows_up and row.attempt > 1:
             earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
             sending = replace(sending, earlier=tuple(earlier))
@@ -240,18 +240,37 @@ class Relay:
             return _Held()
         schedule = on_call.schedule_of(row)
         asked = to if schedule is None else Address(row.channel, schedule)
-        reason = no_longer_asked(suspension, row.attempt, asked, self.transitions.responders)
-        if reason is not None:
-            left = await self._left_behind(suspension, channel, to, sending)
-            return Refused(reason) if isinstance(left, _Dropped) else left
+        unwanted = await self._unwanted(row, suspension, channel, asked, sending)
+        if unwanted is not None:
+            return unwanted
         if schedule is not None:
             found = await self._on_call.address(row, suspension, schedule)
             if not isinstance(found, Address):
-                return found
+                return found or _Dropped("on_call_asked_already")
             to = found
         shown = self.redaction.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, self._links(suspension, to), to)
         return await channel.send(notice, to, sending)
+
+    async def _unwanted(
+        self, row: Row, suspension: Suspension, channel: Channel, asked: Address, sending: Sending
+    ) -> Delivery | _Dropped | None:
+        """Why a notice that has waited is not to be sent any more, ``None`` where it is."""
+        if await self._is_overtaken(row, suspension):
+            return _Dropped("superseded")
+        reason = no_longer_asked(suspension, row.attempt or 1, asked, self.transitions.responders)
+        if reason is None:
+            return None
+        left = await self._left_behind(suspension, channel, _place_of(row), sending)
+        return Refused(reason) if isinstance(left, _Dropped) else left
+
+    async def _is_overtaken(self, row: Row, suspension: Suspension) -> bool:
+        """Whether this notice could not be sent until a later attempt had asked at the same place: one is enough."""
+        if row.tries == 1 or row.ambiguous or row.attempt == suspension.attempt or row.address is None:
+            return False
+        address = row.address
+        latest = await self.database.read(lambda conn: outbox.latest_to(conn, suspension.id, address, row.channel))
+        return latest is not None and latest.id != row.id
 
     async def _left_behind(
         self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
@@ -385,9 +404,9 @@ class Relay:
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
-        if delivered.then is not None:
-            message, to = delivered.then
-            self.transitions.dispatch(tx, [tell_row(message, to, now, row.suspension_id)])
+        following = [tell_row(message, to, now, row.suspension_id) for message, to in delivered.then]
+        if following:
+            self.transitions.dispatch(tx, following)
         if delivered.awaits is not None:
             arrivals.expect(tx, row.channel, delivered.awaits, now)
 
@@ -427,8 +446,7 @@ class Relay:
     def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: Fault | None, now: datetime) -> None:
         if outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
             self.alarm.within(tx, due_at)
-            if fault is not None:
-                alerts.channel_waits(self.transitions, tx, row, reason, now)
+            alerts.channel_waits(self.transitions, tx, row, reason, fault, now)
         else:
             late.left_alone(tx, row, reason)
 
@@ -448,6 +466,10 @@ class Relay:
         ref = suspension.ask.ref
         alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
         tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
+
+
+def _place_of(row: Row) -> Address:
+    return Address(row.channel, row.address or "", row.person)
 
 
 def _name(outcome: Delivery | _Dropped) -> str:

@@ -230,7 +230,8 @@ class Transitions:
         if address is None:
             return []
         self.keep_tokens(tx, suspension, [address])
-        return [tell_row(clarified_message(suspension), address, now, suspension.id)]
+        message = clarified_message(suspension, self.responders.time_zone(asker))
+        return [tell_row(message, address, now, suspension.id)]
 
     def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
         """One row for each message to change or take back."""
@@ -280,16 +281,18 @@ class Transitions:
     def alert_rows(
         self, message: Message, now: datetime, suspension_id: str | None = None, around: str | None = None
     ) -> list[Row]:
-        """The message for everybody in ``alerts.notify``, on the first channel that reaches each; on the channel
-        ``around`` only where no other does."""
-        rows = []
+        """The message for everybody in ``alerts.notify``, on the first channel that reaches each, and surely whom it
+        means where there is such a one; on the channel ``around`` only where no other does."""
+        rows: list[Row] = []
         for reference in self.alerts:
-            for channel in sorted(self.channels, key=lambda name: name == around):
-                addresses = self.responders.addresses(reference, channel)
-                if addresses:
-                    rows += [tell_row(message, address, now, suspension_id) for address in addresses]
-                    break
+            addresses = self._best_way_to(reference, around)
+            rows += [tell_row(message, address, now, suspension_id) for address in addresses]
         return rows
+
+    def _best_way_to(self, reference: str, around: str | None) -> Sequence[Address]:
+        responders = self.responders
+        ways = sorted(self.channels, key=lambda name: (name == around, not responders.surely_asks(reference, name)))
+        return next((found for name in ways if (found := responders.addresses(reference, name))), ())
 
 
 def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:

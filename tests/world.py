@@ -143,6 +143,8 @@ class World:
         """Do all that is due now; returns when the next thing is."""
         while True:
             due = await self.service.look()
+            if self.service.parking is not None:
+                await self.service.parking.finished()
             await self.service.lanes.empty()
             if due is None or due > self.clock.now():
                 again = await self.service.look()

@@ -35,7 +35,9 @@ def preview(
     settings, home = settings_and_folder(config)
     section = settings.email
     templates = mail_templates(section, home) if section else Templates()
-    ours = Mailboxes.of(section.sender, section.reply_to or _REPLY_TO) if section else Mailboxes.of(_SENDER, _REPLY_TO)
+    ours = Mailboxes.of(_SENDER, _REPLY_TO)
+    if section:
+        ours = Mailboxes.of(section.sender, section.reply_to or _REPLY_TO, section.bounces_to)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for example in EXAMPLES:

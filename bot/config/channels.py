@@ -64,7 +64,8 @@ class Email(Section):
     Replies come in by each door that is set up: ``listen`` is where a mail server brings them by LMTP or SMTP,
     ``imap_url`` a mailbox that they are fetched from, ``inbound_secret`` signs those that are posted; without any,
     every door is shut. ``authserv_id`` is the one server whose Authentication-Results are believed (default: the domain
-    of ``from``).
+    of ``from``). ``bounces_to`` is the mailbox that mail comes back to which can't be delivered; each mail adds its own
+    id to it. By default that is ``bounces@`` the domain of ``reply_to``; ``reply_to`` where a mailbox is the only door.
 
     ``imap_token_file`` holds an OAuth 2.0 access token instead of the password, read anew for each connection.
     ``imap_poll_seconds``: how often the mailbox is looked into whatever it says; IDLE is begun anew each time (RFC 2177
@@ -81,6 +82,9 @@ class Email(Section):
     imap_done_folder: Text | None = None
     reply_to: Mail | None = Field(
         default_factory=lambda data: canonical(mailbox_of(data["sender"])) if _has_door(data) else None
+    )
+    bounces_to: Mail | None = Field(
+        default_factory=lambda data: data["reply_to"] if _has_only_a_mailbox(data) else None
     )
     default_to: Annotated[tuple[Mail, ...], Listed] = ()
     sender_auth: Annotated[Literal["dmarc", "dkim", "token_only", "link_only"], Word] = "dmarc"
@@ -105,6 +109,11 @@ class Email(Section):
 
 def _has_door(fields: Mapping[str, object]) -> bool:
     return any(fields[name] is not None for name in ("inbound_secret", "listen", "imap_url"))
+
+
+def _has_only_a_mailbox(fields: Mapping[str, object]) -> bool:
+    """Whether nothing brings us mail but the one mailbox that we look into."""
+    return fields["imap_url"] is not None and fields["listen"] is None and fields["inbound_secret"] is None
 
 
 class PagerDuty(Section):

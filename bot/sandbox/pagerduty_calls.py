@@ -6,6 +6,7 @@ Source: https://developer.pagerduty.com/api-reference.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -30,6 +31,9 @@ _INVALID_INPUT = 2001
 _INVALID_TIME = 2004
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+LATELY = timedelta(days=30)
+"""What is listed of the incidents unless ``date_range`` is ``all``."""
 
 
 class Calls:
@@ -71,9 +75,11 @@ class Calls:
         """``incident_key`` finds those too whose alerts have it; ``statuses[]`` keeps those of any of these."""
         query = request.query_params
         statuses, key = set(query.getlist("statuses[]")), query.get("incident_key")
+        since = None if query.get("date_range") == "all" else self._account.now() - LATELY
         found = [
             incident_data(one)
             for one in self._account.incidents
+            if since is None or one.created_at >= since
             if (not statuses or one.status.value in statuses) and (key is None or _has_key(one, key))
         ]
         return page(request, "incidents", found)
@@ -83,7 +89,9 @@ class Calls:
         return JSONResponse({"incident": incident_data(incident) | {"incidents_responders": responders}})
 
     async def _alerts(self, request: Request, incident: Incident) -> Response:
-        return page(request, "alerts", [_alert(incident, alert) for alert in incident.child_alerts])
+        statuses = request.query_params.getlist("statuses[]")
+        shown = (_alert(incident, alert) for alert in incident.child_alerts)
+        return page(request, "alerts", [one for one in shown if not statuses or one["status"] in statuses])
 
     async def _notes(self, _: Request, incident: Incident) -> Response:
         return JSONResponse({"notes": [_note(note) for note in reversed(incident.notes)]})

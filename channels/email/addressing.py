@@ -21,6 +21,8 @@ TOKEN_LENGTH = 26
 DELIVERY_LENGTH = 32
 """Hexadecimal characters of a delivery id: 122 random bits, so that nobody names one who has not seen its mail."""
 _LONGEST_LOCAL = 64
+_LONGEST_ADDRESS = 254
+"""RFC 5321 §4.5.3.1.3, without the angle brackets."""
 _LONGEST_HEADER = 4_000
 _MOST_FIELDS = 20
 """Of one name that are looked at."""
@@ -39,23 +41,30 @@ class Mailboxes:
     name: str
     reply_local: str | None
     reply_domain: str | None
+    bounce_local: str = "bounces"
+    bounce_domain: str | None = None
 
     @classmethod
-    def of(cls, sender: str, reply_to: str | None) -> Mailboxes:
-        """``sender`` as configured (``Handraise <h@example.com>``). Raises :class:`ConfigError` where one is none."""
+    def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None) -> Mailboxes:
+        """``sender`` as configured (``Handraise <h@example.com>``). Bounces come to ``bounces@`` the domain of
+        ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` where one is no address."""
         name, _ = parseaddr(sender)
-        address = mailbox_in(sender)
-        if address is None or not address.isascii():
-            raise ConfigError("email.from is no mail address.")
+        address = _configured("from", sender)
+        if reply_to is None and bounces_to is not None:
+            raise ConfigError("email.bounces_to needs email.reply_to beside it, or a door that mail comes in by.")
         if reply_to is None:
             return cls(address, name, None, None)
-        answers = mailbox_in(reply_to)
-        if answers is None or not answers.isascii():
-            raise ConfigError("email.reply_to is no mail address.")
-        local, _, domain = answers.rpartition("@")
+        local, _, domain = _configured("reply_to", reply_to).rpartition("@")
         if len(f"{local}+r.".encode()) + TOKEN_LENGTH > _LONGEST_LOCAL:
             raise ConfigError("email.reply_to has too long a name before the @: the reply token must fit behind it.")
-        return cls(address, name, local, domain)
+        if bounces_to is None:
+            return cls(address, name, local, domain, bounce_domain=domain)
+        returns, _, there = _configured("bounces_to", bounces_to).rpartition("@")
+        if len(f"{returns}+".encode()) + DELIVERY_LENGTH > _LONGEST_LOCAL:
+            raise ConfigError(
+                "email.bounces_to has too long a name before the @: the delivery's id must fit behind it."
+            )
+        return cls(address, name, local, domain, returns, there)
 
     @property
     def domain(self) -> str:
@@ -68,7 +77,7 @@ class Mailboxes:
 
     def bounces_to(self, delivery: str) -> str:
         """The envelope sender: its own for each delivery where replies come in, else the plain sender (VERP)."""
-        return f"bounces+{delivery}@{self.reply_domain}" if self.reply_local else self.sender
+        return f"{self.bounce_local}+{delivery}@{self.bounce_domain}" if self.reply_local else self.sender
 
     def message_id(self, delivery: str) -> str:
         return f"<n.{delivery}@{self.domain}>"
@@ -88,21 +97,26 @@ class Mailboxes:
     def delivery_in(self, address: str) -> str | None:
         """The delivery id in an envelope sender of ours (:meth:`bounces_to`)."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
-        if self.reply_local is None or domain != self.reply_domain:
+        if self.reply_local is None or domain != self.bounce_domain:
             return None
-        found = re.fullmatch(rf"bounces\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
+        found = re.fullmatch(rf"{re.escape(self.bounce_local)}\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
         return found[1] if found else None
 
     def is_bounce_address(self, address: str) -> bool:
+        """Whether it is of the kind that envelope senders of ours are, be it one or not. Where answers come to the same
+        mailbox, only what could be one."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
-        return local.startswith("bounces+") and domain == self.domain
+        if (self.bounce_local, self.bounce_domain) == (self.reply_local, self.reply_domain):
+            return self.delivery_in(address) is not None
+        return local.startswith(f"{self.bounce_local}+") and domain == (self.bounce_domain or self.domain)
 
     def is_ours(self, address: str) -> bool:
         """Whether a mail from this address is one of ours."""
         local, _, domain = address.rpartition("@")
         if address == self.sender:
             return True
-        return domain == self.reply_domain and local.partition("+")[0] in {self.reply_local, "bounces"}
+        ours = {(self.reply_local, self.reply_domain), (self.bounce_local, self.bounce_domain)}
+        return self.reply_local is not None and (local.partition("+")[0], domain) in ours
 
     def is_our_message_id(self, value: str) -> bool:
         return bool(re.match(rf"\s*<[nq]\.[^@>]+@{re.escape(self.domain)}>", value, re.IGNORECASE))
@@ -119,6 +133,14 @@ class Mailboxes:
         ]
 
 
+def _configured(key: str, value: str) -> str:
+    """The bare address that ``email.KEY`` names."""
+    address = mailbox_in(value)
+    if address is None or not address.isascii():
+        raise ConfigError(f"email.{key} is no mail address.")
+    return address
+
+
 def deliverable(to: Address) -> Address | None:
     """``to`` as it can stand in an SMTP command: its domain in ASCII, its local part in UTF-8 where it has to be (RFC
     6531). ``None`` where it can't."""
@@ -127,7 +149,9 @@ def deliverable(to: Address) -> Address | None:
         address = f"{local}@{dns_domain(domain)}"
     except UnicodeError:
         return None
-    return replace(to, value=address) if address.isprintable() and _ADDRESS.fullmatch(address) else None
+    if len(address.encode()) > _LONGEST_ADDRESS or not address.isprintable() or not _ADDRESS.fullmatch(address):
+        return None
+    return replace(to, value=address)
 
 
 def raw_values(message: Message, name: str) -> list[str]:

@@ -29,6 +29,7 @@ class EmailChannel:
         sender: str,
         reply_to: str | None = None,
         *,
+        bounces_to: str | None = None,
         lanes: int = 4,
         security: Security = DEFAULT_SECURITY,
         templates: Templates | None = None,
@@ -38,7 +39,7 @@ class EmailChannel:
         Raises :class:`core.errors.ConfigError`.
         """
         self.lanes = lanes
-        self.ours = Mailboxes.of(sender, reply_to)
+        self.ours = Mailboxes.of(sender, reply_to, bounces_to)
         self._templates = templates or Templates()
         self._smtp = SmtpLanes(SmtpServer.parse(smtp_url, security), lanes, hello=self.ours.domain)
 

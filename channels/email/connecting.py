@@ -1,9 +1,9 @@
 """A new connection to the mail server: reached, encrypted, logged in; or what it means that it is not.
 
 Each step is taken by itself, so that what went wrong has a name of its own. A password is never sent before the
-connection is as safe as it has to be (:class:`channels.email.server.Tls`). A certificate that does not hold, and a
-STARTTLS that is missing, leave mail waiting and never refuse it: whoever can touch the network can cause them, and
-must not thereby end a question's notices.
+connection is as safe as it has to be (:class:`channels.email.server.Tls`). A certificate that does not hold, a STARTTLS
+that is missing and a greeting that turns us away (554) leave mail waiting and never refuse it: whoever can touch the
+network can cause them, and must not thereby end a question's notices.
 
 Source: RFC 3207 §4, §6; RFC 4954 §4, §6; RFC 8314 §3.
 """
@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 CONNECT_SECONDS = 8.0
 COMMAND_SECONDS = 8.0
+_NEVER = 500
 
 
 class NoService(Exception):
@@ -59,7 +60,8 @@ async def connected(server: SmtpServer, hello: str) -> SMTP:
     except BaseException as failure:
         client.close()
         if isinstance(failure, SMTPResponseException):
-            raise NoService(Deferred(f"smtp_{failure.code}")) from None
+            fault = Fault.SETUP if failure.code >= _NEVER else Fault.AWAY
+            raise NoService(Deferred(f"smtp_{failure.code}", fault=fault)) from None
         if isinstance(failure, SMTPException | OSError):
             raise NoService(_not_reached(failure)) from None
         raise
@@ -103,7 +105,7 @@ def _not_reached(failure: Exception) -> Deferred:
     if isinstance(cause, ssl.SSLCertVerificationError):
         log.warning("email.certificate_refused", reason=cause.verify_message)
         return Deferred("smtp_certificate", fault=Fault.SETUP)
-    return Deferred(reason_of(failure))
+    return Deferred(reason_of(failure), fault=Fault.AWAY)
 
 
 def reason_of(failure: Exception) -> str:

@@ -57,7 +57,9 @@ NOTICES: Mapping[str, Notice] = {
         FIRST,
         attempt=3,
         next_step=None,
-        risk="The card scheme charges a fee once the dispute is open.",
+        silence="If fewer than 2 people answer by 2026-11-21 13:00 CET (12:00 UTC), the agent goes on with "
+        "“Deny refund”.",
+        risk="high, says the agent",
         notes=(
             "2 people have to give the same answer. So far: bob@example.com.",
             "bob@example.com asked the agent: Is it the same card?\nThe agent: Yes, it ends in 42.",
@@ -119,14 +121,14 @@ MESSAGES: Mapping[str, Message] = {
     "confirmation": Message(
         Purpose.CONFIRMATION,
         _ABOUT,
-        "Recorded: “Approve refund”.\n\nThe agent goes on with it. Thank you.",
+        "Recorded: “Approve refund”.\n\nThe agent is told. Thank you.",
         ref=FIRST.ref,
     ),
     "too-late": Message(
         Purpose.TOO_LATE,
         _ABOUT,
         "Too late: your reply was not recorded.\n\n"
-        "Answered “Deny refund” by bob@example.com via slack, 2026-11-21 10:31 UTC.",
+        "Answered “Deny refund” by bob@example.com via slack, 2026-11-21 11:31 CET (10:31 UTC).",
         ref=FIRST.ref,
     ),
     "clarified": Message(

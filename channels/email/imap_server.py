@@ -5,10 +5,11 @@ Source: API.md §8 (``HANDRAISE_EMAIL__IMAP_URL``); RFC 8314 §3.2 (implicit TLS
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import unquote, urlsplit
+
+from channels.email.loopback import is_loopback
 
 LOOKS_LIKE = "must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
 
@@ -49,13 +50,6 @@ class ImapServer:
         implicit = parts.scheme == "imaps"
         if port == 993 and not implicit:  # where TLS is spoken from the first octet
             raise ValueError(LOOKS_LIKE)
-        plain = ImapTls.NONE if _is_loopback(host) else ImapTls.STARTTLS
+        plain = ImapTls.NONE if is_loopback(host) else ImapTls.STARTTLS
         default = 993 if implicit else 143
         return cls(host, port or default, ImapTls.IMPLICIT if implicit else plain, username, password, folder)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

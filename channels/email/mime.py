@@ -77,8 +77,11 @@ def header_text(name: str, text: str) -> str:
 
 
 def display_address(name: str, address: str) -> str:
-    """A name and an address as they stand in From."""
-    return formataddr((name, address))
+    """A name and an address as they stand in From. An encoded word has at most 75 characters (RFC 2047 §2): a longer
+    name is folded into several."""
+    if name.isascii():
+        return formataddr((name, address))
+    return f"{header_text('From', name)}\r\n <{address}>"
 
 
 def _part(subtype: str, text: str) -> bytes:

@@ -101,10 +101,9 @@ class _Check:
             name = f"{kind}.{missing.form}.j2"
             raise self.refusal(*self._at(name), f"the {example.name} mail lacks the link to answer at.") from None
         except Exception as problem:  # noqa: BLE001 (whatever theirs raises refuses it)
-            name, line = self._where(problem, kind)
-            raise self.refusal(
-                name, line, f"the {example.name} mail can't be made: {str(problem).rstrip('.')}."
-            ) from None
+            name, line, within = self._where(problem, kind)
+            told = f"the {example.name} mail can't be made{within}: {str(problem).rstrip('.')}."
+            raise self.refusal(name, line, told) from None
         for name, lines in ((f"{kind}.txt.j2", text), (f"{kind}.html.j2", html_as_text(html))):
             if view["ref"] and (MARKER not in lines or own_words(lines).lines):
                 told = f"the {example.name} mail must begin with the line “— {{{{ marker }}}} · {{{{ ref }}}} —”."
@@ -112,17 +111,25 @@ class _Check:
 
     def _at(self, name: str) -> tuple[str, int]:
         """What a fault of the whole template ``name`` is told of: it, or what it is made from."""
-        if (self.folder / name).exists():
+        if self._is_theirs(name):
             return name, 1
         theirs = sorted(file.name for file in _files(self.folder) if is_html(file.name) == is_html(name))
         return next(iter(theirs), name), 1
 
-    def _where(self, problem: Exception, kind: str) -> tuple[str, int]:
-        """The innermost line of a template that ``problem`` was raised at."""
+    def _where(self, problem: Exception, kind: str) -> tuple[str, int, str]:
+        """The innermost line of theirs that ``problem`` was raised at. Where that was in one of ours, as it is with a
+        macro that ours no longer call like that, it is named too."""
         frames = [one for one in extract_tb(problem.__traceback__) if one.filename.endswith(".j2")]
         if not frames:
-            return f"{kind}.html.j2", 1
-        return frames[-1].filename, frames[-1].lineno or 1
+            return *self._at(f"{kind}.html.j2"), ""
+        within = "" if self._is_theirs(frames[-1].filename) else f" in our {frames[-1].filename}:{frames[-1].lineno}"
+        theirs = next((one for one in reversed(frames) if self._is_theirs(one.filename)), None)
+        if theirs is None:
+            return *self._at(frames[-1].filename), within
+        return theirs.filename, theirs.lineno or 1, within
+
+    def _is_theirs(self, name: str) -> bool:
+        return (self.folder / name).exists()
 
 
 def _variables(name: str) -> frozenset[str]:

@@ -23,6 +23,10 @@ LARGEST_HTML = 98_000
 _TOLD_IN_REPLY = frozenset({Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION})
 """Written because a mail came in: marked as such and sent from ``<>``, so that no machine answers (RFC 3834 §3.3)."""
 
+_SUPPRESSED = "DR, RN, NRN, AutoReply"
+"""What Exchange need not send back on a mail of its own accord. It may say that the mail did not arrive (NDR) and that
+nobody is there (OOF): both move a question on. Source: [MS-OXCMAIL] §2.1.3.2.20."""
+
 _OURS = Templates()
 
 
@@ -31,7 +35,7 @@ def notice_mail(notice: Notice, to: Address, delivery: str, ours: Mailboxes, tem
     headers = _headers(subject_line(notice.ref, notice.question), to, delivery, notice.ref, ours)
     if answers_at := _answers_at(notice.links.reply_token, ours):
         headers["Reply-To"] = answers_at
-    headers["Auto-Submitted"] = "auto-generated"
+    headers |= {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": _SUPPRESSED}
     if notice.attempt == notice.max_attempts > 1:
         headers |= {"X-Priority": "1", "Importance": "high"}
     written = _written(notice, ours, templates)
@@ -45,6 +49,7 @@ def message_mail(
     headers = _headers(_message_subject(message), to, delivery, message.ref, ours)
     in_reply = message.purpose in _TOLD_IN_REPLY
     headers["Auto-Submitted"] = "auto-replied" if in_reply else "auto-generated"
+    headers["X-Auto-Response-Suppress"] = "All" if in_reply else _SUPPRESSED
     if answers_at := _answers_at(message.reply_token, ours):
         headers["Reply-To"] = answers_at
     written = _written(message, ours, templates)
@@ -98,5 +103,4 @@ def _headers(subject: str, to: Address, delivery: str, ref: str | None, ours: Ma
     }
     if ref:
         headers["In-Reply-To"] = headers["References"] = ours.root_id(ref)
-    headers["X-Auto-Response-Suppress"] = "All"
     return headers

@@ -5,13 +5,13 @@ Source: API.md §8 (``HANDRAISE_EMAIL__SMTP_URL``); RFC 3207 (STARTTLS), RFC 831
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from channels.email.loopback import is_loopback
 from core.errors import ConfigError
 
 
@@ -64,7 +64,7 @@ class SmtpServer:
             tls = Tls.IMPLICIT
         elif security.required:
             tls = Tls.REQUIRED
-        elif _is_loopback(host):
+        elif is_loopback(host):
             tls = Tls.NONE
         else:
             tls = Tls.REQUIRED if username else Tls.OFFERED
@@ -84,10 +84,3 @@ def tls_context(authorities: Path | None) -> ssl.SSLContext:
             reason = problem.strerror if not isinstance(problem, ssl.SSLError) else "no PEM certificate in it"
             raise ConfigError(f"email.tls_ca: {authorities} can't be used ({reason}).") from None
     return context
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,6 +1,7 @@
 """Connections to one SMTP server: kept, reused, and honest about what became of a mail.
 
 A mail is surely not sent until the content has begun to go out; from there to the server's word it may have been.
+Which of the two it is has to be known here, so the whole of a mail takes less time than the relay waits.
 Source: RFC 5321 §4.2.1 (replies), §4.5.3.2 (timeouts; ours are shorter, the relay waits 30 s); facts on mail §F.
 """
 
@@ -18,13 +19,17 @@ from channels.email.mime import Envelope
 from channels.email.server import SmtpServer
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Refused
 
-_CONTENT_SECONDS = 20.0
+WHOLE_SECONDS = 28.0
+"""For one mail, from the first step to the server's last word. Less than the relay waits (``SEND_TIMEOUT``)."""
+BEFORE_CONTENT_SECONDS = 14.0
+"""For all steps before the content together, however many a slow server makes of them."""
 _KEPT_SECONDS = 60.0
 """An idle connection is not trusted for longer; servers may close one after five minutes (RFC 5321 §4.5.3.2.7)."""
 _FAREWELL_SECONDS = 1.0
 
 _START_INPUT = 354
 _SERVICE_CLOSING = 421
+_NEEDS_LOGIN = 530
 
 
 class SmtpLanes:
@@ -39,18 +44,22 @@ class SmtpLanes:
     async def deliver(self, mail: Envelope) -> Delivery:
         """Hand one mail over. Never raises for what the server or the network did."""
         async with self._free:
+            ends_at = asyncio.get_running_loop().time() + WHOLE_SECONDS
             try:
-                async with self._opened(mail) as (client, reply):
-                    return await self._hand_over(client, reply, mail)
+                async with asyncio.timeout(BEFORE_CONTENT_SECONDS) as patience, self._opened(mail) as (client, reply):
+                    unwanted = await self._offered(client, reply, mail)
+                    if unwanted is not None:
+                        return unwanted
+                    patience.reschedule(None)
+                    return await _content_taken(client, mail, ends_at)
             except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
-                return Deferred(reason_of(failure))
+                return Deferred(reason_of(failure), fault=Fault.AWAY)
 
-    async def _hand_over(self, client: SMTP, reply: int, mail: Envelope) -> Delivery:
-        """Everything behind MAIL FROM, whose reply is given: where that refuses, it is us and not this mail.
-
-        What it raises was surely before the content.
+    async def _offered(self, client: SMTP, reply: int, mail: Envelope) -> Delivery | None:
+        """What is between MAIL FROM, whose reply is given, and the content: ``None`` where that may come now. Where
+        MAIL FROM was refused, it is us and not this mail.
         """
         if not _is_positive(reply):
             refusal = await _refused(client, reply)
@@ -61,11 +70,14 @@ class SmtpLanes:
         try:
             await client.rcpt(mail.recipient, options=_reports_wanted(client, mail), encoding="utf-8")
         except SMTPResponseException as refusal:
-            return await _refused(client, refusal.code)
+            refused = await _refused(client, refusal.code)
+            return (
+                replace(refused, fault=Fault.PLACE) if isinstance(refused, Refused) and _is_policy(refusal) else refused
+            )
         start = await client.execute_command(b"DATA")
         if start.code != _START_INPUT:
             return await _refused(client, start.code)
-        return await _content_taken(client, mail)
+        return None
 
     @asynccontextmanager
     async def _opened(self, mail: Envelope) -> AsyncIterator[tuple[SMTP, int]]:
@@ -145,15 +157,15 @@ async def _refused(client: SMTP, code: int) -> Delivery:
 async def _made_ready(client: SMTP) -> None:
     """For the next mail on this connection; closed where it can't be."""
     try:
-        await client.rset()
+        await client.rset(timeout=_FAREWELL_SECONDS)
     except (SMTPException, OSError):
         client.close()
 
 
-async def _content_taken(client: SMTP, mail: Envelope) -> Delivery:
+async def _content_taken(client: SMTP, mail: Envelope, ends_at: float) -> Delivery:
     """From here on the mail may have been sent, until the server says otherwise."""
     try:
-        code = await _send_content(client, mail.content)
+        code = await _send_content(client, mail.content, ends_at)
     except (SMTPException, OSError) as failure:
         client.close()
         return Ambiguous(f"{reason_of(failure)}_after_data")
@@ -164,17 +176,22 @@ async def _content_taken(client: SMTP, mail: Envelope) -> Delivery:
     return _outcome(code)
 
 
-async def _send_content(client: SMTP, content: bytes) -> int:
-    """The content with its final dot, and the server's reply. aiosmtplib's own ``data`` does not tell an error before
-    the content from one behind it.
+async def _send_content(client: SMTP, content: bytes, ends_at: float) -> int:
+    """The content with its final dot, and the server's reply, waited for until ``ends_at``. aiosmtplib's own ``data``
+    does not tell an error before the content from one behind it.
     """
     protocol = client.protocol
     if protocol is None:
         raise SMTPServerDisconnected("connection lost")
     stuffed = content.replace(b"\r\n.", b"\r\n..")  # RFC 5321 §4.5.2; the content never begins with a dot
     protocol.write(stuffed + (b".\r\n" if stuffed.endswith(b"\r\n") else b"\r\n.\r\n"))
-    reply = await protocol.read_response(timeout=_CONTENT_SECONDS)
+    reply = await protocol.read_response(timeout=ends_at - asyncio.get_running_loop().time())
     return reply.code
+
+
+def _is_policy(refusal: SMTPResponseException) -> bool:
+    """Whether it is said of us and not of the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
+    return refusal.code == _NEEDS_LOGIN or refusal.message.startswith("5.7.")
 
 
 def _is_positive(code: int) -> bool:

@@ -119,6 +119,8 @@ def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
     match notice.response_type:
         case ResponseType.TEXT:
             return ["Reply to this mail: what you write above the quoted text is the answer.", *hold]
+        case ResponseType.FORM if not any(_fields(notice)):
+            return ["Please answer in the browser.", *hold]
         case ResponseType.FORM:
             return [*hold, "Reply to this mail with one line for each field:"]
         case ResponseType.CHOICE | ResponseType.CONFIRM:

@@ -85,7 +85,8 @@ class PagerDutyChannel:
         if not isinstance(outcome, Delivered):
             return outcome
         if paging:
-            return replace(outcome, remark=ALREADY_PAGING, then=self._reminder(notice, to))
+            followed_by = (*self._reminder(notice, to), *self._call(notice, to))
+            return replace(outcome, remark=ALREADY_PAGING, then=followed_by)
         return replace(outcome, then=self._call(notice, to), awaits=notice.ref if self._proven else None)
 
     async def _is_paging(self, key: str, to: Address, sending: Sending) -> bool:
@@ -100,16 +101,18 @@ class PagerDutyChannel:
         except TimeoutError:
             return True
 
-    def _reminder(self, notice: Notice, to: Address) -> tuple[Message, Address] | None:
+    def _reminder(self, notice: Notice, to: Address) -> tuple[tuple[Message, Address], ...]:
         if self._incidents is None:
-            return None
-        return Message(Purpose.NOTE, "", render.reminder_note(notice), ref=notice.ref), replace(to, person=None)
+            return ()
+        note = Message(Purpose.NOTE, "", render.reminder_note(notice), ref=notice.ref)
+        return ((note, replace(to, person=None)),)
 
-    def _call(self, notice: Notice, to: Address) -> tuple[Message, Address] | None:
-        """Whoever was meant, and is reached only as one of those on call, is called by name."""
+    def _call(self, notice: Notice, to: Address) -> tuple[tuple[Message, Address], ...]:
+        """Whoever was meant, and is reached only as one of those on call, is called by name; once for an incident, so
+        that a rung wakes somebody although it is open, and a reminder nobody."""
         if self._incidents is None or to.person is None or to.value == to.person:
-            return None
-        return Message(Purpose.REQUEST, "", render.call_note(notice), ref=notice.ref), to
+            return ()
+        return ((Message(Purpose.REQUEST, "", render.call_note(notice), ref=notice.ref), to),)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Say in the incident how it ended, and resolve its alert at the service that was paged. PagerDuty takes a
@@ -122,7 +125,8 @@ class PagerDutyChannel:
         noted = await self._noted(key, text, sending)
         outcome = await self._post(render.resolve(key, routing_key), key, service, sending)
         if isinstance(outcome, Delivered) and not noted:
-            return replace(outcome, then=(Message(Purpose.NOTE, "", text, ref=ending.ref), Address(self.name, service)))
+            note = Message(Purpose.NOTE, "", text, ref=ending.ref)
+            return replace(outcome, then=((note, Address(self.name, service)),))
         return outcome
 
     async def _noted(self, key: str, text: str, sending: Sending) -> bool:

@@ -17,17 +17,19 @@ from typing import Any
 import httpx
 
 from channels import http
+from channels.pagerduty.patience import Patience
 from channels.pagerduty.render import note as own_note
 from core.ports import Deferred, Delivered, Delivery, Fault, Refused, Sending
 
 API_URL = "https://api.pagerduty.com"
 TIMEOUT_SECONDS = 3.0
-AWAY = timedelta(seconds=15)
-"""How long the API is left alone that did not answer: events, which matter more, go out on the same lanes."""
 OPEN = ("triggered", "acknowledged")
 PATIENCE = timedelta(minutes=10)
 """How long after the event we expect its incident to appear."""
 LOOK_AGAIN = timedelta(seconds=5)
+WHENEVER = ("date_range", "all")
+"""Without it PagerDuty lists the incidents of the last 30 days alone, and a question may be older.
+Source: https://developer.pagerduty.com/api-reference ("List incidents", "date_range")."""
 PAGE, MOST_PAGES = 100, 10
 """Source: https://developer.pagerduty.com/docs/pagination ("limit" is at most 100)."""
 
@@ -66,7 +68,7 @@ class Incidents:
         self._now = now
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
-        self._away_until: datetime | None = None
+        self._patience = Patience(now)  # events, which matter more, go out on the same lanes
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
             verify=http.authorities(),
@@ -77,7 +79,8 @@ class Incidents:
 
     async def find(self, key: str, *, statuses: Sequence[str] = ()) -> list[Found]:
         """The newest incident of each service with ``key`` among its alerts. Raises :class:`Unanswered`."""
-        query = [("incident_key", key), ("sort_by", "created_at:desc"), *(("statuses[]", one) for one in statuses)]
+        query = [("incident_key", key), ("sort_by", "created_at:desc"), WHENEVER]
+        query += [("statuses[]", one) for one in statuses]
         body = await self._ask("GET", "/incidents", params=query)
         newest: dict[str, tuple[str, Found]] = {}
         for one in body.get("incidents", []):
@@ -94,12 +97,15 @@ class Incidents:
             return None
 
     async def open_keys(self) -> set[str] | None:
-        """The dedup keys of all alerts of the account's open incidents; ``None`` where PagerDuty does not say."""
+        """The dedup keys of the open alerts of the account's open incidents, which others' alerts may keep open;
+        ``None`` where PagerDuty does not say."""
         keys: set[str] = set()
         try:
-            async for incident in self._pages("/incidents", "incidents", [("statuses[]", one) for one in OPEN]):
+            wanted = [WHENEVER, *(("statuses[]", one) for one in OPEN)]
+            async for incident in self._pages("/incidents", "incidents", wanted):
                 keys |= {incident["incident_key"]} if incident.get("incident_key") else set()
-                async for alert in self._pages(f"/incidents/{incident['id']}/alerts", "alerts"):
+                path, still_open = f"/incidents/{incident['id']}/alerts", [("statuses[]", "triggered")]
+                async for alert in self._pages(path, "alerts", still_open):
                     keys |= {alert["alert_key"]} if alert.get("alert_key") else set()
         except Unanswered:
             return None
@@ -140,7 +146,7 @@ class Incidents:
         return Delivered({"incident": ",".join(one.id for one in found)})
 
     async def call(self, key: str, email: str, text: str, sending: Sending) -> Delivery:
-        """Page ``email`` to the incident of ``key``, beside whoever is on call."""
+        """Page ``email`` to the incident of ``key``, beside whoever is on call; nobody who has been called to it."""
         try:
             found = await self.find(key, statuses=OPEN)
             if not found:
@@ -149,7 +155,7 @@ class Incidents:
             if user is None or requester is None:
                 return Refused("no_such_user")
             for one in found:
-                if not (_may_be_there(sending) and user in await self._called(one.id)):
+                if user not in await self._called(one.id):
                     await self._call(one.id, user, requester, text)
         except Unanswered as failure:
             return failure.outcome
@@ -204,17 +210,22 @@ class Incidents:
         params: Sequence[tuple[str, str]] = (),
     ) -> Mapping[str, Any]:
         """The body of a 2xx. Raises :class:`Unanswered`."""
-        if self._away_until is not None and self._now() < self._away_until:
-            raise Unanswered(Deferred("api_away", self._away_until))
+        if (left_alone := self._patience.wanted()) is not None:
+            raise Unanswered(Deferred("api_away", left_alone[0]))
         try:
             response = await self._client.request(method, self._url + path, json=body, params=list(params))
         except http.CAUGHT as error:
-            self._away_until = self._now() + AWAY
+            self._patience.silent(http.failure(error)[1])
             raise Unanswered(http.failed(error, http.Repeats.COUNT)) from error
+        self._patience.heard(response)
         if response.status_code == 404:
             raise Unanswered(Refused("http_404"))
         if not response.is_success:
-            raise Unanswered(self._refusal(response))
+            outcome = http.answered(response, {}, http.Repeats.COUNT, self._now())
+            left_alone = self._patience.wanted()
+            if isinstance(outcome, Deferred) and outcome.until is None and left_alone is not None:
+                outcome = Deferred(outcome.reason, left_alone[0])
+            raise Unanswered(outcome)
         try:
             said = response.json()
         except ValueError:
@@ -222,14 +233,6 @@ class Incidents:
         if not isinstance(said, dict):
             raise Unanswered(Refused("malformed_response", Fault.SETUP))
         return said
-
-    def _refusal(self, response: httpx.Response) -> Delivery:
-        now = self._now()
-        outcome = http.answered(response, {}, http.Repeats.COUNT, now)
-        wait = response.headers.get("ratelimit-reset", "")
-        if isinstance(outcome, Deferred) and outcome.until is None and wait.isascii() and wait.isdigit():
-            return Deferred(outcome.reason, now + min(timedelta(seconds=int(wait[:9])), http.LONGEST_WAIT))
-        return outcome
 
 
 def _may_be_there(sending: Sending) -> bool:

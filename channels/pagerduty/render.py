@@ -54,7 +54,7 @@ def trigger(notice: Notice, key: str, routing_key: str) -> Event:
         "client_url": notice.links.shared,
         "links": [{"href": notice.links.shared, "text": f"Answer {notice.ref}"}],
         "payload": {
-            "summary": _one_line(f"[{notice.ref}] {notice.question}"),
+            "summary": _title(notice),
             "source": notice.asked_by or "handraise",
             "severity": severity(notice),
             "timestamp": notice.asked_at.isoformat(),
@@ -62,6 +62,15 @@ def trigger(notice: Notice, key: str, routing_key: str) -> Event:
         },
     }
 
+
+def _title(notice: Notice) -> str:
+    """What is read out on the phone. Whoever acknowledges there must have heard that it answers."""
+    meant = _on_acknowledge(notice)
+    first = "" if meant is None else f"Acknowledging answers “{_one_line(meant)[:LABEL_LENGTH]}”. "
+    return _one_line(f"[{notice.ref}] {first}{notice.question}")
+
+
+LABEL_LENGTH = 100
 
 SEVERITIES = {Risk.LOW: "info", Risk.MEDIUM: "warning", Risk.HIGH: "error", Risk.CRITICAL: "critical"}
 QUIET = {"info", "warning"}
@@ -156,18 +165,28 @@ def _details(notice: Notice) -> dict[str, JsonValue]:
 def how_to_answer(notice: Notice) -> str:
     """Where and how, in sentences for somebody who was just woken up."""
     page = f"Open {notice.links.shared}"
-    meant = [choice.label for choice in notice.choices if choice.on_acknowledge]
-    # Where several are marked, an acknowledgement can't tell which: it only claims then.
-    answers = f"it is the answer “{meant[0]}”." if len(meant) == 1 else "it does not answer."
+    meant = _on_acknowledge(notice)
+    answers = "it does not answer." if meant is None else f"it is the answer “{meant}”."
     acknowledging = f"Acknowledging holds the reminders back; {answers}"
-    match notice.response_type:
+    note = note_that_answers(notice.ref, notice.response_type, f"1 … {len(notice.choices)}")
+    return f"{page}, or add {note} {acknowledging}"
+
+
+def _on_acknowledge(notice: Notice) -> str | None:
+    """What an acknowledgement stands for. Where several are marked, it can't tell which, and only claims."""
+    meant = [choice.label for choice in notice.choices if choice.on_acknowledge]
+    return meant[0] if len(meant) == 1 else None
+
+
+def note_that_answers(ref: str, response_type: ResponseType, choices: str) -> str:
+    """How a note answers, as the end of a sentence; ``choices`` says what they are."""
+    match response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            note = f"or add a note that says nothing but the number or the name of a choice: 1 … {len(notice.choices)}."
+            return f"a note that says nothing but the number or the name of a choice: {choices}."
         case ResponseType.TEXT:
-            note = f"or add a note that begins with {notice.ref}: what follows is the answer."
+            return f"a note that begins with {ref}: what follows is the answer."
         case ResponseType.FORM:
-            note = f"or add a note that begins with {notice.ref}, followed by a line “field: value” for each field."
-    return f"{page}, {note} {acknowledging}"
+            return f"a note that begins with {ref}, followed by a line “field: value” for each field."
 
 
 def _choice(choice: NoticeChoice) -> str:

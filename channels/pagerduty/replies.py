@@ -81,10 +81,11 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True)
 class FieldsSet:
-    """``user`` has given custom fields these values; ``fields`` has each by its name and by its id."""
+    """``user`` has given custom fields these values, an automation where it is ``None``; ``fields`` has each by its
+    name and by its id."""
 
     where: Where
-    user: str
+    user: str | None
     fields: Mapping[str, str]
 
 
@@ -195,7 +196,7 @@ def _fields_set(data: Object, agent: Object) -> Happening:
     }
     if not fields:
         return Ignored("no_field_set")
-    return NobodysWord(where, None, "not_a_person") if user is None else FieldsSet(where, user, fields)
+    return FieldsSet(where, user, fields)
 
 
 READERS: Mapping[str, Callable[[Object, Object], Happening]] = {

@@ -6,7 +6,7 @@ Source: https://developer.pagerduty.com/api-reference ("List alerts for an incid
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ import httpx
 import structlog
 
 from channels import http
+from channels.pagerduty.patience import Patience
 
 log = structlog.get_logger(__name__)
 
@@ -48,13 +49,14 @@ class OnCall:
 
 
 class PagerDutyApi:
-    """Reads with ``token``. Both methods raise :class:`ApiUnavailable` where there is no telling.
+    """Reads with ``token``. Every method raises :class:`ApiUnavailable` where there is no telling.
 
     Without a token nothing can be asked, now or later: every incident is one that we don't know.
     """
 
-    def __init__(self, token: str | None, *, api_url: str = API_URL) -> None:
+    def __init__(self, token: str | None, *, now: Callable[[], datetime], api_url: str = API_URL) -> None:
         self._has_token = token is not None
+        self._patience = Patience(now)
         headers = {"Authorization": f"Token token={token or ''}", "Accept": "application/json"}
         self._url = api_url.rstrip("/")
         self._client = httpx.AsyncClient(
@@ -75,15 +77,16 @@ class PagerDutyApi:
         keys: list[str] = []
         for page in range(MOST_PAGES):
             said = await self._get(f"/incidents/{incident}/alerts", limit=PAGE, offset=page * PAGE)
-            alerts = said.get("alerts", [])
-            keys += [alert["alert_key"] for alert in alerts if isinstance(alert.get("alert_key"), str)]
+            found = (alert.get("alert_key") for alert in _objects(said, "alerts"))
+            keys += [key for key in found if isinstance(key, str)]
             if not said.get("more"):
                 break
         return tuple(keys)
 
     async def email_of(self, user: str) -> str | None:
         """The mailbox that a user signs in with; ``None`` where there is no such user."""
-        email = (await self._get(f"/users/{user}")).get("user", {}).get("email")
+        shown = (await self._get(f"/users/{user}")).get("user")
+        email = shown.get("email") if isinstance(shown, dict) else None
         return email if isinstance(email, str) and "@" in email else None
 
     async def on_calls(self, schedule: str, now: datetime) -> tuple[OnCall, ...]:
@@ -92,7 +95,7 @@ class PagerDutyApi:
         for page in range(MOST_PAGES):
             query: dict[str, int | str] = {"schedule_ids[]": schedule, "limit": PAGE, "offset": page * PAGE}
             said = await self._get("/oncalls", **query)
-            found += [one for entry in said.get("oncalls", []) if (one := _on_call(entry)) and one.covers(now)]
+            found += [one for entry in _objects(said, "oncalls") if (one := _on_call(entry)) and one.covers(now)]
             if not said.get("more"):
                 break
         return tuple(found)
@@ -105,11 +108,16 @@ class PagerDutyApi:
         if not self._has_token:
             log.warning("pagerduty.api_token_missing")
             return {}
+        if (left_alone := self._patience.wanted()) is not None:
+            raise ApiUnavailable(left_alone[1])
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 response = await self._client.get(self._url + path, params=query)
         except http.CAUGHT as error:
-            raise ApiUnavailable(http.failure(error)[1]) from error
+            reason = http.failure(error)[1]
+            self._patience.silent(reason)
+            raise ApiUnavailable(reason) from error
+        self._patience.heard(response)
         if response.status_code == 404:
             return {}
         if response.status_code != 200:
@@ -123,7 +131,13 @@ class PagerDutyApi:
         return body
 
 
-def _on_call(entry: Any) -> OnCall | None:
+def _objects(said: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """A list in a body, as far as it is one."""
+    given = said.get(name)
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _on_call(entry: Mapping[str, Any]) -> OnCall | None:
     """``None`` for an entry that can't be read: it names nobody then."""
     try:
         user, level = entry["user"]["id"], entry["escalation_level"]

@@ -135,7 +135,7 @@ def context_blocks(notice: Notice) -> list[Block]:
         more = f"{limits.MORE}: {len(items) - limits.SECTION_FIELDS} more values"
         blocks.append({"type": "context", "block_id": "context:more", "elements": [mrkdwn(more)]})
     if notice.risk is not None:
-        text = f"⚠️ {escaped(one_line(notice.risk), limits.RISK)}"
+        text = f"⚠️ Risk: {escaped(one_line(notice.risk), limits.RISK)}"
         blocks.append({"type": "context", "block_id": "risk", "elements": [mrkdwn(text)]})
     return blocks
 

@@ -31,7 +31,7 @@ def _texts(notice: Notice) -> Iterator[str]:
     for key, value in notice.context.items():
         yield f"*{escaped(one_line(key))}*\n{escaped(shown(value))}"
     if notice.risk is not None:
-        yield f"⚠️ {escaped(one_line(notice.risk))}"
+        yield f"⚠️ Risk: {escaped(one_line(notice.risk))}"
     for choice in notice.choices:
         if choice.description or width(escaped(label_of(choice))) > limits.OPTION_TEXT:
             described = f" — {escaped(one_line(choice.description))}" if choice.description else ""

@@ -22,6 +22,8 @@ class Did(StrEnum):
     RESOLVED = "resolved"
     GIVEN_BACK = "given_back"
     REOPENED = "reopened"
+    LET_GO = "let_go"
+    """Somebody is on one question no longer, by what happened elsewhere."""
 
 
 TAKES = frozenset({Did.ACKNOWLEDGED, Did.RESOLVED})
@@ -30,7 +32,7 @@ TAKES = frozenset({Did.ACKNOWLEDGED, Did.RESOLVED})
 @dataclass(frozen=True, slots=True)
 class Move:
     """One thing that was done ``at`` a time to an incident. ``by`` is an identity, ``None`` for nobody in particular;
-    ``may`` are the refs of the questions that this person could answer then."""
+    ``may`` are the refs of the questions that this person could answer then, or that they have let go."""
 
     id: str
     at: datetime
@@ -53,6 +55,13 @@ def with_move(moves: Iterable[Move], move: Move) -> tuple[Move, ...]:
     return tuple(sorted(known.values(), key=lambda one: one.at))[-MOST:]
 
 
+def let_go(moves: Sequence[Move], ref: str, by: str) -> Move:
+    """Whatever ``by`` has said so far of being on ``ref`` is over: they have given it back elsewhere, or done their
+    part. At the instant of their last word, so that a later one counts again."""
+    at = max(move.at for move in moves if move.did in TAKES and move.by == by)
+    return Move(f"{Did.LET_GO} {ref} {by} {at.isoformat()}", at, Did.LET_GO, by, (ref,))
+
+
 def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> Standing | None:
     """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
 
@@ -61,7 +70,10 @@ def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) ->
     """
     held: dict[str, Standing] = {}
     for move in moves:
-        if move.did not in TAKES:
+        if move.did is Did.LET_GO:
+            if move.by is not None and ref in move.may:
+                held.pop(move.by, None)
+        elif move.did not in TAKES:
             held.clear()
         elif move.by is not None and ref in move.may:
             held[move.by] = Standing(move.by, move.at + hold)

@@ -10,6 +10,7 @@ from datetime import tzinfo
 
 from core.domain.moments import told_at
 from core.domain.people import RecipientKind, parse_recipient
+from core.domain.progress import too_few
 from core.domain.suspension import PlannedAttempt, Suspension
 
 _HOW: Mapping[str, str] = {"slack": "on Slack", "email": "by mail", "pagerduty": "through PagerDuty"}
@@ -28,11 +29,13 @@ def next_step(
     if step is None:
         return None
     assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
-    people = list(_named((*step.recipients, *assignee), reader))
+    given = {one.by for one in suspension.answers}
+    people = list(_named([one for one in (*step.recipients, *assignee) if one not in given], reader))
     how = _HOW.get(step.channel, f"on {step.channel}")
     whom = f"to {_listed(people)}, {how}" if people else how
     when = told_at(suspension.due_at(step.number), zone)
-    return f"If nobody has answered by {when}, the question goes out again: {whom}."
+    unless = too_few(suspension, "has answered", "have answered")
+    return f"If {unless} by {when}, the question goes out again: {whom}."
 
 
 def _following(suspension: Suspension, attempt: int) -> PlannedAttempt | None:

@@ -16,8 +16,8 @@ from pydantic import JsonValue
 
 from core.domain.moments import told_at
 from core.domain.next_step import next_step
-from core.domain.progress import notes
-from core.domain.risk import Risk, stated_risk
+from core.domain.progress import notes, too_few
+from core.domain.risk import Risk, stated_risk, told_risk
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
 
 
@@ -60,7 +60,7 @@ class Notice:
 
     ``notes`` say what has happened to it among people (``core.domain.progress``). ``silence`` is what comes of it if
     nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
-    risk that the agent has stated, ``None`` where it said nothing of it.
+    risk that the agent has stated, ``None`` where it said nothing of it, and ``risk`` what is shown of it in words.
     """
 
     ref: str
@@ -98,7 +98,8 @@ class Ending:
     """How the question ended, for everybody who was asked.
 
     ``answer`` is the label (or the text) to show, ``None`` where nobody answered; ``continued_with`` says what the
-    agent went on with after silence.
+    agent went on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
+    where there is one.
     """
 
     ref: str
@@ -110,11 +111,14 @@ class Ending:
     channel: str | None = None
     continued_with: str | None = None
     links: Links | None = None
+    given: int = 0
+    needed: int = 1
+    zone: tzinfo | None = None
 
     @property
     def sentence(self) -> str:
         """One line of plain text, without the question."""
-        when = told_at(self.at)
+        when = told_at(self.at, self.zone)
         match self.resolution:
             case Status.RESPONDED:
                 return f"Answered “{self.answer}” by {self.by} via {self.channel}, {when}."
@@ -123,7 +127,8 @@ class Ending:
             case _:
                 stopped = self.continued_with is None
                 went_on = "The agent stopped." if stopped else f"The agent went on with “{self.continued_with}”."
-                return f"Nobody answered by {when}. {went_on}"
+                who = f"Only {self.given} of {self.needed} people" if self.given else "Nobody"
+                return f"{who} answered by {when}. {went_on}"
 
 
 class Purpose(StrEnum):
@@ -163,6 +168,7 @@ def build_notice(
     ``zone``, as far as that is known.
     """
     ask = suspension.ask
+    stakes = stated_risk(ask.decision_record, ask.context)
     return Notice(
         ref=ask.ref,
         question=ask.question,
@@ -178,10 +184,11 @@ def build_notice(
         links=links,
         kind=ask.kind,
         form_schema=ask.form_schema,
-        notes=notes(suspension),
+        notes=notes(suspension, zone),
         next_step=next_step(suspension, attempt, reader, zone),
         zone=zone,
-        stakes=stated_risk(ask.decision_record, ask.context),
+        risk=told_risk(stakes),
+        stakes=stakes,
     )
 
 
@@ -203,11 +210,10 @@ def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> st
     deadline = told_at(suspension.expires_at, zone)
     if ask.kind is Kind.VETO:
         return f"If nobody objects by {deadline}, the agent goes ahead."
+    unless = f"If {too_few(suspension, 'answers', 'answer')} by {deadline}"
     if ask.policy.final_fallback_policy.continues:
-        return (
-            f"If nobody answers by {deadline}, the agent goes on with “{shown_value(suspension, ask.fallback_value)}”."
-        )
-    return f"If nobody answers by {deadline}, the agent stops."
+        return f"{unless}, the agent goes on with “{shown_value(suspension, ask.fallback_value)}”."
+    return f"{unless}, the agent stops."
 
 
 def shown_value(suspension: Suspension, value: JsonValue) -> str:
@@ -222,7 +228,7 @@ def shown_value(suspension: Suspension, value: JsonValue) -> str:
     return str(value)
 
 
-def build_ending(suspension: Suspension, links: Links | None = None) -> Ending:
+def build_ending(suspension: Suspension, links: Links | None = None, zone: tzinfo | None = None) -> Ending:
     """How an ended suspension is told. Raises ``ValueError`` while it is open."""
     ended = suspension.ended
     if ended is None:
@@ -239,4 +245,7 @@ def build_ending(suspension: Suspension, links: Links | None = None) -> Ending:
         channel=ended.channel,
         continued_with=shown_value(suspension, ended.value) if went_on else None,
         links=links,
+        given=len(suspension.answers),
+        needed=suspension.ask.answers_required,
+        zone=zone,
     )

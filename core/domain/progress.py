@@ -5,14 +5,16 @@ Who has answered is said, what they answered is not: whoever answers next should
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 
+from core.domain.moments import told_at
 from core.domain.suspension import Clarification, Suspension
 
 
-def notes(suspension: Suspension) -> tuple[str, ...]:
-    """Nothing where one person is asked and nobody has done anything yet."""
-    return (*_answers(suspension), *_hand_over(suspension), *map(_clarified, suspension.clarifications))
+def notes(suspension: Suspension, zone: tzinfo | None = None) -> tuple[str, ...]:
+    """Nothing where one person is asked and nobody has done anything yet. ``zone`` is the one reader's."""
+    clarified = (_clarified(one, zone) for one in suspension.clarifications)
+    return (*_answers(suspension), *_hand_over(suspension), *clarified)
 
 
 def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
@@ -20,7 +22,14 @@ def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
     claim = suspension.claim
     if claim is None or claim.until <= now:
         return ()
-    return (f"{claim.by} is on it until {claim.until:%Y-%m-%d %H:%M} UTC.",)
+    return (f"{claim.by} is on it until {told_at(claim.until)}.",)
+
+
+def too_few(suspension: Suspension, one: str, several: str) -> str:
+    """Whose silence it is that counts: ``nobody answers``; ``fewer than 2 people answer`` where one is not enough.
+    ``one`` and ``several`` are the verb."""
+    needed = suspension.ask.answers_required
+    return f"nobody {one}" if needed == 1 else f"fewer than {needed} people {several}"
 
 
 def remaining(suspension: Suspension) -> str:
@@ -45,10 +54,10 @@ def _hand_over(suspension: Suspension) -> tuple[str, ...]:
     return (f"Handed over to {latest.to} by {latest.by}.",)
 
 
-def _clarified(asked: Clarification) -> str:
+def _clarified(asked: Clarification, zone: tzinfo | None) -> str:
     if asked.text is not None:
         return f"{asked.by} asked the agent: {asked.question}\nThe agent: {asked.text}"
     if asked.closed_at is not None:
         return f"{asked.by} asked the agent: {asked.question}\nThe agent has not answered."
-    until = f"{asked.until:%Y-%m-%d %H:%M} UTC"
+    until = told_at(asked.until, zone)
     return f"{asked.by} has asked the agent: {asked.question}\nThe clock holds until it answers, {until} at the latest."

@@ -24,6 +24,11 @@ def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:
     return next((risk for risk in found if risk is not None), None)
 
 
+def told_risk(risk: Risk | None) -> str | None:
+    """What people are told of it beside the question: nothing where it is not high."""
+    return f"{risk.value}, says the agent" if risk is Risk.HIGH or risk is Risk.CRITICAL else None
+
+
 def _read(value: JsonValue) -> Risk | None:
     if isinstance(value, str):
         return next((risk for risk in Risk if risk == value.strip().lower()), None)

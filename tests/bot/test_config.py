@@ -157,6 +157,19 @@ def test_mail_is_answered_at_its_sender_where_replies_can_come_in(read: Reads) -
     assert (given.reply_to, given.authserv_id) == ("answers@example.org", "mx.example.org")
 
 
+def test_where_a_mailbox_is_the_only_door_bounces_come_to_it_too(read: Reads) -> None:
+    mail = "email: {smtp_url: 'smtp://u:p@h:25', from: hand@gmail.com, imap_url: 'imaps://u:p@h'%s}"
+    for more, bounces_to in [
+        ("", "hand@gmail.com"),
+        (", reply_to: answers@example.org", "answers@example.org"),
+        (", listen: 'lmtp://127.0.0.1:2424'", None),
+        (", bounces_to: returns@example.org", "returns@example.org"),
+    ]:
+        email = read(mail % more).email
+        assert email is not None
+        assert email.bounces_to == bounces_to
+
+
 def test_the_platforms_policy_says_only_what_it_was_given(read: Reads) -> None:
     text = """
 suspension:

@@ -5,12 +5,14 @@ Source: API.md §3 (late answers), §4; decision 0011 (what is redacted).
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bot.sandbox import mail_replies
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, reasons, take, words_back, written_back
-from tests.world import World
+from tests.world import World, after, running
 
 CARD = "4111 1111 1111 1111"
 TO_THE_CARD = [{"value": "card", "label": f"Refund to {CARD}"}, {"value": "deny", "label": "Deny refund"}]
@@ -34,6 +36,47 @@ async def test_after_a_failure_the_agent_has_stopped(world: World) -> None:
     await world.mailbox.reply(mail, "approve")
 
     assert "Nobody answered by 2026-03-24 12:00 UTC. The agent stopped." in (await words_back(world, asked))[0]
+
+
+async def test_whoever_vetoes_is_not_told_that_the_agent_goes_on(world: World) -> None:
+    asked, mail = await ask_by_mail(world, "About to delete 14 databases.", kind="veto")
+
+    await world.mailbox.reply(mail, "veto")
+
+    assert (await words_back(world, asked))[0].lower() == "recorded: “veto”.\n\nthe agent is told. thank you."
+
+
+async def test_a_claim_near_the_end_is_told_until_when_it_really_holds(world: World) -> None:
+    asked, mail = await ask_by_mail(world, retry_policy={"max_attempts": 3, "interval_seconds": 600})
+
+    await world.mailbox.reply(mail, "on it")
+
+    assert (await world.show(asked))["claim_until"] == after(asked, minutes=30)
+    assert "Reminders are held back until 2026-03-24 10:25 UTC." in (await words_back(world, asked))[0]
+    await world.advance(minutes=25)
+    assert len(world.mailbox.of(ALICE)) == 3  # the question, the word back, and the reminder
+
+
+async def test_a_claim_where_no_reminder_is_left_promises_none(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+
+    await world.mailbox.reply(mail, "on it")
+
+    told = (await words_back(world, asked))[0]
+    assert told == "Recorded: you are on it.\n\nThe question still waits for an answer."
+
+
+async def test_what_is_written_back_tells_the_times_of_where_its_reader_lives(tmp_path: Path, sqlite_url: str) -> None:
+    people = [{"name": "Alice", "email": ALICE, "time_zone": "Asia/Tokyo"}]
+    async with running(tmp_path, sqlite_url, people=people) as abroad:
+        asked, mail = await ask_by_mail(abroad, retry_policy={"max_attempts": 2, "interval_seconds": 3600})
+        await abroad.mailbox.reply(mail, "on it")
+        await abroad.advance(hours=3)
+        await abroad.mailbox.reply(mail, "approve")
+
+        held, late = await words_back(abroad, asked)
+    assert "held back until 2026-03-24 19:30 JST (10:30 UTC)." in held
+    assert "Nobody answered by 2026-03-24 21:00 JST (12:00 UTC)." in late
 
 
 async def test_whoever_disagrees_is_told_with_whom_and_the_question_stays_open(world: World) -> None:

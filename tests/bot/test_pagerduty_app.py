@@ -333,6 +333,7 @@ async def test_while_pagerduty_can_not_be_asked_it_has_to_come_again(world: Worl
     assert await is_open(world, asked)
 
     world.pager.rest.down_with = None
+    await world.advance(seconds=20)  # after a 429 it is left alone for so long
     assert (await world.pager.webhooks.deliver(world.pager.webhooks.deliveries[-1])).status_code == 202
     assert not await is_open(world, asked)
 

@@ -90,6 +90,31 @@ async def test_a_mail_server_that_wants_another_password_is_an_alarm(tmp_path: P
         assert [incident.title for incident in world.pager.incidents][:1] == ["Notices by email are refused (smtp_530)"]
 
 
+async def test_a_mail_server_that_stays_away_is_an_alarm_and_one_that_restarts_is_none(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    async with watched(tmp_path, sqlite_url, "pagerduty:default") as world:
+        port = world.mailbox.refuse_connections()
+        await world.ask(channel_hint="email")
+        await world.advance(seconds=20)
+        assert world.pager.incidents == []
+        await world.advance(minutes=5)
+        assert [incident.title for incident in world.pager.incidents] == ["Notices by email wait (smtp_unreachable)"]
+        await world.mailbox.start(port)
+        await world.advance(minutes=10)
+        assert len(world.mailbox.of("alice@example.com")) == 1
+
+
+async def test_a_mail_server_that_takes_nothing_from_us_for_that_mailbox_is_an_alarm(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    async with watched(tmp_path, sqlite_url, "pagerduty:default") as world:
+        world.mailbox.say_next(Stage.RCPT, "554 5.7.1 <alice@example.com>: Relay access denied")
+        await world.ask(channel_hint="email")
+        await world.settle()
+        assert [incident.title for incident in world.pager.incidents][:1] == ["Notices by email are refused (smtp_554)"]
+
+
 async def test_an_alert_goes_around_the_channel_that_it_is_about(tmp_path: Path, sqlite_url: str) -> None:
     async with watched(tmp_path, sqlite_url, "carol@example.com") as world:
         await ask_a_broken_slack(world)

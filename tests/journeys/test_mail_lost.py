@@ -1,9 +1,9 @@
-"""A mail server that takes mail and loses its own word about it, again and again (facts on mail §F)."""
+"""A mail server that loses its own word about a mail again and again, or is away for hours (facts on mail §F)."""
 
 from __future__ import annotations
 
 from bot.sandbox.mail_smtp import Stage
-from tests.bot.mail_world import ALICE
+from tests.bot.mail_world import ALICE, notices
 from tests.world import World
 
 LADDER = {
@@ -33,3 +33,37 @@ async def test_a_mail_whose_word_is_lost_twice_is_not_sent_again_and_the_next_on
 
     assert len(any_world.mailbox.of(ALICE)) == 2
     assert len(any_world.pager.incidents) == 1
+
+
+async def test_after_hours_without_a_mail_server_everybody_is_asked_once_as_the_latest_attempt_does(
+    any_world: World,
+) -> None:
+    port = any_world.mailbox.refuse_connections()
+    hourly = {"max_attempts": 4, "interval_seconds": 3600}
+    asked = await any_world.ask(channel_hint="email", notify_to=ALICE, retry_policy=hourly, timeout_seconds=14400)
+    await any_world.advance(hours=2, minutes=5)
+    types = await any_world.event_types(asked)
+    assert types.count("intent.suspension_renotified") == 2  # the ladder does not wait for the mail server
+
+    await any_world.mailbox.start(port)
+    await any_world.advance(minutes=15)
+    [mail] = any_world.mailbox.of(ALICE)
+    assert "Reminder (3 of 4)" in mail.text
+    assert await notices(any_world, asked) == [
+        (1, "dropped", "superseded"),
+        (2, "dropped", "superseded"),
+        (3, "delivered", None),
+    ]
+
+
+async def test_a_mail_that_waits_for_its_server_still_leaves_where_later_attempts_ask_elsewhere(
+    any_world: World,
+) -> None:
+    port = any_world.mailbox.refuse_connections()
+    ladder = LADDER | {"interval_seconds": 3600}
+    await any_world.ask(channel_hint="email", notify_to=ALICE, retry_policy=ladder, timeout_seconds=7200)
+    await any_world.advance(hours=1, minutes=5)
+    await any_world.mailbox.start(port)
+    await any_world.advance(minutes=15)
+
+    assert len(any_world.mailbox.of(ALICE)) == 1

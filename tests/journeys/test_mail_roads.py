@@ -132,6 +132,28 @@ async def test_a_real_delivery_report_moves_the_ladder(mx: MailServers, tmp_path
         assert (await world.event_types(asked)).count("intent.suspension_renotified") == 1
 
 
+async def test_with_one_mailbox_and_nothing_else_a_delivery_report_comes_to_it_and_moves_the_ladder(
+    mx: MailServers, tmp_path: Path, database_url: str
+) -> None:
+    """Whoever has a mailbox at a provider has no bounces@ there."""
+    door = {"imap_url": mx.imap_url("answers"), "imap_poll_seconds": 1500, "from": "Handraise <answers@imap.example>"}
+    ladder = {
+        "max_attempts": 2,
+        "interval_seconds": 3600,
+        "escalation_ladder": [{"attempt": 2, "channel_hint": "email", "notify_to": ALICE}],
+    }
+    async with service(mx, tmp_path, database_url, **door) as world:
+        asked = await world.ask(
+            channel_hint="email", notify_to="ghost@example.com", responders=[ALICE], retry_policy=ladder
+        )
+
+        (question,) = await until(lambda: arrived(mx, "alice"))
+
+        assert asked["ref"] in question.subject
+        assert (await world.event_types(asked)).count("intent.suspension_renotified") == 1
+        assert arrived(mx, "bounces") == []
+
+
 async def test_while_the_service_is_away_the_mail_waits_in_the_queue(
     mx: MailServers, tmp_path: Path, sqlite_url: str
 ) -> None:

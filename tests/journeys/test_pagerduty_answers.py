@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_webhooks import Delivery
+from bot.sandbox.pagerduty_webhooks import Delivery, incident_data
 from bot.sandbox.pagerduty_world import Incident, IncidentStatus, User
 from tests.world import World, running
 
@@ -157,6 +157,21 @@ async def test_a_late_note_is_told_who_answered_and_changes_nothing(world: World
     [late] = [note for note in await notes(world, incident) if "bob@example.com" in note]
     assert "had ended before bob@example.com answered" in late
     assert "Answered “Approve refund” by alice@example.com" in late
+
+
+@pytest.mark.parametrize("done", ["incident.acknowledged", "incident.resolved"])
+async def test_what_is_done_to_an_incident_after_the_answer_changes_nothing_and_is_not_spoken_of(
+    world: World, done: str
+) -> None:
+    asked, incident = await page(world)
+    assert (await world.answer(asked, "approve")).status_code == 200
+    said, events = await notes(world, incident), await world.events(asked)
+
+    assert (await world.pager._say(done, incident_data(incident), BOB)).status_code == 202
+
+    assert await notes(world, incident) == said
+    assert await world.events(asked) == events
+    assert (await world.show(asked))["claimed_by"] is None
 
 
 async def test_after_silence_a_late_note_is_told_what_the_agent_went_on_with(world: World) -> None:

@@ -95,6 +95,29 @@ async def test_a_person_without_one_is_called_to_the_default_services_incident(w
     assert (await world.answer(asked, "approve", "second_operator")).status_code == 200
 
 
+async def test_a_rung_for_a_person_wakes_them_although_the_incident_is_open_and_a_reminder_nobody(world: World) -> None:
+    ladder = [{"attempt": 2, "channel_hint": "pagerduty", "notify_to": "bob@example.com"}]
+    ladder += [{"attempt": 3, "channel_hint": "pagerduty", "notify_to": "bob@example.com"}]
+    asked = await world.ask(**PAGING, retry_policy=HOURLY | {"escalation_ladder": ladder})
+    await world.advance(hours=1)
+
+    [incident] = world.pager.incidents
+    assert [(page.user.name, page.why) for page in world.pager.pages] == [("Alice", "triggered"), ("Bob", "responder")]
+    await world.advance(hours=1)
+    assert len(world.pager.pages) == 2
+    assert [item["reason"] for item in await deliveries(world, asked)] == [None, "already_paging", "already_paging"]
+    assert len(notes(incident)) == 2
+
+
+async def test_an_incident_that_is_older_than_a_month_is_still_found(world: World) -> None:
+    asked = await world.ask(**PAGING, timeout_seconds=40 * 86_400)
+    await world.advance(days=35)
+    await world.answer(asked, "approve")
+    await world.settle()
+
+    assert any("Answered" in note for note in notes(world.pager.incidents[0]))
+
+
 async def test_somebody_whom_the_directory_does_not_know_is_looked_up_by_mail(world: World) -> None:
     world.pager.account.users["PDORA"] = User("PDORA", "Dora", "dora@example.com")
     await world.ask(channel_hint="pagerduty", notify_to="dora@example.com")

@@ -282,9 +282,7 @@ async def test_a_reply_by_mail_is_told_how_far_it_counts(any_world: World) -> No
     differs = (await words_back(world, asked))[-1]
     assert differs.startswith("Your reply was not recorded: alice@example.com answered “Approve refund”")
     await world.mailbox.reply(to_bob, "approve")
-    assert (await words_back(world, asked))[
-        -1
-    ] == "Recorded: “Approve refund”.\n\nThe agent goes on with it. Thank you."
+    assert (await words_back(world, asked))[-1] == "Recorded: “Approve refund”.\n\nThe agent is told. Thank you."
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 

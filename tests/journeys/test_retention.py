@@ -134,7 +134,7 @@ async def test_a_button_of_a_message_that_was_left_standing_is_told_that_it_is_t
 
 async def test_nothing_leaves_where_no_days_are_configured(world: World, tmp_path: Path) -> None:
     old = await answered(world)
-    await world.advance(days=900)
+    await world.advance(days=100)
     assert await status_of(world, old) == 200
     assert not list(tmp_path.glob("*archive*"))
 

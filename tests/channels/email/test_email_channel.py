@@ -19,6 +19,7 @@ from core.domain.people import Address
 from core.domain.suspension import Status
 from core.errors import ConfigError
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
+from core.relay import SEND_TIMEOUT
 from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
 
@@ -184,10 +185,35 @@ async def test_silence_before_the_content_is_surely_not_sent(
 async def test_silence_after_the_final_dot_is_ambiguous(
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "_CONTENT_SECONDS", 0.1)
+    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 1.0)
     mailbox.delay_next(Stage.DOT, timedelta(minutes=1))
 
     assert await send(channel) == Ambiguous("smtp_timeout_after_data")
+    assert len(mailbox.mails) == 1
+
+
+async def test_a_server_that_is_slow_at_every_step_is_given_up_before_it_has_the_content(
+    channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp, "BEFORE_CONTENT_SECONDS", 0.5)
+    for stage in (Stage.MAIL, Stage.RCPT, Stage.DATA):
+        mailbox.delay_next(stage, timedelta(seconds=0.3))
+
+    assert await send(channel) == Deferred("smtp_timeout")
+    assert isinstance(await send(channel), Delivered)
+    assert len(mailbox.mails) == 1
+
+
+async def test_what_a_slow_server_does_with_a_mail_is_known_before_the_relay_gives_up(
+    channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert timedelta(seconds=smtp.WHOLE_SECONDS) < SEND_TIMEOUT
+    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 2.0)
+    mailbox.delay_next(Stage.DATA, timedelta(seconds=1))
+    mailbox.delay_next(Stage.DOT, timedelta(minutes=1))
+
+    async with asyncio.timeout(10):
+        assert await send(channel) == Ambiguous("smtp_timeout_after_data")
     assert len(mailbox.mails) == 1
 
 

@@ -12,7 +12,7 @@ from bot.sandbox.mailbox import Mailbox
 from channels.email.channel import EmailChannel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.ports import Ambiguous, Deferred, Delivered, Refused
+from core.ports import Ambiguous, Deferred, Delivered, Fault, Refused
 from tests.channels.email.test_email_channel import NOTICE, send, sending
 from tests.channels.email.test_email_render import ALICE
 
@@ -130,5 +130,24 @@ async def test_a_server_that_knows_no_extensions_is_greeted_plainly() -> None:
     assert isinstance(await send(channel), Delivered)
     assert b"HELO example.com\r\n" in heard
     assert b"MAIL FROM:<handraise@example.com>\r\n" in heard
+    await channel.close()
+    server.close()
+
+
+@pytest.mark.parametrize(("greeting", "fault"), [(b"554 No service for you", Fault.SETUP), (b"421 Later", Fault.AWAY)])
+async def test_a_server_that_turns_us_away_at_the_door_lets_mail_wait_and_says_whose_fault_it_is(
+    greeting: bytes, fault: Fault
+) -> None:
+    async def turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(greeting + b"\r\n")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(turn_away, "127.0.0.1", 0)
+    channel = EmailChannel(f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}", "handraise@example.com")
+    outcome = await send(channel)
+    assert outcome == Deferred(f"smtp_{greeting[:3].decode()}")
+    assert isinstance(outcome, Deferred)
+    assert outcome.fault is fault
     await channel.close()
     server.close()

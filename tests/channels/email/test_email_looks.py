@@ -50,6 +50,59 @@ def test_every_mail_brings_all_it_shows_along(example: Example) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=by_name)
+def test_a_screen_reader_finds_a_heading_and_reads_what_others_wrote_in_no_language_of_ours(example: Example) -> None:
+    page = page_of(mail_of(example.content))
+
+    assert len(page.xpath("//h1")) == 1
+    if isinstance(example.content, Notice):
+        first = example.content.question.split()[0]
+        [question] = [one for one in page.xpath("//div[@lang='']") if one.text_content().startswith(first)]
+        assert question.get("dir") == "auto"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=by_name)
+def test_every_word_stands_out_from_what_is_behind_it(example: Example) -> None:
+    """WCAG 2.2 §1.4.3: a contrast of 4.5."""
+    page = page_of(mail_of(example.content))
+    behind, few = {}, []
+    for element in page.find("body").iter():
+        style = dict(one.split(":", 1) for one in (element.get("style") or "").split(";") if ":" in one)
+        above = behind.get(element.getparent(), ("#000000", "#ffffff"))
+        behind[element] = (style.get("color", above[0]), style.get("background", above[1]))
+        words = "".join(element.xpath("text()")).strip()
+        if words and style.get("display") != "none" and contrast(*behind[element]) < 4.5:
+            few.append((words, behind[element]))
+    assert few == []
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted(map(luminance, (one, other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(("left_out", "words"), [(1, "1 more choice is on the page."), (2, "2 more choices are on")])
+def test_what_is_left_out_is_counted_in_good_english(left_out: int, words: str) -> None:
+    choices = tuple(NoticeChoice(n, f"No {n}", f"n{n}") for n in range(100 + left_out))
+    mail = mail_of(replace(NOTICES["no-replies"], choices=choices))
+
+    assert words in text_of(mail)
+    assert words in page_of(mail).text_content()
+
+
+def test_a_form_without_fields_is_filled_in_on_the_page() -> None:
+    mail = mail_of(replace(NOTICES["form"], form_schema=None, context={}))
+
+    assert "one line for each field" not in text_of(mail)
+    assert "Please answer in the browser." in text_of(mail)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=by_name)
 def test_no_link_tells_the_next_site_where_it_was_pressed(example: Example) -> None:
     links = page_of(mail_of(example.content)).xpath("//a")
 

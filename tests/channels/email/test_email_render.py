@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 from email.policy import default
 from typing import Any
@@ -25,6 +26,7 @@ from core.domain.suspension import ResponseType, Style
 from core.errors import ConfigError
 from tests.channels.email.incoming import OURS, TOKEN
 
+DELIVERY = "0123456789abcdef0123456789abcdef"
 ALICE = Address("email", "alice@example.org", "alice@example.org")
 NOTICE = Notice(
     ref="HR-7F3K",
@@ -109,11 +111,12 @@ def test_reminders_keep_the_subject_and_the_thread_and_are_other_mails() -> None
     assert (first["X-Priority"], second["X-Priority"]) == (None, "1")
 
 
-def test_the_mail_says_that_no_machine_need_answer_it() -> None:
+def test_the_mail_says_that_no_machine_need_answer_it_but_to_say_that_it_did_not_arrive_or_nobody_is_there() -> None:
     mail = asked()
 
     assert mail["Auto-Submitted"] == "auto-generated"
-    assert mail["X-Auto-Response-Suppress"] == "All"
+    assert not {"All", "NDR", "OOF"} & set(mail["X-Auto-Response-Suppress"].split(", "))
+    assert "AutoReply" in mail["X-Auto-Response-Suppress"]
     assert mail["Precedence"] is None
 
 
@@ -123,6 +126,20 @@ def test_replies_and_bounces_each_find_their_own_way_back() -> None:
     assert parsed(mail)["Reply-To"] == f"answers+r.{TOKEN}@example.com"
     assert mail.sender == "bounces+d1@example.com"
     assert mail.recipient == "alice@example.org"
+
+
+@pytest.mark.parametrize("bounces_to", ["bot@mail.example", "returns@elsewhere.example"])
+def test_bounces_come_to_a_mailbox_that_is_named_and_are_told_from_answers(bounces_to: str) -> None:
+    ours = Mailboxes.of("bot@mail.example", "bot@mail.example", bounces_to)
+    mail = notice_mail(NOTICE, ALICE, DELIVERY, ours)
+    answers_at = str(parsed(mail)["Reply-To"])
+
+    assert mail.sender == bounces_to.replace("@", f"+{DELIVERY}@")
+    assert (ours.delivery_in(mail.sender), ours.token_in(mail.sender)) == (DELIVERY, None)
+    assert (ours.delivery_in(answers_at), ours.token_in(answers_at)) == (None, TOKEN)
+    assert (ours.is_bounce_address(mail.sender), ours.is_bounce_address(answers_at)) == (True, False)
+    assert ours.is_ours(mail.sender)
+    assert not ours.is_ours("bounces@mail.example")
 
 
 def test_without_a_mailbox_for_answers_the_link_is_the_only_way() -> None:
@@ -226,6 +243,7 @@ def test_what_answers_a_mail_can_be_answered_by_no_machine(purpose: Purpose) -> 
 
     assert mail.sender == ""
     assert parsed(mail)["Auto-Submitted"] == "auto-replied"
+    assert parsed(mail)["X-Auto-Response-Suppress"] == "All"
     assert parsed(mail)["References"] == "<q.HR-7F3K@example.com>"
 
 
@@ -259,6 +277,26 @@ def test_addresses_that_can_t_work_are_refused_at_the_start(sender: str, reply_t
         Mailboxes.of(sender, reply_to)
 
 
+def test_a_mailbox_for_bounces_that_can_t_work_is_refused_at_the_start() -> None:
+    for bounces_to in ("nobody", "x" * 40 + "@example.com"):
+        with pytest.raises(ConfigError, match=r"email\.bounces_to"):
+            Mailboxes.of("h@example.com", "answers@example.com", bounces_to)
+    with pytest.raises(ConfigError, match=r"email\.bounces_to needs email\.reply_to"):
+        Mailboxes.of("h@example.com", None, "returns@example.com")
+
+
+@pytest.mark.parametrize(
+    "name", ["株式会社ハンドレイズ自動承認システム運用部", "Société à responsabilité limitée " * 3]
+)
+def test_a_long_name_of_ours_is_folded_and_read_as_it_was(name: str) -> None:
+    ours = Mailboxes.of(f"{name.strip()} <h@example.com>", "answers@example.com")
+    head = notice_mail(NOTICE, ALICE, "d1", ours).content.partition(b"\r\nTo:")[0].decode("ascii")
+
+    assert max(map(len, head.split("\r\n"))) <= 76
+    written, _, address = head.removeprefix("From: ").partition("\r\n <")
+    assert (str(make_header(decode_header(written))), address) == (name.strip(), "h@example.com>")
+
+
 def test_an_international_domain_is_reached_and_an_impossible_address_is_not() -> None:
     reached = deliverable(Address("email", "bo@bücher.example"))
 
@@ -268,6 +306,7 @@ def test_an_international_domain_is_reached_and_an_impossible_address_is_not() -
     assert deliverable(Address("email", "a\u202eb@example.org")) is None
     assert deliverable(Address("email", "a b@example.org")) is None
     assert deliverable(Address("email", "a@example.org>\r\nDATA")) is None
+    assert deliverable(Address("email", "a@" + ".".join("é" * 100))) is None  # 800 octets on the wire
 
 
 TEXT = st.text(max_size=80)

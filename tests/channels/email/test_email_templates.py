@@ -127,6 +127,15 @@ def test_a_template_that_can_t_work_is_refused_and_its_line_named(
     assert refusal(folder(**files)).startswith(f"{tmp_path}/{told}")
 
 
+def test_a_template_of_an_older_version_that_ours_no_longer_fits_is_named_itself(
+    folder: Folder, tmp_path: Path
+) -> None:
+    older = "{% macro button(href, text) %}{% endmacro %}{% macro options(choices) %}{% endmacro %}"
+
+    told = refusal(folder(parts__html=older))
+    assert told.startswith(f"{tmp_path}/parts.html.j2:1: the first mail can't be made in our notice.html.j2:")
+
+
 def test_a_template_in_another_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notice.txt.j2").write_bytes("ok\nGröße".encode("latin-1"))
 

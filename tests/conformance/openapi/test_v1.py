@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.openapi.described import EVERY_CHECK, described
+
+pytestmark = pytest.mark.document
 
 
 def test_v1_is_as_the_document_says(tmp_path: Path) -> None:

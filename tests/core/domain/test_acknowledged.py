@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.acknowledged import Did, Move, Standing, standing, with_move
+from core.domain.acknowledged import Did, Move, Standing, let_go, standing, with_move
 
 START = datetime(2026, 3, 24, 10, tzinfo=UTC)
 HOLD = timedelta(minutes=30)
@@ -60,6 +60,15 @@ def test_somebodys_own_next_acknowledgement_renews_it() -> None:
 def test_when_the_first_ones_time_is_up_it_is_the_next_ones() -> None:
     assert who(ack(1, "alice"), ack(20, "bob"), now=31) == Standing("bob", at(50))
     assert who(ack(1, "alice"), ack(20, "bob"), now=50) is None
+
+
+def test_whoever_has_let_a_question_go_is_on_it_no_longer_until_they_say_so_again() -> None:
+    moves = told(ack(0, "alice"), ack(2, "bob"))
+    gone = let_go(moves, REF, "alice")
+
+    assert who(*moves, gone) == Standing("bob", at(32))
+    assert who(*moves, gone, ack(3, "alice"), back(3.5), ack(4, "alice")) == Standing("alice", at(34))
+    assert standing(told(ack(0, "alice", (REF, "HR-OTHER")), gone), "HR-OTHER", HOLD, at(10)) is not None
 
 
 def test_who_may_not_answer_a_question_is_not_on_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 from core.domain.moments import told_at
 from core.domain.next_step import next_step
 from core.domain.notice import Links, build_notice
-from core.domain.suspension import Assignment, Clarification, PlannedAttempt, Suspension
+from core.domain.suspension import Assignment, Clarification, Given, PlannedAttempt, Suspension
 from tests.core.examples import HOUR, LADDER, a_question, after, claimed, hourly, look, opened
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -71,6 +71,13 @@ def test_times_that_have_moved_are_told_as_they_are_now() -> None:
 def test_whoever_it_was_handed_over_to_is_asked_too() -> None:
     handed = replace(asking("bob@example.com"), assigned=(Assignment("carol@example.com", "bob@example.com", after()),))
     assert "to bob@example.com and carol@example.com, by mail" in (next_step(handed, 1) or "")
+
+
+def test_whoever_has_answered_is_not_announced_as_asked_again() -> None:
+    asked = asking("alice@example.com", "bob@example.com")
+    both = replace(asked, ask=replace(asked.ask, answers_required=2))
+    one = replace(both, answers=(Given("bob@example.com", "approve", after(), "email"),))
+    assert (next_step(one, 1, "alice@example.com") or "").endswith("the question goes out again: to you, by mail.")
 
 
 def test_nothing_is_announced_that_may_be_held_back() -> None:

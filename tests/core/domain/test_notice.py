@@ -76,6 +76,22 @@ def test_a_notice_says_what_silence_means(question: object, sentence: str) -> No
     assert notice_of(opened(question)).silence == sentence  # type: ignore[arg-type]
 
 
+def test_where_two_have_to_answer_one_answer_is_no_end_of_the_silence() -> None:
+    one = decide(hourly(2, answers_required=2), an_answer(), after(minutes=7)).suspension
+    notice = build_notice(one, 1, LINKS, "bob@example.com")
+
+    assert notice.silence == "If fewer than 2 people answer by 2026-03-24 11:00 UTC, the agent stops."
+    assert (notice.next_step or "").startswith("If fewer than 2 people have answered by 2026-03-24 10:00 UTC, the")
+    ended = look(look(one, after(hours=1)).suspension, after(hours=2)).suspension
+    assert build_ending(ended).sentence == "Only 1 of 2 people answered by 2026-03-24 11:00 UTC. The agent stopped."
+
+
+@pytest.mark.parametrize(("risk", "told"), [(0.9, "critical, says the agent"), ("high", "high, says the agent")])
+def test_a_high_risk_that_the_agent_states_is_told(risk: float | str, told: str) -> None:
+    assert notice_of(opened(a_question(context={"risk": risk}))).risk == told
+    assert notice_of(opened(a_question(context={"risk": 0.3}))).risk is None
+
+
 def test_a_shared_place_links_to_the_page_that_asks_to_sign_in() -> None:
     assert LINKS.best == "https://hand.example/a/token"
     assert Links("https://hand.example/q/HR-7F3K").best == "https://hand.example/q/HR-7F3K"
