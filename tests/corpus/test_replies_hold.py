@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from channels.email.addressing import Mailboxes
@@ -134,6 +134,7 @@ def test_japanese_is_not_read_up_to_the_middle_of_a_verb(verb: str, end: str) ->
     place=st.sampled_from(["{yes} {doubt}", "{yes}, {doubt}", "{doubt} {yes}", "{yes}\n{doubt}", "{yes}. {doubt} Bob"]),
 )
 def test_a_doubt_of_any_language_beside_a_yes_of_any_is_no_yes(language: str, condition: str, place: str) -> None:
+    assume(not isinstance(choose(condition.split(maxsplit=1)[0], YES_NO), Matched))  # "ok thank you" takes no yes back
     text = place.format(yes=LOCALES[language].yes.split(",")[0], doubt=condition)
     reading = choose(text, YES_NO)
 
