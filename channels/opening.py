@@ -83,7 +83,7 @@ def _with_its_name(said: Said, line: Line, names: Names) -> Said:
         return said
     if phrase in NEGATING and _LIST_MARK.search(line.gap(said.end)) is None:
         return said
-    return Said(said.indices, said.end + length, said.stop, phrase)
+    return Said(said.indices, said.end + length, _stop_after(phrase, names), phrase)
 
 
 def _yes_or_no_at(line: Line, start: int, spoken: Phrases, names: Names) -> int:

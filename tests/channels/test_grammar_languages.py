@@ -67,6 +67,29 @@ def test_a_no_with_another_time_is_a_no_and_a_yes_with_one_is_a_doubt(text: str)
     assert index_of(read(yes, YES_NO)) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes, as soon as legal signs",
+        "Ja, sobald Bob zustimmt",
+        "Oui, dès que Paul est d'accord",
+        "Sí, en cuanto llegue",
+        "Va bene, appena arriva il reso",
+        "Sim, assim que chegar",
+        "Ja, na akkoord van finance",
+        "Ja, så snart Eva har skrivit på",
+        "Tak, jak tylko Ewa potwierdzi",
+    ],
+)
+def test_a_yes_that_waits_for_something_is_a_doubt(text: str) -> None:
+    assert read(text, YES_NO) == Unclear("doubt")
+
+
+@pytest.mark.parametrize("text", ["Yes, as soon as possible please", "Oui, dès que possible", "Ja, zo snel mogelijk"])
+def test_a_yes_that_is_in_a_hurry_is_a_yes(text: str) -> None:
+    assert index_of(read(text, YES_NO)) == 0
+
+
 @pytest.mark.parametrize("text", ["No, wait", "Nein, warte", "No. Hold on"])
 def test_a_no_that_only_waits_is_a_doubt(text: str) -> None:
     assert read(text, YES_NO) == Unclear("doubt")

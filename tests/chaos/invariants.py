@@ -16,11 +16,13 @@ from core.domain import quorum
 from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Status
 from core.domain.vocabulary import (
+    ANSWER_REFUSED,
     ASSIGNED,
     CANCELLED,
     CLARIFICATION_REQUESTED,
     CLARIFIED,
     EXPIRED,
+    MESSAGE_RECEIVED,
     RENOTIFIED,
     RESUMED,
     SUSPENDED,
@@ -156,9 +158,13 @@ def _no_answer_is_invented(evidence: Evidence) -> Iterator[tuple[str, str | None
 # --- One life -------------------------------------------------------------------------------------------------------
 
 
+_NOTED_AFTERWARDS = {ANSWER_REFUSED, MESSAGE_RECEIVED}
+"""Tell of somebody who came too late, or was nobody: nothing happens by them."""
+
+
 def _ended_once(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
     for story in evidence.stories.values():
-        types = [event.type for event in story.events]
+        types = [event.type for event in story.events if event.type not in _NOTED_AFTERWARDS]
         endings = [one for one in types if one in ENDINGS.values()]
         wanted = ENDINGS.get(story.suspension.status)
         if endings != [wanted]:

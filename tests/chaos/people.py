@@ -198,9 +198,12 @@ class People:
 
             try:
                 told = await self._bring.brought(send)
-            except LookupError:
-                return  # edited while they pressed it
+            except (
+                LookupError
+            ):  # edited while they pressed it, by somebody's answer: theirs, if an earlier press came through
+                told = None
             if told is None:
+                self._bring.note(asked, act, None)
                 return
             at = now()
             await self._bring.found(lambda m=message: m.button(action) is None or None, time.monotonic() + 3)

@@ -12,7 +12,7 @@ import pytest
 from bot.sandbox.pagerduty_world import IncidentStatus
 from core.containers.intents import IntentStatus
 from core.domain.suspension import Status
-from core.domain.vocabulary import ANSWER_RECORDED, CLARIFIED, RENOTIFIED
+from core.domain.vocabulary import ANSWER_RECORDED, CLARIFIED, MESSAGE_RECEIVED, RENOTIFIED
 from core.late import TWICE
 from core.store.outbox import RowStatus
 from tests.chaos.evidence import Arrival, Evidence, Story
@@ -251,3 +251,10 @@ def test_an_answer_that_disagrees_is_acted_upon_by_being_told_so() -> None:
     disagreeing = replace(found.records.given[5], at=after(minutes=4, seconds=30))
     found.records.given.append(replace(disagreeing, act=replace(disagreeing.act, value="deny", who=ALICE)))
     assert wrong(found) == set()
+
+
+def test_a_mail_that_came_too_late_may_be_noted_after_the_end() -> None:
+    found = evidence()
+    events = found.stories[FIRST].events
+    story(found, FIRST, events=[*events, replace(events[-1], type=MESSAGE_RECEIVED)])
+    assert "each suspension ended once, and nothing came after" not in wrong(found)
