@@ -21,7 +21,7 @@ from pathlib import Path
 
 import imap_tools
 
-from tests.process import free_port
+from tests.ports import free_port
 
 PASSWORD = "pw"
 MAILBOXES = ("answers", "bounces", "alice", "bob")

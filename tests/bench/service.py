@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -20,15 +19,10 @@ import yaml
 from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from tests.ports import free_port
+
 AGENT_KEY, OPERATOR_KEY = "bench-agent-key", "bench-operator-key"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def write_config(folder: Path, database_url: str, smtp_port: int, name: str = "handraise") -> tuple[Path, str]:

@@ -27,8 +27,9 @@ from bot.sandbox.pagerduty_world import Incident, User
 from bot.sandbox.serving import serving as serving_app
 from tests.bench import measures
 from tests.bench.process import processor_seconds
-from tests.bench.service import AGENT_KEY, OPERATOR_KEY, Caller, free_port, serving
+from tests.bench.service import AGENT_KEY, OPERATOR_KEY, Caller, serving
 from tests.bench.sheet import Sheet
+from tests.ports import free_port
 
 OFFERED = 10_000
 RATE = 200

@@ -22,7 +22,7 @@ from channels.email.receiving import BARE_LINE_END, NO_SUCH_ADDRESS, NOT_NOW, NO
 from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, words_back
 from tests.cli import handraise
-from tests.process import free_port
+from tests.ports import free_port
 from tests.world import World, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -19,7 +19,7 @@ from channels.email.receiving import CLOSING, TAKEN, TOO_MANY, TOO_SLOW, Patienc
 from channels.email.replies import MailRules
 from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply, words_back
-from tests.process import free_port
+from tests.ports import free_port
 from tests.world import World
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")

@@ -28,7 +28,7 @@ from channels.email.replies import MailRules
 from core.store.places import Places
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers
-from tests.process import free_port
+from tests.ports import free_port
 from tests.world import World, running
 
 pytestmark = pytest.mark.mailservers

@@ -20,7 +20,8 @@ import yaml
 from bot.sandbox.serving import loopback_client
 from tests.chaos.records import Records, now
 from tests.chaos.store import Store, being_sent, known_workers
-from tests.process import ROOT, free_port
+from tests.ports import free_port
+from tests.process import ROOT
 
 _READY_SECONDS = 90
 _USUAL_START_SECONDS = 4

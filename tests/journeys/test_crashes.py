@@ -16,7 +16,8 @@ from starlette.routing import Route
 from bot.sandbox.mailbox import Mailbox
 from bot.sandbox.serving import serving
 from tests.agent import AgentReceiver
-from tests.process import ServiceProcess, free_port, service_process
+from tests.ports import free_port
+from tests.process import ServiceProcess, service_process
 from tests.world import KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills

@@ -19,7 +19,8 @@ from channels.email.imap import KEYWORD
 from channels.email.receiving import TAKEN
 from tests.bot.mail_talk import talking
 from tests.mail_servers import MailServers
-from tests.process import ServiceProcess, free_port, service_process
+from tests.ports import free_port
+from tests.process import ServiceProcess, service_process
 from tests.world import KEYS, config
 
 ALICE = "alice@example.com"

@@ -18,7 +18,8 @@ from bot.sandbox.slack import SlackSandbox
 from bot.sandbox.slack_faults import DropBeforeStoring, RateLimited
 from bot.sandbox.slack_socket_faults import AckLost
 from tests.agent import AgentReceiver
-from tests.process import ServiceProcess, free_port, service_process
+from tests.ports import free_port
+from tests.process import ServiceProcess, service_process
 from tests.world import CHANNEL, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills

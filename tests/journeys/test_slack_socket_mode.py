@@ -12,7 +12,7 @@ import pytest
 
 from bot.sandbox.serving import serving
 from bot.sandbox.slack_socket import APP_TOKEN
-from tests.process import free_port
+from tests.ports import free_port
 from tests.world import World, running
 
 OPS = "ops@example.com"

@@ -18,8 +18,9 @@ import yaml
 
 from core.store import schema
 from core.store.database import open_database
+from tests.ports import free_port
 from tests.postgres import Cluster, cluster
-from tests.process import ROOT, free_port
+from tests.process import ROOT
 
 pytestmark = pytest.mark.kills
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, S
 from core.engine import Engine
 from core.store.database import Tx
 from tests.clock import ManualClock
+from tests.ports import free_port
 
 START = datetime(2026, 3, 24, 3, 0, tzinfo=UTC)
 SITE = "https://hand.example.com"
@@ -166,9 +166,7 @@ async def a_world(folder: Path, **changes: Any) -> AsyncIterator[World]:
 @asynccontextmanager
 async def a_site(folder: Path) -> AsyncIterator[World]:
     """The whole application on loopback, for a real browser, at ``service.settings.public_url``."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     async with _wired(folder, {"public_url": f"http://127.0.0.1:{port}"}) as (service, mailbox, clock):
         app = build_app(service)
         async with serving(app, port=port):
