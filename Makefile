@@ -4,20 +4,22 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 ARGS   ?=
+# PROD=1 leaves out what only building and testing this need.
+LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench chaos document kills mail browser lock clean
+.PHONY: help install demo test check format bench corpus chaos document kills mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): requirements.lock pyproject.toml sdk/pyproject.toml
+$(STAMP): $(LOCK) pyproject.toml sdk/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e sdk -e .
 	@touch $@
 
-install: $(STAMP) ## make .venv with everything in it
+install: $(STAMP) ## make .venv with everything in it (PROD=1: without the tools of development)
 
 demo: $(STAMP) ## the service, a pretend Slack, mailbox and pager, and an agent (ARGS="--auto", ARGS="--fast")
 	@$(BIN)/handraise demo $(ARGS)
@@ -35,8 +37,11 @@ format: $(STAMP) ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP) ## the figures of the README, measured here
+bench: $(STAMP) ## the figures, measured here, each beside its limit
 	$(BIN)/python -m tests.bench $(ARGS)
+
+corpus: $(STAMP) ## how the replies of every corpus are read, and how many wrongly
+	$(BIN)/python -m tests.corpus $(ARGS)
 
 chaos: $(STAMP) ## a storm over the service, then what must be true (ARGS="--seed 7 --suspensions 500 --minutes 3")
 	$(BIN)/python -m tests.chaos $(ARGS)
@@ -53,9 +58,10 @@ mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed,
 browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
 
-lock: ## write requirements.lock anew (needs uv)
+lock: ## write both requirements locks anew (needs uv)
 	uv lock
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
+	uv export --frozen --no-default-groups --group build --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -10,33 +10,19 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structlog
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
-from bot.roles import Part
-from bot.web import (
-    answers,
-    audit,
-    errors,
-    hooks,
-    intents,
-    mail_quarantine,
-    metrics,
-    openapi,
-    pause,
-    sessions,
-    streams,
-    suspensions,
-    together,
-)
+from bot.web import errors, hooks, monitoring
+from bot.web.api import admin, answers, audit, client_streams, intents, openapi, sessions, streams, suspensions
+from bot.web.headers import Headers
 from bot.web.limits import SizeLimit
-from bot.web.replies import reply
-from bot.web.shapes import Envelope, HealthReply, ReadyReply
-from bot.wiring import Service
-from channels.email.limits import LARGEST_MAIL
-from core.errors import DatabaseUnavailable
-from core.store import pauses
+from bot.web.pages.rendering import Paper
+from bot.web.pages.urls import Site
+from bot.wiring.roles import Part
+from bot.wiring.service import Service
+from channels.email.lmtp import LARGEST_MAIL
 
 log = structlog.get_logger(__name__)
 
@@ -52,9 +38,9 @@ _NO_TELEMETRY: TelemetryConfig = {
     "operation_spans": False,
     "auto_configure": False,
 }
-"""FastAPI's own would export paths with tokens in them, and what exceptions say; ours is in ``bot/tracing.py``."""
+"""FastAPI's own would export paths with tokens in them, and what exceptions say; see ``bot.observability.tracing``."""
 
-_STATIC = Path(__file__).parent / "web" / "static"
+_STATIC = Path(__file__).parent / "web" / "pages" / "static"
 
 
 def build_app(service: Service) -> FastAPI:
@@ -73,7 +59,7 @@ def build_app(service: Service) -> FastAPI:
         version=version("handraise-server"),
         summary="AI agents raise a hand; a person answers; the agent goes on.",
         lifespan=lifespan,
-        openapi_url="/openapi.json" if Part.API in service.parts else None,
+        openapi_url=None,  # bot/web/api/openapi.py serves it
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -82,12 +68,20 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger=_LARGER)
+    app.add_middleware(Headers)
+    if Part.API in service.parts:  # first: FastAPI tries one route after another, and nearly every request is for these
+        app.state.services = service.services
+        app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew
     app.include_router(hooks.router(service.doors))
-    _add_health(app, service)
+    app.include_router(
+        monitoring.health_router(
+            service.health, service.services.pausing, lambda: service.doors.standing, lambda: service.working
+        )
+    )
     if Part.WORKER in service.parts or Part.API in service.parts:
-        app.include_router(metrics.router(service.scrape))
+        app.include_router(monitoring.metrics_router(service.scrape))
     if Part.API in service.parts:
-        _add_api(app, service)
+        _add_pages(app, service)
     return app
 
 
@@ -95,37 +89,28 @@ def build_app(service: Service) -> FastAPI:
 def _api() -> APIRouter:
     """The API under both prefixes, as every application of this process serves it."""
     api = APIRouter()
-    rooms = (suspensions, answers, intents, sessions, pause, streams, together, audit, mail_quarantine)
+    rooms = (
+        answers.routes,
+        suspensions.routes,
+        intents.routes,
+        sessions.routes,
+        admin.pause_routes,
+        streams.routes,
+        client_streams.routes,
+        suspensions.collaboration_routes,
+        audit.routes,
+        admin.quarantine_routes,
+        admin.key_routes,
+        sessions.open_routes,
+    )
     for prefix in PREFIXES:
-        for routes in (*(room.routes for room in rooms), sessions.open_routes):
+        for routes in rooms:
             api.include_router(routes, prefix=prefix)
     return api
 
 
-def _add_api(app: FastAPI, service: Service) -> None:
-    app.state.services = service.services
-    app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew
+def _add_pages(app: FastAPI, service: Service) -> None:
     app.include_router(service.pages)
+    app.state.unknown_page = Paper(Site(service.settings.public_url.rstrip("/"))).unknown
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     openapi.describe(app)
-
-
-def _add_health(app: FastAPI, service: Service) -> None:
-    @app.get("/healthz", tags=["health"], summary="Alive", responses={200: {"model": HealthReply}})
-    async def healthz() -> Response:
-        return reply({"status": "alive"})
-
-    @app.get(
-        "/readyz",
-        tags=["health"],
-        summary="Ready to serve",
-        responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
-    )
-    async def readyz() -> Response:
-        try:
-            paused = await service.database.read(pauses.current) is not None
-        except DatabaseUnavailable as failure:
-            return reply(errors.error_body(failure, "/readyz"), 503)
-        if not service.working:
-            return reply(errors.envelope("not_ready", "The clock is not running."), 503)
-        return reply({"status": "ready", "paused": paused, **service.doors.standing})

@@ -5,13 +5,15 @@ Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, dat
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bot.commands import ask, audit, callbacks, keys, mail, pause, slack
+from bot.commands import admin, ask, audit, backup, channels, keys
+from bot.observability.terminal import say, warn
 from core.errors import OperatorError
 
 app = typer.Typer(
@@ -22,12 +24,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(keys.app, name="keys")
-app.add_typer(slack.app, name="slack")
-app.add_typer(mail.app, name="mail")
+app.add_typer(channels.slack, name="slack")
+app.add_typer(channels.mail, name="mail")
 ask.add_to(app)
-pause.add_to(app)
-callbacks.add_to(app)
+admin.add_pause(app)
+admin.add_callbacks(app)
 audit.add_to(app)
+admin.add_signin(app)
+backup.add_to(app)
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
@@ -46,27 +50,29 @@ RoleNames = Annotated[
 @app.command()
 def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
-    from bot.commands.setting_up import settings_and_folder
-    from bot.roles import parts_of
+    from bot.config.loading import settings_and_folder, warnings_about
+    from bot.observability.telemetry import set_up_logging
     from bot.server import serve as run
-    from bot.telemetry import set_up_logging
+    from bot.wiring.roles import parts_of
 
     parts = parts_of(role or ())
     settings, folder = settings_and_folder(config)
     set_up_logging(settings.log.level, settings.log.format)
+    for warning in warnings_about(settings):
+        warn(f"handraise: warning: {warning}")
     run(settings, folder, parts)
 
 
 @app.command()
 def migrate(config: ConfigFile = None) -> None:
     """Bring the database's schema up to date. SQLite does it by itself; PostgreSQL needs this before `serve`."""
-    from bot.commands.setting_up import settings_and_folder
+    from bot.config.loading import settings_and_folder
     from core.store import schema
     from core.store.database import open_database
 
     settings, _ = settings_and_folder(config)
     before, after = schema.migrate(open_database(settings.database_url))
-    print(f"The schema was at {before or 'nothing'} and is at {after} now.")
+    say(f"The schema was at {before or 'nothing'} and is at {after} now.")
 
 
 @app.command()
@@ -82,10 +88,11 @@ def demo(
 
 def main() -> None:
     """The console script: an error that an operator can mend is one line, not a trace."""
+    os.umask(0o077)  # whatever is made from here on holds keys, or what people have written
     try:
         app()
     except OperatorError as error:
-        print(f"handraise: {error.message}", file=sys.stderr)
+        warn(f"handraise: {error.message}")
         sys.exit(2)
 
 

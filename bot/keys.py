@@ -1,7 +1,11 @@
-"""The root key, and everything that is derived from it.
+"""Keys: the root key with everything derived from it, and every API key that this service knows.
 
-One secret is kept: ``secret_key``, or on loopback a file beside the database. Each use has a key of its own, so that
-one that gets out opens nothing else; API keys are stored as their HMAC, and webhook secrets not at all.
+One secret is kept: ``secret_key``, or on loopback a file beside the database. Each use has a derived key of its own, so
+that one that gets out opens nothing else. API keys are stored as their HMAC; webhook secrets are not stored at all.
+
+API keys come from the configuration and from the command line. A stored row outranks the configuration's key of that
+name (``core.store.api_keys``). Each process reads changes every other second, so that a revoked key is out everywhere
+within five.
 
 Source: API.md §1, §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart); github.com/standard-webhooks/standard-webhooks
 (``whsec_``).
@@ -9,53 +13,93 @@ Source: API.md §1, §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart); gi
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import stat
 import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from bot.config import Settings
+from bot.config.settings import ApiKey
+from core.domain.people import Actor, Role, canonical
 from core.errors import ConfigError
+from core.ports import Clock, Responders
+from core.seals import RenewedKey
+from core.store import api_keys
+from core.store.api_keys import StoredKey
+from core.store.database import Database
 
 KEY_FILE = "handraise.db.key"
 """Its name where no database file lends it one."""
 
 _SIZE = 32
+_SALT_SIZE = 16
 _VALID_GENERATIONS = 2
 """How many webhook secrets of a key are valid at once: the newest, and the one before it while receivers change."""
 
 
 @dataclass(frozen=True, slots=True)
 class RootKey:
-    """What every other key comes from. Never logged, never shown."""
+    """What every other key comes from. Never logged, never shown.
+
+    ``previous`` are those that it has taken the place of: what was made with them is still known where that is safe
+    (docs/secret-key.md).
+    """
 
     secret: bytes = field(repr=False)
+    previous: tuple[RootKey, ...] = field(default=(), repr=False)
 
     def derive(self, purpose: str) -> bytes:
         """The key for ``purpose``: 32 bytes that tell nothing about those for other purposes."""
-        return hmac.digest(self.secret, f"handraise/1/{purpose}".encode(), hashlib.sha256)
+        return _mac(self.secret, f"handraise/1/{purpose}".encode())
+
+    def derive_renewed(self, purpose: str) -> RenewedKey:
+        """As :meth:`derive`, for what was sealed and has to stay genuine under another root key."""
+        return RenewedKey(self.derive(purpose), [old.derive(purpose) for old in self.previous])
+
+    def hashes(self, api_key: str) -> tuple[str, ...]:
+        """What may be stored of an API key: its hash, and those that it had under the root keys before."""
+        return tuple(root.hash_api_key(api_key) for root in (self, *self.previous))
 
     def hash_api_key(self, api_key: str) -> str:
         """What is stored of an API key, and looked up: HMAC-SHA-256, as 64 hexadecimal digits."""
-        return hmac.digest(self.derive("api-key"), api_key.encode("utf-8", "surrogatepass"), hashlib.sha256).hex()
+        return _mac(self.derive("api-key"), api_key.encode("utf-8", "surrogatepass")).hex()
 
-    def webhook_secret(self, name: str, generation: int) -> str:
-        """The ``whsec_…`` of that generation, from 1, of the API key ``name``."""
-        made = hmac.digest(self.derive("webhook-secret"), f"{generation}\n{name}".encode(), hashlib.sha256)
+    def webhook_secret(self, name: str, generation: int, salt: str | None = None) -> str:
+        """The ``whsec_…`` of that generation, from 1, of the API key ``name``. ``salt`` is its row's, which tells it
+        from an earlier key of that name; rows of an older version have none."""
+        text = f"{generation}\n{name}" if salt is None else f"{salt}\n{generation}\n{name}"
+        made = _mac(self.derive("webhook-secret"), text.encode())
         return f"whsec_{base64.b64encode(made).decode()}"
 
-    def webhook_secrets(self, name: str, generation: int) -> tuple[str, ...]:
+    def webhook_secrets(self, name: str, generation: int, salt: str | None = None) -> tuple[str, ...]:
         """Those that are valid once ``generation`` secrets have been handed out, the newest first."""
         oldest = max(generation - _VALID_GENERATIONS, 0)
-        return tuple(self.webhook_secret(name, number) for number in range(generation, oldest, -1))
+        return tuple(self.webhook_secret(name, number, salt) for number in range(generation, oldest, -1))
+
+
+def _mac(key: bytes, text: bytes) -> bytes:
+    """By ``hmac.new``: ``hmac.digest`` lets go of the GIL, and waits up to 5 ms until a thread that computes gives it
+    back. The event loop does this several times a question."""
+    return hmac.new(key, text, hashlib.sha256).digest()
+
+
+def new_salt() -> str:
+    """What makes a key's webhook secrets its own: 16 random bytes, as 32 hexadecimal digits."""
+    return secrets.token_hex(_SALT_SIZE)
 
 
 def new_api_key() -> str:
@@ -75,7 +119,7 @@ def root_key(settings: Settings, folder: Path) -> RootKey:
     file. Raises :class:`ConfigError` for a key file that can't be made, is damaged, or that others may read.
     """
     if settings.secret_key is not None:
-        return RootKey(settings.secret_key.encode())
+        return RootKey(settings.secret_key.encode(), tuple(_previous(settings.secret_key_previous)))
     path = key_file(settings, folder)
     try:
         if not path.exists():
@@ -84,6 +128,14 @@ def root_key(settings: Settings, folder: Path) -> RootKey:
     except OSError as failure:
         message = f"{path}: the secret key can't be kept here ({failure.strerror}); set HANDRAISE_SECRET_KEY"
         raise ConfigError(message) from None
+
+
+def _previous(written: Iterable[str]) -> Iterator[RootKey]:
+    """What was configured, and for 64 hexadecimal digits also what a key file with these would hold."""
+    for text in written:
+        yield RootKey(text.encode())
+        if re.fullmatch(f"[0-9a-f]{{{2 * _SIZE}}}", text):
+            yield RootKey(bytes.fromhex(text))
 
 
 def key_file(settings: Settings, folder: Path) -> Path:
@@ -129,3 +181,128 @@ def _read(path: Path) -> RootKey:
     if len(secret) != _SIZE:
         raise ConfigError(f"{path}: this is no secret key of Handraise; restore it, or set HANDRAISE_SECRET_KEY")
     return RootKey(secret)
+
+
+REFRESH = timedelta(seconds=2)
+"""How old what is known of the stored keys may be. A revoked key, its streams and its waits end within five seconds
+(API.md §1)."""
+
+
+class KeyRing:
+    """Finds out whose key a request came with, and which secrets sign a key's callbacks."""
+
+    def __init__(self, settings: Settings, root: RootKey, database: Database, clock: Clock) -> None:
+        self._root = root
+        self._database = database
+        self._clock = clock
+        self._configured = {entry.name: key_of_file(entry, root) for entry in settings.api_keys}
+        self._secrets = {entry.name: entry.webhook_secrets for entry in settings.api_keys}
+        self._stored: Mapping[str, StoredKey] = {}
+        self._people: Responders | None = None
+        self._watched: dict[asyncio.Event, Sequence[str]] = {}
+
+    def introduce(self, people: Responders) -> None:
+        """The directory that says which person a key's name is."""
+        self._people = people
+
+    async def refresh(self) -> None:
+        """Read again what the command line or another process may have changed; whoever holds a stream open with a
+        key that is not valid any more is told."""
+        found = await self._database.read(api_keys.every)
+        self._stored = {key.name: key for key in found}
+        for gone, digests in self._watched.items():
+            if not self._opens(digests):
+                gone.set()
+
+    @contextmanager
+    def watching(self, api_key: str) -> Iterator[asyncio.Event]:
+        """An event that is set as soon as ``api_key`` is known not to be valid any more."""
+        gone = asyncio.Event()
+        self._watched[gone] = self._root.hashes(api_key)
+        try:
+            yield gone
+        finally:
+            del self._watched[gone]
+
+    async def actor(self, api_key: str) -> Actor | None:
+        """Whoever holds ``api_key``, ``None`` for one that we don't know, or not any more."""
+        digests = self._root.hashes(api_key)
+        configured = self._of_file(digests)
+        if configured is not None:
+            return self._actor(configured)
+        stored = await self._database.read(lambda conn: api_keys.by_hash(conn, digests))
+        opening = next((one for one in digests if stored is not None and stored.opens(one, self._clock.now())), None)
+        if stored is None or opening is None:
+            return None
+        if opening != digests[0]:
+            await self._database.write(lambda tx: api_keys.renew_hash(tx, stored, opening, digests[0]))
+        return self._actor(stored)
+
+    async def revoke(self, name: str) -> datetime | None:
+        """Revoke the key ``name``, here at once and elsewhere within seconds; the instant at which it first was.
+        ``None`` where there is no such key."""
+        now, of_file = self._clock.now(), self._configured.get(name)
+        gone = await self._database.write(lambda tx: api_keys.revoke(tx, name, of_file, now))
+        await self.refresh()
+        return None if gone is None else gone.revoked_at
+
+    def _opens(self, digests: Sequence[str]) -> bool:
+        """Whether a key with one of these hashes is valid, as far as the last refresh knows."""
+        now, stored = self._clock.now(), self._stored.values()
+        return self._of_file(digests) is not None or any(key.opens(one, now) for key in stored for one in digests)
+
+    def _of_file(self, digests: Sequence[str]) -> StoredKey | None:
+        """The configuration's key with one of these hashes, unless a stored row stands above it."""
+        found = None
+        for key in self._configured.values():  # all of them: the time does not tell which it is
+            known = [same(key.key_hash, one) for one in digests]
+            if any(known) and not self.shuts_out_file(key.name):
+                found = key
+        return found
+
+    def _actor(self, key: StoredKey) -> Actor:
+        person = self._people.actor(key.name).person if self._people is not None else None
+        return Actor(canonical(key.name), frozenset(map(Role, key.roles)), key=key.name, person=person)
+
+    def shuts_out_file(self, name: str) -> bool:
+        """Whether the configuration's key of that name was revoked, or has been replaced by another."""
+        row = self._stored.get(name)
+        return row is not None and row.shuts_out_file(self._clock.now())
+
+    @property
+    def shut_out(self) -> Collection[str]:
+        """The names of the configuration's keys that are not valid, although they stand there."""
+        return tuple(name for name in self._configured if self.shuts_out_file(name))
+
+    def stored_roles(self, name: str) -> frozenset[Role]:
+        """The roles of the stored keys that are ``name``'s, who has this identity; none where there is no such key."""
+        mine = (key.roles for key in self._valid() if canonical(key.name) == name)
+        return frozenset(Role(role) for roles in mine for role in roles)
+
+    def stored_names(self) -> Collection[str]:
+        """The names of all stored keys that are valid."""
+        return tuple(key.name for key in self._valid())
+
+    def _valid(self) -> Iterable[StoredKey]:
+        return (key for key in self._stored.values() if key.revoked_at is None)
+
+    def secrets(self, name: str) -> Sequence[str]:
+        """The secrets that sign callbacks for the key ``name``; none where it has none.
+
+        A revoked key's questions may still be open, so its callbacks stay signed. A key that was made anew under a
+        name of the configuration has its own secrets alone.
+        """
+        stored = self._stored.get(name)
+        configured = self._secrets.get(name, ())
+        if stored is None:
+            return configured
+        roots = (self._root, *self._root.previous)  # receivers hold what an earlier root key has made
+        made = (root.webhook_secrets(name, stored.generation, stored.salt) for root in roots)
+        derived = tuple(chain.from_iterable(made))
+        return derived if derived and self.shuts_out_file(name) else (*configured, *derived)
+
+
+def key_of_file(entry: ApiKey, root: RootKey) -> StoredKey:
+    """A key of the configuration as a row would hold it. Its webhook secrets are the configuration's own."""
+    key_hash = entry.key_hash or root.hash_api_key(entry.key or "")
+    return StoredKey(entry.name, key_hash, tuple(sorted(entry.roles)), generation=0)

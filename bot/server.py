@@ -1,4 +1,4 @@
-"""Runs the service in this process: uvicorn over the wired application, until SIGTERM or SIGINT.
+"""The server: uvicorn in this process, over the wired application, until SIGTERM or SIGINT.
 
 Source: API.md §9.
 """
@@ -9,25 +9,49 @@ import asyncio
 import contextlib
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvicorn
 import uvloop
+from fastapi import FastAPI
 
 from bot.app import build_app
 from bot.config import Settings
-from bot.roles import EVERYTHING, Parts
-from bot.tracing import tracing_of
-from bot.wiring import Service, wire
-from core.errors import ConfigError
+from bot.config.settings import Http
+from bot.observability.terminal import warn
+from bot.observability.tracing import tracing_of
+from bot.web.admission import Limits, connections_within
+from bot.web.connections import Connections
+from bot.web.protocol import protocol_for
+from bot.wiring.ending import Ending
+from bot.wiring.roles import EVERYTHING, Parts
+from bot.wiring.service import Service, wire
+from core.errors import ConfigError, OperatorError
+from core.ports import HostClock
+
+Beside = Callable[[FastAPI, Service], None]
+"""Adds routes of the caller's own to the application."""
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
 _GRACE_SECONDS = 3
-"""How long open requests get after the signal; the relay has its own ten seconds after that."""
+"""How long open requests get after the signal; what is left of its ten seconds is the service's."""
+_CANT_GO_ON = 2
+"""The exit status of a service whose database has gone (API.md §9, as one that can't begin)."""
+_SHUT_OUT = (
+    "api_keys has {name}, which was revoked or renewed by `handraise keys`: the key that stands there is not valid. "
+    "Take it out."
+)
+_BACKLOG = 256
+"""Connections that wait to be taken. All of them may be taken at once, before any that has to go for it has gone."""
+_IN_THE_KERNEL = 64 * 1024
+"""Bytes that the kernel keeps of each connection, each way (it takes twice as many). By itself it would keep megabytes
+for a client that reads nothing, and have us read as many from one client at once."""
+_MOST_DESCRIPTORS = 65_536
 _SWITCH_SECONDS = 0.001
 """A database thread gives the interpreter up at every statement, and waits this long to get it back from a busy event
 loop. With Python's five milliseconds a fifth fewer questions get through."""
@@ -40,21 +64,30 @@ class _Server(uvicorn.Server):
     Tells waiting agents and streams that it is closing, so that they do not hold it up; ends with status 0.
     """
 
-    def __init__(self, config: uvicorn.Config, service: Service, announce: str) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, connections: Connections, announce: str) -> None:
         super().__init__(config)
         self._service = service
+        self._connections = connections
         self._announce = announce
+        self._ending = Ending()
+        self.failure: OperatorError | None = None
+        """Why the service had to stop by itself."""
+        service.health.fatal = self._fail
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self._service.start()
+        for name in self._service.keys.shut_out:
+            warn(f"handraise: warning: {_SHUT_OUT.format(name=name)}")
         await super().startup(sockets)
+        self._connections.start()
         gc.freeze()  # what stays for good; each full collection that looks through it holds every request up by 0.1 s
         print(self._announce, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
+        await self._connections.stop()
         if not self.force_exit:
-            await self._service.stop()
+            await self._service.stop(self._ending.left)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,38 +101,93 @@ class _Server(uvicorn.Server):
             for number in _STOPPING:
                 loop.remove_signal_handler(number)
 
+    def _fail(self, failure: OperatorError) -> None:
+        if self.failure is None:
+            self.failure = failure
+            self._ending.begin(_CANT_GO_ON, f"handraise: {failure.message}")
+            self._service.services.closing.set()
+            self.should_exit = True
+
     def _stop(self) -> None:
+        self._ending.begin()
         self._service.services.closing.set()
         self.force_exit = self.should_exit  # asked twice: at once
         self.should_exit = True
 
 
-def serve(settings: Settings, folder: Path, parts: Parts = EVERYTHING) -> None:
-    """Serve ``parts`` until told to stop. Raises an :class:`OperatorError` where it can't begin."""
+def serve(
+    settings: Settings,
+    folder: Path,
+    parts: Parts = EVERYTHING,
+    *,
+    beside: Beside | None = None,
+    clock: HostClock | None = None,
+) -> None:
+    """Serve ``parts`` until told to stop, by the system's clock unless it is given another.
+
+    Raises an :class:`OperatorError` where it can't begin.
+    """
     sys.setswitchinterval(_SWITCH_SECONDS)
     listener = _listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, folder, parts, listener))
+            runner.run(_serve(settings, folder, parts, listener, beside, clock))
     finally:
         listener.close()
 
 
-async def _serve(settings: Settings, folder: Path, parts: Parts, listener: socket.socket) -> None:
+async def _serve(
+    settings: Settings,
+    folder: Path,
+    parts: Parts,
+    listener: socket.socket,
+    beside: Beside | None,
+    clock: HostClock | None,
+) -> None:
     tracing = tracing_of(settings.telemetry.otlp_endpoint, os.environ)
-    service = wire(settings, folder, parts=parts, tracing=tracing)
+    service = wire(settings, folder, clock, parts=parts, tracing=tracing)
+    app = build_app(service)
+    if beside is not None:
+        beside(app, service)
+    limits = limits_of(settings.http, _raise_descriptors())
+    connections = Connections(limits, service.scrape.metrics.request_refused)
     config = uvicorn.Config(
-        build_app(service),
-        http="httptools",
+        app,
+        http=protocol_for(connections),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,  # who calls is known by key and signature, never by address
-        timeout_keep_alive=75,
+        backlog=_BACKLOG,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         lifespan="off",  # see _Server
     )
-    await _Server(config, service, f"handraise is ready at {settings.public_url}").serve(sockets=[listener])
+    server = _Server(config, service, connections, f"handraise is ready at {settings.public_url}")
+    await server.serve(sockets=[listener])
+    if server.failure is not None:
+        raise server.failure
+
+
+def limits_of(http: Http, descriptors: int) -> Limits:
+    """What connections may take of a process that may open so many ``descriptors``."""
+    return Limits(
+        most=connections_within(descriptors, http.max_connections),
+        per_address=http.max_strangers,
+        head=http.head_seconds,
+        body=http.body_seconds,
+        idle=http.idle_seconds,
+        bodies=http.body_memory_mib * 1024 * 1024,
+    )
+
+
+def _raise_descriptors() -> int:
+    """As many as this process is allowed; many a shell gives a process 1,024 of them where it may have more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
+    with contextlib.suppress(OSError, ValueError):  # some systems have a lower limit of their own
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -107,6 +195,8 @@ def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks which it is: no Nagle
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _IN_THE_KERNEL)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _IN_THE_KERNEL)
     try:
         listener.bind((host, port))
     except OSError as failure:

@@ -1,4 +1,4 @@
-"""What an HTTP response or a failure on the way means for a message: one table, for every channel that speaks HTTP.
+"""HTTP outcomes: what a response, or a failure on the way, means for a message. One table for all channels.
 
 Delivered, surely not sent, in doubt, or never to be accepted. A doubt is Ambiguous, unless the receiver collapses
 repeats by itself: then repeating blindly is the reconciliation, and a doubt is Deferred.

@@ -10,9 +10,11 @@
     │   ├── InvalidAnswer, SuspensionIdRequired
     │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, AnswersDisagree, SuspensionEnded,
     │   │   ClaimedByAnother
-    │   └── SelfResponseForbidden, IdentityMismatch, NotAResponder
+    │   ├── SelfResponseForbidden, IdentityMismatch, NotAResponder
+    │   └── NotShownWhole
     └── OperatorError            whoever runs this service
-        └── ConfigError, DatabaseUnavailable, SchemaTooNew, AlreadyRunning
+        └── ConfigError, DatabaseUnavailable (DatabaseReplaced), ForeignDatabase, SchemaTooNew, AlreadyRunning,
+                        BackupFailed
 
 ``code`` is stable and on the wire; ``bot/web/errors.py`` maps codes to statuses. ``fields`` go into the envelope
 beside it. Expected outcomes (a refused delivery, a lost race in the relay) are values, not errors.
@@ -21,7 +23,8 @@ beside it. Expected outcomes (a refused delivery, a lost race in the relay) are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -66,6 +69,12 @@ class InvalidRecipient(InvalidRequest):
 
     def __init__(self, message: str, *, recipient: str, path: str | None = None) -> None:
         super().__init__(message, path=path, recipient=recipient)
+
+
+class DeadlineTooShort(InvalidRequest):
+    """What the call itself gave of its policy does not fit into ``deadline_seconds`` (API.md §2)."""
+
+    code = "deadline_too_short"
 
 
 class RecipientNotAllowed(InvalidRequest):
@@ -156,6 +165,12 @@ class AlreadySuspended(Conflict):
 
 class SignalIdInUse(Conflict):
     code = "signal_id_in_use"
+
+
+class SignalIdAmbiguous(Conflict):
+    """Several keys have it open. ``creators`` are their names: the request must say whose it means."""
+
+    code = "signal_id_ambiguous"
 
 
 class InvalidTransition(Conflict):
@@ -288,6 +303,12 @@ class NotAResponder(SuspensionError):
     code = "not_a_responder"
 
 
+class NotShownWhole(SuspensionError):
+    """It was answered where only a part of the question is shown (``answers.require_open_when_cut``)."""
+
+    code = "not_shown_whole"
+
+
 class OperatorError(HandraiseError):
     """Whoever runs this service can mend it. The command line prints ``message`` alone and exits with status 2."""
 
@@ -296,8 +317,39 @@ class ConfigError(OperatorError):
     code = "config"
 
 
+class Unavailable(StrEnum):
+    """Why a database can't be used."""
+
+    UNREACHABLE = "unreachable"
+    NO_ANSWER = "no_answer"
+    DISK_FULL = "disk_full"
+    DISK_FAILS = "disk_fails"
+    DAMAGED = "damaged"
+    READ_ONLY = "read_only"
+    REPLACED = "replaced"
+
+
 class DatabaseUnavailable(OperatorError):
+    """``reason`` is for readiness and the log; the message says it to people."""
+
     code = "database_unavailable"
+
+    def __init__(self, message: str, *, reason: Unavailable = Unavailable.UNREACHABLE) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class DatabaseReplaced(DatabaseUnavailable):
+    """The file was deleted, moved or replaced while it was in use: whatever were written now would be gone."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, reason=Unavailable.REPLACED)
+
+
+class ForeignDatabase(OperatorError):
+    """The file holds tables of some other program."""
+
+    code = "foreign_database"
 
 
 class SchemaTooNew(OperatorError):
@@ -308,7 +360,18 @@ class SchemaTooOld(OperatorError):
     code = "schema_too_old"
 
 
+class BackupFailed(OperatorError):
+    """No backup was made, or none was restored; nothing that was there has changed."""
+
+    code = "backup_failed"
+
+
 class AlreadyRunning(OperatorError):
     """Another process runs the clock of this database."""
 
     code = "already_running"
+
+
+def envelope(code: str, message: str, **details: Any) -> dict[str, Any]:
+    """The one form in which an error is told over HTTP. Source: API.md §1."""
+    return {"detail": {"error": code, "message": message, **details}}

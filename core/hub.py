@@ -1,4 +1,4 @@
-"""Wakes whoever waits: agents in ``wait``, event streams, workers. Carries no data, only "look now"."""
+"""The hub: wakes whoever waits. Agents in ``wait``, event streams, workers. It carries no data, only "look now"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that may be repeated: the first reply is kept in the request's own transaction, and given again.
+"""Idempotency: the first reply to a repeatable request is kept in its own transaction, and given again.
 
 Source: API.md §1, ``Idempotency-Key``.
 """
@@ -12,17 +12,18 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from core.domain.reception import Counted, Recorded, Unrecorded
 from core.domain.suspension import Suspension
 from core.errors import HandraiseError, IdempotencyConflict
-from core.store import keeping
 from core.store.database import Tx
+from core.store.idempotency import Kept, keep_reply, kept_reply
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """An idempotent request: whose, under which key, of what content, and how its reply is written for keeping."""
+    """An idempotent request: whose, under which key, of what content, and how its reply is written for"""
 
     owner: str
     key: str
@@ -46,16 +47,16 @@ def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[],
     if once is None:
         return perform()
     _wait_for_the_same_key(tx, once)
-    kept = keeping.kept_reply(tx.conn, once.owner, once.key)
+    kept = kept_reply(tx.conn, once.owner, once.key)
     if kept is not None:
         if kept.fingerprint != once.fingerprint:
             raise IdempotencyConflict("This Idempotency-Key was used with another request.")
         return Replayed(kept.status, kept.body)
     done = perform()
-    if not isinstance(done, HandraiseError):
+    if not isinstance(done, HandraiseError | Unrecorded):
         status, body = once.write(done)
-        reply = keeping.Kept(once.fingerprint, status, body)
-        keeping.keep_reply(tx, once.owner, once.key, reply, _suspension_of(done), now)
+        reply = Kept(once.fingerprint, status, body)
+        keep_reply(tx, once.owner, once.key, reply, _suspension_of(done), now)
     return done
 
 
@@ -68,4 +69,6 @@ def _wait_for_the_same_key(tx: Tx, once: Once) -> None:
 
 def _suspension_of(done: object) -> str | None:
     """The suspension whose life the reply is kept for."""
+    if isinstance(done, Recorded | Counted):
+        return done.suspension.id
     return done.id if isinstance(done, Suspension) else None

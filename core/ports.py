@@ -1,7 +1,10 @@
-"""What core asks of the world: channels, agents, responders, the clock and the work engine.
+"""Ports: what core asks of the world. Channels, agents, responders, the clock, the work engine, and an observer.
 
-A send never raises for what the wire did: it returns one of four outcomes, and only :class:`Deferred` is repeated
-blindly.
+A send never raises for what the wire did. It returns one of four outcomes (delivered, deferred, ambiguous, refused),
+and only :class:`Deferred` is repeated blindly.
+
+An :class:`Observer` is told what has happened, for metrics and logs. It is told after the commit (what was rolled back
+has not happened) and in the event loop. It is quick, keeps what it hears to itself, and never raises.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from core.domain.people import Actor, Address, Person
 
 if TYPE_CHECKING:  # channels know the ports, and need no database
     from core.store.database import Tx
+from core.domain.vocabulary import Outcome
 
 Receipt = Mapping[str, str]
 """What a channel needs to find its message again, in its own words (``{"channel": "C…", "ts": "…"}``)."""
@@ -31,7 +35,7 @@ class Delivered:
     ``remark`` is a stable code that the timeline shows. ``then`` are short messages that are to follow, each in a row
     of its own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are
     told, though it went out all the same. ``awaits`` is what the channel's door will have seen once the message has
-    really arrived, where it is told of that (:mod:`core.arrivals`).
+    really arrived, where it is told of that (:mod:`core.delivery.confirmation`).
     """
 
     receipt: Receipt
@@ -58,6 +62,13 @@ class Ambiguous:
 
     reason: str
     until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """Nobody can say whether it is there. ``receipt`` takes it back if it is, and does nothing if it is not."""
+
+    receipt: Receipt
 
 
 class Fault(StrEnum):
@@ -109,22 +120,33 @@ class Channel(Protocol):
     name: str
     lanes: int
     """How many sends may be under way at once."""
+    lane_width: int | None
+    """How many of them to one place; ``None`` where all places share them (``core/delivery/turns.py``)."""
     withdraws: bool
     """Whether an ended question's messages can be changed or taken back."""
     follows_up: bool
     """Whether a reminder is joined to what was sent before (:attr:`Sending.earlier`)."""
+    reaches_one_person: bool
+    """Whether a message to somebody reaches them, and not whoever is on call."""
+    takes_replies: bool
+    """Whether a message can be replied to at an address of its own (``Links.reply_token``)."""
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
+
+    def is_cut(self, notice: Notice) -> bool:
+        """Whether what it sends holds less than all that the agent wrote. It goes by the agent's words alone, so that
+        it is the same when it is sent and when an answer comes in."""
+        ...
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Show everybody how it ended, at the message that ``receipt`` names."""
         ...
 
-    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery | Unconfirmed:
         """What an earlier, doubtful try of a notice has left at ``to``; sends nothing.
 
-        ``Delivered`` with the message's receipt, or ``Refused`` where there is nothing: asked once the question has
-        ended, so that nothing is left behind that still asks.
+        ``Delivered`` with the message's receipt, ``Refused`` if there is nothing, ``Unconfirmed`` if there is no
+        telling: asked once the question has ended, so that nothing is left behind that still asks.
         """
         ...
 
@@ -172,6 +194,9 @@ class Agents(Protocol):
     """Calls the waiting agent back."""
 
     lanes: int
+    """How many calls may be under way at once."""
+    lane_width: int
+    """How many of them to one origin of one key."""
 
     def may_call(self, key: str, url: str) -> str | None:
         """Why ``key`` may not be called back at ``url``, as one sentence; ``None`` where it may. No network call."""
@@ -223,6 +248,11 @@ class Responders(Protocol):
         """The identities of everybody whose key makes them an operator, as of now."""
         ...
 
+    def is_known(self, identity: str) -> bool:
+        """Whether a person of the directory or a key has this identity. Nobody else is handed a question, or counts
+        where several answers are needed."""
+        ...
+
     def actor(self, identity: str) -> Actor:
         """Whoever has this canonical identity, in the directory or not."""
         ...
@@ -266,6 +296,21 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
 
 
+class HostClock(Clock, Protocol):
+    """A clock on a host. Setting the host's clock does not set this one, until :meth:`follow` does."""
+
+    def ahead(self, shared: datetime | None) -> timedelta:
+        """By how much the time that counts is ahead of this clock; negative where it is behind.
+
+        That is ``shared``, where several hosts go by one clock, else what this host's own clock says.
+        """
+        ...
+
+    def follow(self, by: timedelta) -> None:
+        """Go on from that much later, or earlier."""
+        ...
+
+
 class Work(Protocol):
     """When to look again. The engine behind it only ever says "look"; looking twice is harmless."""
 
@@ -292,3 +337,56 @@ class Backoff:
     first: timedelta
     longest: timedelta
     give_up_after: timedelta
+
+
+class Observer(Protocol):
+    """Hears of every transition, look and try of this process."""
+
+    def moved(self, outcome: Outcome) -> None:
+        """A suspension was opened or has moved; ``outcome`` is as it was written."""
+        ...
+
+    def looked(self, late: timedelta) -> None:
+        """A suspension that was due was looked at, so long after it was due."""
+        ...
+
+    def tried(self, channel: str, outcome: str, late: timedelta) -> None:
+        """The relay has tried to send something that was due ``late`` ago. ``outcome`` is one of ``delivered``,
+        ``deferred``, ``ambiguous``, ``refused`` and ``dropped``."""
+        ...
+
+    def callback_died(self, ref: str, reason: str) -> None:
+        """The callback about question ``ref`` was given up, for ``reason``: its agent will not hear by itself."""
+        ...
+
+    def received(self, channel: str, door: str, kind: str) -> None:
+        """Something has come in by ``door`` of ``channel`` and was read; ``kind`` says what it is."""
+        ...
+
+    def quarantined(self, channel: str, reason: str) -> None:
+        """Something that came in could not be read, and is kept."""
+        ...
+
+
+class _Nobody:
+    def moved(self, outcome: Outcome) -> None:
+        pass
+
+    def looked(self, late: timedelta) -> None:
+        pass
+
+    def tried(self, channel: str, outcome: str, late: timedelta) -> None:
+        pass
+
+    def callback_died(self, ref: str, reason: str) -> None:
+        pass
+
+    def received(self, channel: str, door: str, kind: str) -> None:
+        pass
+
+    def quarantined(self, channel: str, reason: str) -> None:
+        pass
+
+
+UNOBSERVED: Observer = _Nobody()
+"""Where nobody wants to know."""

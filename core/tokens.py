@@ -13,6 +13,8 @@ import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.seals import keys_of
+
 _LENGTH = 26
 """Characters of base32: 130 bits. Lower case, since mail systems fold the case of local parts."""
 _BYTES = 20
@@ -36,9 +38,17 @@ class TokenMaker:
     key: bytes
 
     def token(self, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> str:
-        text = "\n".join((purpose.value, suspension_id, channel, address))
-        digest = hmac.new(self.key, text.encode(), hashlib.sha256).digest()
-        return base64.b32encode(digest[:_BYTES]).decode().lower()[:_LENGTH]
+        return _token(self.key, purpose, suspension_id, channel, address)
+
+    def every(self, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> list[str]:
+        """The token, and those that were made of the keys before."""
+        return [_token(key, purpose, suspension_id, channel, address) for key in keys_of(self.key)]
+
+
+def _token(key: bytes, purpose: TokenPurpose, suspension_id: str, channel: str, address: str) -> str:
+    text = "\n".join((purpose.value, suspension_id, channel, address))
+    digest = hmac.new(key, text.encode(), hashlib.sha256).digest()
+    return base64.b32encode(digest[:_BYTES]).decode().lower()[:_LENGTH]
 
 
 def fingerprint(token: str) -> str:

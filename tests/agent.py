@@ -61,7 +61,7 @@ class AgentReceiver:
         self._news.set()
         return Response(status_code=status)
 
-    async def expect(self, count: int = 1, within: float = 5.0) -> Resumed:
+    async def expect(self, count: int = 1, within: float = 30.0) -> Resumed:
         """The last of ``count`` callbacks, as soon as it is there."""
         async with asyncio.timeout(within):
             while len(self.resumed) < count:

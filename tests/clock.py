@@ -1,4 +1,4 @@
-"""A clock that stands until a test moves it."""
+"""A clock that stands until a test moves it, and a host's clock beside it that a test may set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ START = datetime(2026, 3, 24, 10, 0, tzinfo=UTC)
 
 
 class ManualClock:
-    """Implements :class:`core.ports.Clock`. ``World.advance`` moves it and lets everything due happen."""
+    """Implements :class:`core.ports.HostClock`. ``World.advance`` moves it and lets everything due happen."""
 
     def __init__(self, start: datetime = START) -> None:
         self._now = start
+        self._ahead = timedelta(0)
 
     def now(self) -> datetime:
         return self._now
@@ -22,3 +23,15 @@ class ManualClock:
 
     def move_by(self, step: timedelta) -> None:
         self._now += step
+
+    def is_set(self, by: timedelta) -> None:
+        """Somebody sets the host's clock; the next beat finds it."""
+        self._ahead += by
+
+    def ahead(self, _shared: object = None) -> timedelta:
+        """The time of a test is nobody else's: no database is asked."""
+        return self._ahead
+
+    def follow(self, by: timedelta) -> None:
+        self._ahead -= by
+        self._now += by

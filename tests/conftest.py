@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 import structlog
+import uvloop
+from hypothesis import HealthCheck, settings
 
 from core.store import schema
 from core.store.database import open_database
@@ -27,10 +30,20 @@ structlog.configure(
 )
 """What a failing test shows of the log. By default an exception is drawn with its locals, which takes a second."""
 
+if settings.get_current_profile_name() == "default":  # with CI set, Hypothesis has the like of it by itself
+    settings.register_profile("by hand", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("by hand")
+
 _numbers = itertools.count(1)
 
 _LONG = ("openapi", "slack_properties", "retention_store", "export_audit", "replicas")
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop that ``handraise serve`` runs on: its transports are no asyncio ones, and connect with code of their
+    own."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

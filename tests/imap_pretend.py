@@ -39,6 +39,7 @@ class PretendImap:
     fetched: list[int] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
     reached: asyncio.Event = field(default_factory=asyncio.Event)
+    idling: asyncio.Event = field(default_factory=asyncio.Event)
     port: int = 0
 
     def lay(self, raw: bytes) -> int:
@@ -49,6 +50,7 @@ class PretendImap:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"* OK pretend\r\n")
         self.greeted += 1
+        found = 0  # how many mails this client knows of: any that comes later it is told of, were it before IDLE
         while line := (await reader.readline()).decode():
             tag, _, command = line.rstrip().partition(" ")
             name = command.upper().removeprefix("UID ").partition(" ")[0]
@@ -59,10 +61,12 @@ class PretendImap:
                 await asyncio.sleep(self.patience)
                 break
             if name == "IDLE":
-                await self._idle(reader, writer)
+                await self._idle(reader, writer, found)
             elif name == "AUTHENTICATE":
                 writer.write(b"+ \r\n")
                 self.tokens.append(base64.b64decode(await reader.readline()).decode())
+            elif name == "SEARCH":
+                found = len(self.mails)
             if name == "FETCH" and self.hangs_up_at & set(_uids(command)):
                 break
             ending = self._perform(name, command, writer)
@@ -71,8 +75,8 @@ class PretendImap:
                 break
         writer.close()
 
-    async def _idle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        known = len(self.mails)
+    async def _idle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, known: int) -> None:
+        self.idling.set()
         if self.told_with_idling is not None:
             self.lay(self.told_with_idling)
             self.told_with_idling = None

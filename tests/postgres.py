@@ -103,12 +103,12 @@ class Cluster:
         """SIGINT cuts every connection off; SIGQUIT also leaves what was under way to crash recovery."""
         if self._server is not None:
             self._server.send_signal(how)
-            self._server.wait(20)
+            self._server.wait(60)
             self._server = None
 
 
 def _await_ready(server: subprocess.Popen[bytes], folder: Path, root: Path, sockets: Path) -> None:
-    for _ in range(500):
+    for _ in range(3000):  # a minute and more
         if server.poll() is not None:
             raise RuntimeError((root / "log").read_text())
         if subprocess.run([folder / "pg_isready", "-q", "-h", sockets], check=False).returncode == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -34,15 +35,15 @@ class ServiceProcess:
         self.file.write_text(yaml.safe_dump({**settings, "http": {"port": self.port}}))
         self._process: asyncio.subprocess.Process | None = None
 
-    async def start(self) -> None:
-        """Return when it is ready; raises with what it printed where it ends instead."""
+    async def start(self, patience: float = 120) -> None:
+        """Return when it is ready, within ``patience`` seconds; raises with what it printed if it ends instead."""
         command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self.file), *self.roles]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
         with (self.file.parent / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command, cwd=ROOT, env=environ, stdout=log, stderr=log
             )
-        async with asyncio.timeout(30), httpx.AsyncClient(trust_env=False) as http:
+        async with asyncio.timeout(patience), httpx.AsyncClient(trust_env=False) as http:
             while not await self._is_ready(http):
                 if self._process.returncode is not None:
                     raise AssertionError((self.file.parent / "log").read_text())
@@ -52,6 +53,42 @@ class ServiceProcess:
         with contextlib.suppress(httpx.TransportError):
             return (await http.get(f"{self.url}/readyz")).status_code == 200
         return False
+
+    def limit_files(self, size: int) -> int:
+        """No file that it writes may be longer than ``size`` from now on; returns the limit before."""
+        assert self._process is not None
+        before, hard = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (size, hard))
+        return before
+
+    @property
+    def umask(self) -> int:
+        """Linux alone says it of another process."""
+        assert self._process is not None
+        said = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(next(line for line in said.splitlines() if line.startswith("Umask:")).split()[1], 8)
+
+    @property
+    def written(self) -> str:
+        """What it has printed so far."""
+        return (self.file.parent / "log").read_text()
+
+    async def ended(self) -> int:
+        """Its exit status, once it has ended by itself."""
+        assert self._process is not None
+        async with asyncio.timeout(60):
+            return await self._process.wait()
+
+    def freeze(self) -> None:
+        """``SIGSTOP``: it does nothing more, and nobody is told."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, which: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(which)
 
     async def kill(self) -> None:
         """``kill -9``: no goodbye."""
@@ -67,7 +104,7 @@ class ServiceProcess:
             return 0
         if process.returncode is None:
             process.send_signal(how)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             status = await process.wait()
         self._process = None
         return status

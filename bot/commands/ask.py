@@ -5,16 +5,18 @@ Where the service is and who is asking comes from ``HANDRAISE_URL`` and ``HANDRA
 
 from __future__ import annotations
 
-import sys
+import json
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
+from bot.commands.admin import warn_if_paused
 from bot.commands.client import Client
-from bot.commands.pause import warn_if_paused
-from bot.commands.terminal import one_line
+from bot.observability.terminal import give, one_line, say, say_lines, warn
+from bot.web.pages.view import span
 
-Id = Annotated[str, typer.Argument(help="The suspension's id, or its ref (HR-7F3K).")]
+Id = Annotated[str, typer.Argument(help="The question's id, or its ref (HR-7F3K).")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,22 +34,28 @@ def ask(
     choice: Annotated[list[str] | None, typer.Option("--choice", help="VALUE or VALUE=LABEL; may be repeated.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="Whom to ask: an e-mail, group:NAME, slack:C…")] = None,
     channel: Annotated[str | None, typer.Option("--channel", help="slack, email or pagerduty.")] = None,
-    timeout: Annotated[int | None, typer.Option("--timeout", min=1, help="Seconds until nobody answered.")] = None,
+    timeout: Annotated[
+        int | None, typer.Option("--timeout", min=1, help="Seconds that each attempt waits; how many, the policy says.")
+    ] = None,
+    deadline: Annotated[
+        int | None, typer.Option("--deadline", min=1, help="Seconds in all, however many attempts there are.")
+    ] = None,
     fallback: Annotated[str | None, typer.Option("--fallback", help="What to go on with if nobody answers.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it alone.")] = False,
 ) -> None:
     """Ask a person. With no --choice, any text is an answer; with yes and no, it is a confirmation."""
     body = _question(question, choice or [])
-    optional = {"notify_to": to, "channel_hint": channel, "timeout_seconds": timeout}
+    optional = {"notify_to": to, "channel_hint": channel, "timeout_seconds": timeout, "deadline_seconds": deadline}
     body |= {name: value for name, value in optional.items() if value is not None}
     if fallback is not None:
         body |= {"fallback_policy": "complete_with_fallback", "fallback_value": fallback}
     client = Client()
     asked = client.post("/v1/suspensions", body)
+    warn(f"{asked['ref']}: {_silence(asked)}")
     if not wait:
-        print(f"{asked['ref']}  {asked['suspension_id']}")
+        say(f"{asked['ref']}  {asked['suspension_id']}")
         return
-    print(f"{asked['ref']}: waiting for an answer", file=sys.stderr)
+    warn(f"{asked['ref']}: waiting for an answer")
     _print_end(client.wait(asked["suspension_id"]))
 
 
@@ -64,9 +72,9 @@ def answer(
         body["metadata"]["reason"] = reason
     done = client.post(f"/v1/intents/{found['intent_id']}/suspend/respond", body)
     if "required" in done:
-        print(f"{found['ref']}: recorded {value!r}, {done['received']} of {done['required']} answers")
+        say(f"{found['ref']}: recorded {value!r}, {done['received']} of {done['required']} answers")
     else:
-        print(f"{found['ref']}: recorded {done['value']!r} by {done['responded_by']}")
+        say(f"{found['ref']}: recorded {done['value']!r} by {done['responded_by']}")
 
 
 def list_(
@@ -80,7 +88,7 @@ def list_(
     for item in client.get("/v1/suspensions", query)["items"]:
         ends = item["expires_at"] or "never"
         state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
-        print(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
+        say(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
 
 
 def assign(
@@ -91,37 +99,65 @@ def assign(
     client = Client()
     found = client.find(suspension)
     done = client.post(f"/v1/suspensions/{found['id']}/assign", {"to": to})
-    print(f"{done['ref']}: handed over to {done['assigned_to']}")
+    say(f"{done['ref']}: handed over to {done['assigned_to']}")
 
 
 def clarify(suspension: Id, question: Annotated[str, typer.Argument(help="What the agent has to say first.")]) -> None:
-    """Ask the agent back; the clock holds until it answers."""
+    """Ask the agent back; reminders and the deadline wait until it answers."""
     client = Client()
     found = client.find(suspension)
     done = client.post(f"/v1/suspensions/{found['id']}/clarify", {"question": question})
-    print(f"{done['ref']}: asked back, the clock holds until {done['clarification']['held_until']} at the latest")
+    until = done["clarification"]["held_until"]
+    say(f"{done['ref']}: asked back, reminders and the deadline wait until {until} at the latest")
 
 
 def show(suspension: Id) -> None:
     """Show one question and everything that has happened to it."""
     client = Client()
     found = client.find(suspension)
-    print(f"{found['ref']}  {found['status']}  asked by {found['created_by']} at {found['suspended_at']}")
-    print(f"  {one_line(found['question'], 400)}")
-    for one in found["choices"]:
-        print(f"  - {one['value']}: {one['label']}")
+    say(f"{found['ref']}  {found['status']}  asked by {found['created_by']} at {found['suspended_at']}")
+    _show_notice(client.get(f"/v1/suspensions/{found['id']}/notice"), is_open=found["status"] == "open")
     if found["answers_required"] > 1:
         people = ", ".join(one["responded_by"] for one in found["answers"]) or "nobody"
-        print(f"  answers: {found['answers_received']} of {found['answers_required']}, by {people}")
+        say(f"  answers: {found['answers_received']} of {found['answers_required']}, by {people}")
     if found["assigned_to"]:
-        print(f"  handed over to {found['assigned_to']}")
+        say(f"  handed over to {found['assigned_to']}")
     if found["clarification"]:
-        print(f"  {found['clarification']['asked_by']} asked: {one_line(found['clarification']['question'], 400)}")
-        print(f"  clarified: {one_line(found['clarification']['text'] or 'not yet', 400)}")
+        say(f"  {found['clarification']['asked_by']} asked: {one_line(found['clarification']['question'], 400)}")
+        say(f"  clarified: {one_line(found['clarification']['text'] or 'not yet', 400)}")
     if found["resolution"] == "responded":
-        print(f"  answer: {found['response']!r} by {found['responded_by']} via {found['channel']}")
+        say(f"  answer: {found['response']!r} by {found['responded_by']} via {found['channel']}")
     for entry in client.get(f"/v1/suspensions/{found['id']}/timeline")["items"]:
-        print(f"  {entry['at']}  {_told(entry)}")
+        say(f"  {entry['at']}  {_told(entry)}")
+
+
+def _show_notice(notice: dict[str, Any], *, is_open: bool) -> None:
+    """What people are shown of it, all of it; redacted as it is for them."""
+    say_lines(notice["question"], "  ")
+    for one in notice["choices"]:
+        about = f" ({one['description']})" if one["description"] else ""
+        say(f"  - {one['value']}: {one['label']}{about}")
+    for key, value in notice["context"].items():
+        say(f"  {key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    if notice["risk"] is not None:
+        say(f"  risk: {notice['risk']}")
+    action = notice["action"]
+    if action is not None:
+        say(f"  {action['heading']}:")
+        say_lines(action["text"], "    ")
+        if action["hidden"] is not None:
+            say(f"  {action['hidden']}")
+    if is_open:
+        say(f"  {notice['silence']}")
+
+
+def _silence(asked: dict[str, Any]) -> str:
+    """What happens if nobody answers, when, and in how long."""
+    said = one_line(asked["silence"], 400)
+    if asked["expires_at"] is None:
+        return said
+    end, start = (datetime.fromisoformat(asked[name]) for name in ("expires_at", "suspended_at"))
+    return f"{said} That is in {span(end - start)}."
 
 
 def _question(question: str, choices: list[str]) -> dict[str, Any]:
@@ -138,9 +174,9 @@ def _print_end(ended: dict[str, Any]) -> None:
     """The answer alone on standard output; status 1 where there is none."""
     value = ended["response"] if ended["resolution"] == "responded" else ended["continued_with"]
     if value is None:
-        print(f"{ended['ref']}: {ended['resolution']}, without an answer", file=sys.stderr)
+        warn(f"{ended['ref']}: {ended['resolution']}, without an answer")
         raise typer.Exit(1)
-    print(value)
+    give(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _told(entry: dict[str, Any]) -> str:

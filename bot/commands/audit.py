@@ -1,20 +1,92 @@
 """``handraise export`` and ``handraise audit verify``: the audit trail, and whether it is what was written.
 
-The log's key stays with the service: it checks its own database, and an export that is sent to it.
+The log's key stays with the service. It checks its own database, and an export that is sent to it. An export's file is
+written whole or not at all, and read in parts that a request can hold.
+
 Source: docs/audit.md.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bot.commands.client import Client, stop
-from bot.commands.export_file import is_whole, parts_of, saved
-from bot.commands.terminal import one_line
+from bot.observability.terminal import give, one_line, say
+
+_MOST_LINES = 500
+_MOST_BYTES = 512 * 1024
+"""Of one part, unless a single line is longer. The service takes five MiB, with every quote in it written twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of a file; with the last ones, the SHA-256 of everything before the last."""
+
+    lines: list[str]
+    sha256: str | None
+
+
+def saved(path: Path, lines: Iterable[str]) -> bool:
+    """Write ``path``, mode 0600, under another name until all of it is on disk. False, and no file, where the last
+    line is not an export's. Raises :class:`OSError`."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        last = ""
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            for last in lines:
+                file.write(last + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if is_whole(last):
+            part.replace(path)
+            return True
+        return False
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def is_whole(last: str) -> bool:
+    """Whether this is the last line of an export."""
+    try:
+        record = json.loads(last)
+    except ValueError:
+        return False
+    return isinstance(record, dict) and record.get("kind") == "end"
+
+
+def parts_of(path: Path) -> Iterator[Part]:
+    """The file in order. Raises :class:`OSError`."""
+    digest, size = hashlib.sha256(), 0
+    lines: list[str] = []
+    with path.open("rb") as file:
+        before: bytes | None = None
+        for line in file:
+            if before is not None:
+                digest.update(before)
+                lines.append(_text(before))
+                size += len(before)
+                if len(lines) >= _MOST_LINES or size >= _MOST_BYTES:
+                    yield Part(lines, None)
+                    lines, size = [], 0
+            before = line
+        if before is not None:
+            yield Part([*lines, _text(before)], digest.hexdigest())
+
+
+def _text(line: bytes) -> str:
+    """As JSON can carry it. What is not UTF-8 was not written by us, and the digest tells."""
+    return line.decode(errors="replace").rstrip("\r\n").replace("\0", "\ufffd")
+
 
 app = typer.Typer(help="Check the audit trail.", no_args_is_help=True)
 
@@ -24,6 +96,8 @@ _WORDS = {
     "cut_off": "the log is cut off here",
     "beyond_head": "the log has more events than its intent knows of",
     "head_changed": "the intent knows of another last event",
+    "head_forged": "the log does not end where its intent says",
+    "record_changed": "a question's record does not say what the log says of it",
     "start_forged": "the log does not begin where it was moved out",
     "no_intent": "there is no such intent any more",
     "malformed": "this is no line of an export",
@@ -61,7 +135,7 @@ def export(
 def _printed(lines: Any) -> bool:
     last = ""
     for last in lines:
-        print(last)
+        give(last)
     sys.stdout.flush()
     return is_whole(last)
 
@@ -73,7 +147,7 @@ def verify(
     """Find the first broken link: in the database, or in a file. Exit status: 0 all holds, 1 broken, 2 not checked."""
     client = Client(refused=2)
     intents, events = _check_database(client) if file is None else _check_file(client, file)
-    print(f"ok: {events} events of {intents} intents are what was written")
+    say(f"ok: {events} events of {intents} intents are what was written")
 
 
 def _check_database(client: Client) -> tuple[int, int]:
@@ -101,14 +175,14 @@ def _check_file(client: Client, file: Path) -> tuple[int, int]:
     except OSError as failure:
         stop(f"{file}: {failure.strerror}", 2)
     if progress is None or not progress["ended"]:
-        print(said_of(INCOMPLETE))
+        say(said_of(INCOMPLETE))
         raise typer.Exit(1)
     return progress["logs"], progress["events"]
 
 
 def _stop_where_broken(broken: dict[str, Any] | None) -> None:
     if broken is not None:
-        print(said_of(broken))
+        say(said_of(broken))
         raise typer.Exit(1)
 
 

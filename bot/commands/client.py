@@ -4,13 +4,15 @@ otherwise."""
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 import httpx
 import typer
+
+from bot.observability.terminal import warn
 
 _LONGEST_WAIT = 55
 
@@ -45,7 +47,7 @@ class Client:
     def find(self, reference: str) -> Any:
         """The suspension with this id or ref."""
         if not reference.upper().startswith("HR-"):
-            return self.get(f"/v1/suspensions/{reference}")
+            return self.get(f"/v1/suspensions/{part(reference)}")
         items = self.get("/v1/suspensions", {"q": reference})["items"]
         match = next((item for item in items if item["ref"] == reference.upper()), None)
         if match is None:
@@ -80,7 +82,15 @@ class Client:
     def _read(self, response: httpx.Response) -> Any:
         if not response.is_success:
             stop(_refusal(response), self._refused)
-        return response.json()
+        try:
+            return response.json()
+        except ValueError:
+            stop(f"{self._http.base_url} answers with something else than JSON: is it Handraise?", 2)
+
+
+def part(text: str) -> str:
+    """``text`` as one part of a path."""
+    return quote(text, safe="")
 
 
 def _refusal(response: httpx.Response) -> str:
@@ -93,5 +103,5 @@ def _refusal(response: httpx.Response) -> str:
 
 def stop(text: str, status: int) -> NoReturn:
     """Say in one line why it ends here."""
-    print(f"handraise: {text}", file=sys.stderr)
+    warn(f"handraise: {text}")
     raise typer.Exit(status)

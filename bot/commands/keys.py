@@ -1,16 +1,27 @@
-"""``handraise keys``: make API keys and webhook secrets. Opens the database, and prints each secret once."""
+"""``handraise keys``: make, renew and revoke API keys and webhook secrets. Opens the database, and prints each secret
+once. A service that runs need not be started again: it knows within five seconds."""
 
 from __future__ import annotations
 
+import re
 import sys
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.observability.terminal import say
 from core.domain.people import Role
+from core.errors import ConfigError
 
-app = typer.Typer(help="Make API keys and rotate webhook secrets.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from bot.commands.making_keys import Renewed
+
+app = typer.Typer(help="Make, renew and revoke API keys and webhook secrets.", no_args_is_help=True)
+
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LONGEST_OVERLAP = timedelta(days=365)
 
 Config = Annotated[Path | None, typer.Option("--config", help="The configuration file.")]
 Name = Annotated[str, typer.Argument(help="The key's name; an e-mail address makes it that person's.")]
@@ -26,20 +37,66 @@ def create(
     from bot.commands import making_keys
 
     made = making_keys.make(config, name, [one.value for one in role])
-    print(f"name            {name}")
-    print(f"roles           {', '.join(made.roles)}")
-    print(f"api key         {made.secret}")
-    print(f"webhook secret  {made.webhook_secret}")
-    print("They are shown only now. The key is stored as a hash, the secret not at all.")
+    say(f"name            {made.name}")
+    say(f"roles           {', '.join(made.roles)}")
+    say(f"api key         {made.secret}")
+    say(f"webhook secret  {made.webhook_secret}")
+    say("They are shown only now. The key is stored as a hash, the secret not at all.")
 
 
 @app.command()
-def rotate(name: Name, config: Config = None) -> None:
-    """Add a webhook secret to the key NAME; the one before stays valid until the next rotation."""
+def rotate(
+    name: Name,
+    api_key: Annotated[
+        bool, typer.Option("--api-key", help="Renew the API key instead of the webhook secret.")
+    ] = False,
+    overlap: Annotated[
+        str, typer.Option("--overlap", help="How long the old API key works beside the new one: 24h, 30m, 7d, 0.")
+    ] = "24h",
+    config: Config = None,
+) -> None:
+    """Add a webhook secret to the key NAME; the one before stays valid until the next rotation.
+
+    With --api-key, make a new API key under the same name, roles and webhook secrets.
+    """
     from bot.commands import making_keys
 
-    print(f"webhook secret  {making_keys.renew(config, name)}")
-    print("Callbacks are signed with it and with the one before, from now on.")
+    if api_key:
+        _show_renewed(making_keys.renew_api_key(config, name, _overlap(overlap)))
+        return
+    say(f"webhook secret  {making_keys.renew(config, name)}")
+    say("Callbacks are signed with it and with the one before, from now on.")
+
+
+def _show_renewed(renewed: Renewed) -> None:
+    say(f"api key         {renewed.secret}")
+    say("It is shown only now, and stored as a hash.")
+    where = "The key of the configuration" if renewed.in_file else "The key before it"
+    if renewed.until is None:
+        say(f"{where} does not work any more.")
+    else:
+        say(f"{where} works until {renewed.until:%Y-%m-%d %H:%M:%S} UTC; no older one does.")
+
+
+def _overlap(text: str) -> timedelta:
+    """How long ``24h``, ``30m``, ``7d`` or ``90`` (seconds) is."""
+    found = re.fullmatch(r"([0-9]{1,8})([smhd]?)", text.strip().lower())
+    length = timedelta(seconds=int(found[1]) * _SECONDS[found[2]]) if found else None
+    if length is None or length > _LONGEST_OVERLAP:
+        raise ConfigError("--overlap must be a number with s, m, h or d, such as 24h, and a year at most.")
+    return length
+
+
+@app.command()
+def revoke(name: Name, config: Config = None) -> None:
+    """Revoke the key NAME for good, wherever it is kept; its open streams and waits end within five seconds.
+
+    A key of the configuration stays revoked, though it still stands there. `keys create NAME` makes a new key of that
+    name.
+    """
+    from bot.commands import making_keys
+
+    say(f"{name} is revoked since {making_keys.revoke(config, name):%Y-%m-%d %H:%M:%S} UTC.")
 
 
 @app.command("list")
@@ -48,7 +105,7 @@ def show(config: Config = None) -> None:
     from bot.commands import making_keys
 
     for name, roles, where in making_keys.known(config):
-        print(f"{name}  {roles}  ({where})")
+        say(f"{name}  {roles}  ({where})")
 
 
 @app.command("hash")
@@ -56,4 +113,4 @@ def hash_key(config: Config = None) -> None:
     """Read a key from standard input and print its key_hash for the configuration."""
     from bot.commands import making_keys
 
-    print(making_keys.hashed(config, sys.stdin.readline().strip()))
+    say(making_keys.hashed(config, sys.stdin.readline().strip()))

@@ -1,4 +1,13 @@
-"""Typed settings from ``handraise.yaml`` (else ``openintent.yaml``) and the environment. Source: API.md §8."""
+"""Configuration: typed settings from ``handraise.yaml`` (else ``openintent.yaml``) and the environment.
+
+Read ``settings`` first: every setting with its default; ``channels`` and ``rules`` are sections of it. ``kinds`` is
+what one value may be, ``fitting`` what must hold between several, ``known`` which keys there are. ``loading`` puts file
+and environment (``sources``) together.
+
+What must never be: an unknown key that is ignored, an error that repeats a secret, or more than one line about it.
+
+Source: API.md §8.
+"""
 
 from bot.config.loading import find_file, load
 from bot.config.settings import Settings

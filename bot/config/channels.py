@@ -26,7 +26,7 @@ from bot.config.kinds import (
     between,
     mailbox_of,
 )
-from core.domain.people import canonical
+from core.domain.people import spelled
 
 DEFAULT_SERVICE = "default"
 """What ``pagerduty.routing_key`` is called in ``pagerduty:default``."""
@@ -42,7 +42,7 @@ class Slack(Section):
     """Slack reaches us over sockets where there is an ``app_token`` (Socket Mode), and by requests that
     ``signing_secret`` verifies where there is one (HTTP mode). One of the two is needed; with both, both ways are open.
 
-    ``require_open_when_cut``: a question that is too long for its message is answered only where all of it is shown.
+    ``require_open_when_cut`` is the older name of ``answers.require_open_when_cut``, and holds for every channel.
     """
 
     bot_token: Text = Field(repr=False)
@@ -81,7 +81,7 @@ class Email(Section):
     imap_poll_seconds: Annotated[int, between(1, 1500)] = 60
     imap_done_folder: Text | None = None
     reply_to: Mail | None = Field(
-        default_factory=lambda data: canonical(mailbox_of(data["sender"])) if _has_door(data) else None
+        default_factory=lambda data: spelled(mailbox_of(data["sender"])) if _has_door(data) else None
     )
     bounces_to: Mail | None = Field(
         default_factory=lambda data: data["reply_to"] if _has_only_a_mailbox(data) else None

@@ -1,8 +1,8 @@
-"""What must hold between settings, each as its key and the end of the sentence that begins with it.
+"""Conditions between settings, each as its key and the end of the sentence that begins with it.
 
-Off loopback every way in needs its secret: the root key always, PagerDuty's where that is set up, mail's where it has
-no door that needs none (Slack's are never optional). On loopback a missing one closes that way in, and the root key is
-made and kept.
+Off loopback every way in needs its secret: the root key always, PagerDuty's if that is set up, mail's if it has no door
+that needs none (Slack's are never optional). On loopback a missing one closes that way in, and the root key is made and
+kept.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from itertools import chain
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
 from bot.config.settings import Settings
-from channels.email.imap_server import ImapServer
+from channels.email.imap import ImapServer
+from core.domain.people import canonical
 
 Misfit = tuple[Path, str]
-
-SHORTEST_SECRET = 16
-"""Characters of a root key that others may attack over the network."""
 
 
 def misfits(settings: Settings) -> Iterator[Misfit]:
     """Everything that does not fit, the most basic first."""
-    found = (_keys, _people, _channels, _mailbox, _delays, _exposed)
+    found = (_keys, _people, _channels, _mailbox, _delays, _exposed, _public)
     return chain.from_iterable(misfits_of(settings) for misfits_of in found)
 
 
 def _keys(settings: Settings) -> Iterator[Misfit]:
+    if settings.secret_key_previous and settings.secret_key is None:
+        yield ("secret_key_previous",), "is of no use without secret_key"
     entries = settings.api_keys
     for index, entry in enumerate(entries):
         if (entry.key is None) == (entry.key_hash is None):
@@ -42,7 +42,7 @@ def _people(settings: Settings) -> Iterator[Misfit]:
     for index, person in enumerate(people):
         if person.time_zone is None and (person.hours or person.holidays):
             yield ("people", index, "time_zone"), "is missing: hours and holidays are those of a place"
-    yield from _twice("people", "email", [person.email for person in people])
+    yield from _twice("people", "email", [canonical(person.email) for person in people])
     yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
     yield from _twice("people", "pagerduty_routing_key", [person.pagerduty_routing_key for person in people])
     yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])
@@ -101,6 +101,8 @@ def _delays(settings: Settings) -> Iterator[Misfit]:
     retry = settings.resume.retry
     if retry.max_delay_ms < retry.base_delay_ms:
         yield ("resume", "retry", "max_delay_ms"), "must not be less than resume.retry.base_delay_ms"
+    if settings.database.transaction_seconds < settings.database.statement_seconds:
+        yield ("database", "transaction_seconds"), "must be at least database.statement_seconds"
     if settings.work.silent_seconds < 3 * settings.work.beat_seconds:
         yield ("work", "silent_seconds"), "must be at least three times work.beat_seconds"
 
@@ -111,9 +113,18 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
     why = "http.host is not loopback"
     if settings.secret_key is None:
         yield ("secret_key",), f"is missing: {why}"
-    elif len(settings.secret_key) < SHORTEST_SECRET:
-        yield ("secret_key",), f"must have at least {SHORTEST_SECRET} characters: {why}"
     if settings.email is not None and not settings.email.has_door:
         yield ("email", "inbound_secret"), f"is missing: {why}"
     if settings.pagerduty is not None and not settings.pagerduty.webhook_secrets:
         yield ("pagerduty", "webhook_secrets"), f"is missing: {why}"
+    if settings.leads_here and "public_url" in settings.model_fields_set:
+        yield ("public_url",), f"must not lead to this machine: {why}"
+    elif "public_url" not in settings.model_fields_set:
+        yield ("public_url",), f"is missing: {why}"
+
+
+def _public(settings: Settings) -> Iterator[Misfit]:
+    """Links are opened by a browser, and what it sends in plain text is anybody's on the way."""
+    is_plain = settings.public_url.lower().startswith("http://")
+    if is_plain and not settings.leads_here and "public_url" in settings.model_fields_set:
+        yield ("public_url",), "must begin with https://, since people sign in there (http:// is for this machine only)"

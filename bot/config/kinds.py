@@ -1,4 +1,4 @@
-"""The kinds of values that a setting may have. Each refusal says what is allowed, and never what was given.
+"""Kinds of values that a setting may have. Each refusal says what is allowed, and never what was given.
 
 Everything that is wrong ends in a ``ValueError`` whose text follows the key's name: ``must be a whole number …``.
 """
@@ -20,11 +20,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
-from channels.email.imap_server import ImapServer
-from channels.email.listening import ListenAddress
+from channels.email.imap import ImapServer
+from channels.email.lmtp import ListenAddress
 from core.domain.hours import parse_week
-from core.domain.people import RECIPIENT_FORMS, canonical, parse_recipient
+from core.domain.people import RECIPIENT_FORMS, key_name, parse_recipient, spelled
 from core.errors import InvalidRecipient
+
+SHORTEST_SECRET_KEY = 32
+FEWEST_CHARACTERS = 8
+_MAKE_ONE = (
+    "make one with `openssl rand -hex 32`, and if this database was made with the old one, put that into "
+    "secret_key_previous"
+)
 
 A_YEAR = 31_536_000
 """The longest duration, in seconds (API.md §1)."""
@@ -80,6 +87,22 @@ def _split(value: object) -> object:
     return value
 
 
+def _one_or_more(value: object) -> object:
+    """One secret, or a list; in a variable always a list. A secret in the file may have commas in it."""
+    if isinstance(value, str) and not isinstance(value, FromVariable):
+        return [value]
+    return _split(value)
+
+
+def _secret_key(value: str) -> str:
+    """Long enough, and not one short word again and again. That it is random nobody can see."""
+    if len(value) < SHORTEST_SECRET_KEY:
+        raise ValueError(f"must have at least {SHORTEST_SECRET_KEY} characters; {_MAKE_ONE}")
+    if len(set(value)) < FEWEST_CHARACTERS:
+        raise ValueError(f"must have at least {FEWEST_CHARACTERS} different characters; {_MAKE_ONE}")
+    return value
+
+
 def matching(pattern: str, must: str) -> AfterValidator:
     """Text of one shape; ``must`` completes the sentence "must …"."""
     compiled = re.compile(pattern)
@@ -98,7 +121,7 @@ _MAILBOX = re.compile(r"[^@\s<>()\[\]\\,;:\"]+@[^@\s<>()\[\]\\,;:\"]+")
 def _mail(value: str) -> str:
     if _MAILBOX.fullmatch(value) is None:
         raise ValueError("must be an e-mail address")
-    return canonical(value)
+    return spelled(value)
 
 
 def mailbox_of(sender: str) -> str:
@@ -206,6 +229,9 @@ Text = Annotated[str, BeforeValidator(_text)]
 Word = BeforeValidator(_word)
 Listed = BeforeValidator(_split)
 
+OneOrMore = BeforeValidator(_one_or_more)
+
+SecretKey = Annotated[Text, AfterValidator(_secret_key)]
 HeaderKey = Annotated[Text, matching(r"[!-~]+", "be printable ASCII without blanks, since it travels in a header")]
 Mail = Annotated[Text, AfterValidator(_mail)]
 Sender = Annotated[Text, AfterValidator(_sender)]
@@ -217,7 +243,7 @@ ListenUrl = Annotated[Text, _read_by(ListenAddress.parse)]
 DatabaseUrl = Annotated[Text, AfterValidator(_database_url)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _network(_text(value)))]
 WebhookSecret = Annotated[Text, AfterValidator(_webhook_secret)]
-KeyName = Annotated[Text, AfterValidator(canonical)]
+KeyName = Annotated[Text, AfterValidator(key_name)]
 KeyHash = Annotated[Text, Word, matching(r"[0-9a-f]{64}", "be 64 hexadecimal digits")]
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 WeekHours = Annotated[dict[str, str], BeforeValidator(_week)]

@@ -1,4 +1,4 @@
-"""Which keys there are, and what a misspelt one was probably meant to be."""
+"""Known keys, and what a misspelt one was probably meant to be."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""File and environment into :class:`Settings`, or one line that says what to mend.
+"""Loading the configuration: file and environment into :class:`Settings`, or one line that says what to mend.
 
-``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program: keys at its top that
-we don't know are that program's, but all that we do know counts, as in ``handraise.yaml``.
+``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program. Keys at its top that we
+don't know are that program's, but all that we do know counts, as in ``handraise.yaml``.
+
+:func:`warnings_about` names what a working configuration is hardly meant to say; `serve` prints it and goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,3 +103,24 @@ def _must(kind: str, context: Mapping[str, Any]) -> str:
     if kind in {"literal_error", "enum"}:
         return f"must be {context['expected']}".replace("'", "")
     return _MUST.get(kind, "is not valid")
+
+
+def warnings_about(settings: Settings) -> Iterator[str]:
+    """One sentence for each, naming the setting and what to do."""
+    if settings.channels and settings.leads_here:
+        yield (
+            f"public_url leads to this machine ({settings.public_url}): the links in messages open nowhere else. Set "
+            "public_url to the https:// address that people reach this service at."
+        )
+    pager = settings.pagerduty
+    if pager is not None and pager.api_token is not None and pager.from_email is None:
+        yield (
+            "pagerduty.api_token is set without pagerduty.from_email: no note is written to an incident, and nobody is "
+            "called to one. Set from_email to the login of a user of the PagerDuty account."
+        )
+
+
+def settings_and_folder(config: Path | None) -> tuple[Settings, Path]:
+    """The settings of ``config`` (or of the file found here) and its folder; raises :class:`ConfigError`."""
+    file = find_file(config)
+    return load(config, os.environ), file.parent if file is not None else Path.cwd()

@@ -1,4 +1,4 @@
-"""Every setting there is, with its default. What may stand in each is in ``kinds``; what must fit together, in
+"""Settings: every one there is, with its default. What may stand in each is in ``kinds``; what must fit together, in
 ``fitting``.
 
 Secrets are plain text here, and left out of every ``repr``.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from ipaddress import ip_address
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
@@ -28,9 +29,11 @@ from bot.config.kinds import (
     Listed,
     Mail,
     Network,
+    OneOrMore,
     PagerDutyUser,
     RecipientRef,
     RoutingKey,
+    SecretKey,
     SlackUser,
     Text,
     TimeZone,
@@ -39,23 +42,43 @@ from bot.config.kinds import (
     Word,
     between,
 )
-from bot.config.quotas import QuotaEntry
-from bot.config.redaction import RedactionSettings
+from bot.config.rules import QuotaEntry, RedactionSettings
 from core.domain.hours import Hours, parse_week
-from core.domain.people import Role
+from core.domain.notice import WhenCut
+from core.domain.people import Role, canonical
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
+from core.engine.quotas import Quotas
 from core.ports import Backoff
-from core.quotas import Quotas
+from core.store.calls import Deadlines
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 CatchUp = Literal["shift", "burst"]
 
 
+def _is_here(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
 class Http(Section):
+    """Where the service listens, and how much of it clients may take up (docs/decisions/0037).
+
+    ``max_strangers`` connections of one address may be open that have not yet sent a valid key, signature or session.
+    """
+
     host: Text = "127.0.0.1"
     port: Annotated[int, between(1, 65535)] = 8080
+    max_connections: Annotated[int, between(16, 1_000_000)] = 4_000
+    max_strangers: Annotated[int, between(1, 1_000_000)] = 100
+    head_seconds: Annotated[int, between(1, 300)] = 15
+    body_seconds: Annotated[int, between(1, 3_600)] = 30
+    idle_seconds: Annotated[int, between(1, 3_600)] = 75
+    body_memory_mib: Annotated[int, between(16, 65_536)] = 32
 
     @property
     def is_loopback(self) -> bool:
@@ -68,8 +91,7 @@ class Http(Section):
     @property
     def url(self) -> str:
         """Where a browser on this machine finds the service."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - not a place to go to
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return f"http://[{self.host}]:{self.port}" if ":" in self.host else f"http://{self.host}:{self.port}"
 
 
 class ResumeRetry(Section):
@@ -158,6 +180,7 @@ class RetryPolicyEntry(Section):
             if rungs is None
             else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to, rung.quiet) for rung in rungs),
             final_fallback_policy=self.final_fallback_policy,
+            strategy=self.strategy,
         )
 
 
@@ -188,12 +211,36 @@ class WorkSettings(Section):
     silent_seconds: Annotated[int, between(3, 3_600)] = 20
 
 
+class DatabaseSettings(Section):
+    """How long the database may take, on this side of the wire; for reaching it the URL's ``connect_timeout`` counts.
+
+    ``statement_seconds`` is for each statement, ``transaction_seconds`` for all of a transaction, waiting included.
+    """
+
+    statement_seconds: Annotated[int, between(1, 60)] = 5
+    transaction_seconds: Annotated[int, between(1, 120)] = 8
+
+    @property
+    def deadlines(self) -> Deadlines:
+        return Deadlines(timedelta(seconds=self.statement_seconds), timedelta(seconds=self.transaction_seconds))
+
+
 class Answers(Section):
+    """``proposer`` is what guesses at replies that decide nothing: ``package.module:name`` (docs/mail-replies.md).
+    ``require_open_when_cut``: a question that a channel could show only a part of is answered where all of it is shown,
+    on its page or in a modal of Slack's. With ``require_sign_in`` a link to ``/a/…`` opens nothing before the person
+    that it was made for has signed in."""
+
     allow_self_response: Flag = False
+    require_open_when_cut: Flag = False
+    require_sign_in: Flag = False
+    proposer: Text | None = None
 
 
 class Alerts(Section):
-    """Whom to tell when the service itself needs somebody, and what to ping while it does not (``bot/heartbeat.py``).
+    """Whom to tell when the service itself needs somebody, and what to ping while it does not.
+
+    Used by :mod:`bot.observability.heartbeat`.
 
     A heartbeat's URL says who may ping it, so it is a secret.
     """
@@ -240,7 +287,8 @@ class Settings(BaseSettings):
     database_url: DatabaseUrl = Field("sqlite+aiosqlite:///handraise.db", repr=False)
     http: Http = Http()
     public_url: HttpUrl = Field(default_factory=lambda data: data["http"].url)
-    secret_key: Text | None = Field(None, repr=False)
+    secret_key: SecretKey | None = Field(None, repr=False)
+    secret_key_previous: Annotated[tuple[Text, ...], OneOrMore] = Field((), repr=False)
     slack: Slack | None = None
     email: Email | None = None
     pagerduty: PagerDuty | None = None
@@ -254,6 +302,7 @@ class Settings(BaseSettings):
     redaction: RedactionSettings = RedactionSettings()
     quotas: QuotaEntry = QuotaEntry()
     work: WorkSettings = WorkSettings()
+    database: DatabaseSettings = DatabaseSettings()
     alerts: Alerts = Alerts()
     retention: RetentionSettings = RetentionSettings()
     log: Log = Log()
@@ -266,10 +315,22 @@ class Settings(BaseSettings):
         return tuple(name for name, section in sections.items() if section is not None)
 
     @property
+    def leads_here(self) -> bool:
+        """Whether links lead to this machine: on another one they open nothing."""
+        host = urlsplit(self.public_url).hostname or ""
+        return host == "localhost" or host.endswith(".localhost") or _is_here(host)
+
+    @property
+    def when_cut(self) -> WhenCut:
+        """For every channel; ``slack.require_open_when_cut`` is its older name."""
+        older = self.slack is not None and self.slack.require_open_when_cut
+        return WhenCut.OPEN if self.answers.require_open_when_cut or older else WhenCut.ANSWER
+
+    @property
     def own_routing_keys(self) -> dict[str, str]:
         """By e-mail, the PagerDuty integrations that page one person; none where PagerDuty is not set up."""
         people = self.people if self.pagerduty is not None else ()
-        return {person.email: person.pagerduty_routing_key for person in people if person.pagerduty_routing_key}
+        return {canonical(one.email): one.pagerduty_routing_key for one in people if one.pagerduty_routing_key}
 
     @property
     def key_quotas(self) -> Quotas:

@@ -1,4 +1,4 @@
-"""The two places that settings come from, as plain nested values: a YAML file and the environment."""
+"""Sources of settings, as plain nested values: a YAML file and the environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,14 @@ Source: kubernetes.io/docs/concepts/services-networking/service/#environment-var
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key given twice, where the standard loader keeps the last one."""
+    """Safe YAML that refuses a key given twice, where the standard loader keeps the last one, and aliases, by which a
+    few lines become gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            raise _Alias(event.start_mark.line + 1)
+        return super().compose_node(parent, index)
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Hashable, Any]:
@@ -44,6 +51,11 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Hashable, Any]:
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
+class _Alias(Exception):
+    def __init__(self, line: int) -> None:
+        self.text = f"line {line}: aliases (*name) are not read; write the value out"
+
+
 class _GivenTwice(Exception):
     def __init__(self, key: str, line: int) -> None:
         self.text = f"line {line}: {key} is given twice"
@@ -55,8 +67,8 @@ def read_file(path: Path) -> dict[str, Any]:
         values = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a SafeLoader
     except OSError as failure:
         raise ConfigError(f"{path}: can't be read: {failure.strerror}") from None
-    except _GivenTwice as twice:
-        raise ConfigError(f"{path}: {twice.text}") from None
+    except (_GivenTwice, _Alias) as refused:
+        raise ConfigError(f"{path}: {refused.text}") from None
     except yaml.MarkedYAMLError as broken:
         mark = broken.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""

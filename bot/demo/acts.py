@@ -1,4 +1,4 @@
-"""The two ways to play the demo: with somebody at the page, or by itself."""
+"""Acts of the demo, the two ways to play it: with somebody at the page, or by itself."""
 
 from __future__ import annotations
 
@@ -26,21 +26,39 @@ AUTO_SECONDS = 50.0
 
 
 async def interactive(interval: int) -> int:
-    """One agent waits already; others come when somebody presses their button on the page. Ends when cancelled."""
+    """One agent waits already; others come when somebody presses their button on the page. Ends when cancelled.
+
+    Where hours are seconds, the first one waits until somebody looks: its ladder would be over before.
+    """
     async with _show(interval) as show:
-        await while_it_stands(show, agents_on_demand(show))
+        if interval < AN_HOUR:
+            say(faint("The first question is asked when you open the page: its hours are seconds.\n"))
+        await while_it_stands(show, agents_on_demand(show, when_opened=interval < AN_HOUR))
     return 0
 
 
-async def agents_on_demand(show: Show) -> None:
+async def agents_on_demand(show: Show, *, when_opened: bool = False) -> None:
+    """Agents for whatever is pressed on the page, and one to begin with: at once, or ``when_opened``."""
     await show.connected()
     try:
         async with asyncio.TaskGroup() as agents:
-            agents.create_task(show.ask(REFUND))
+            agents.create_task(_first(show, when_opened))
+            agents.create_task(_silences(show))
             while True:
                 agents.create_task(show.ask(SAMPLES[await show.stage.asks.get()]))
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
+
+
+async def _first(show: Show, when_opened: bool) -> None:
+    if when_opened:
+        await show.stage.opened.wait()
+    await show.ask(REFUND)
+
+
+async def _silences(show: Show) -> None:
+    while True:
+        await show.stage.let_silence_pass(await show.stage.silences.get())
 
 
 async def automatic(interval: int) -> int:

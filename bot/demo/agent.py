@@ -69,6 +69,7 @@ async def ask(people: Handraise, sample: Sample, callback_url: str, *, interval:
         response_type=sample.response_type,
         choices=sample.choices or None,
         context=sample.context,
+        action=sample.action,
         form_schema=sample.form_schema,
         channel_hint=sample.channel,
         notify_to=CHANNEL if sample.channel == "slack" else None,

@@ -1,9 +1,10 @@
-"""What the page's strip shows of the agents: one card for each question. Pure."""
+"""The board: the page's strip of agents, one card for each question. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.demo.samples import ON_THE_PAGE, Sample
@@ -27,6 +28,7 @@ class Board:
     cards: list[Card] = field(default_factory=list)
     _attempts: dict[str, int] = field(default_factory=dict)
     _claimed: dict[str, str] = field(default_factory=dict)
+    _moved: dict[str, timedelta] = field(default_factory=dict)
 
     def add(self, sample: Sample) -> Card:
         card = Card(len(self.cards) + 1, sample)
@@ -34,7 +36,7 @@ class Board:
         return card
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Keep what an event of the service's log changes: the attempt, and who is on it."""
+        """Keep what an event of the service's log changes: the attempt, who is on it, and when the rest is due."""
         intent, payload = event["intent_id"], event["payload"]
         match event["event_type"]:
             case "intent.suspended" | "intent.suspension_renotified":
@@ -43,6 +45,9 @@ class Board:
                 self._claimed[intent] = payload["claimed_by"]
             case "intent.suspension_released":
                 self._claimed.pop(intent, None)
+            case "intent.suspension_rescheduled":
+                moved = self._moved.get(intent, timedelta())
+                self._moved[intent] = moved + timedelta(seconds=payload["shift_seconds"])
 
     def as_json(self, names: Mapping[str, str]) -> dict[str, Any]:
         """What the sandbox's ``PUT /board`` takes; ``names`` are the people by their identity."""
@@ -53,6 +58,7 @@ class Board:
         asked = card.asked or {"ref": None, "intent_id": None, "ladder": []}
         intent = asked["intent_id"]
         attempt, claimed = self._attempts.get(intent, 1), self._claimed.get(intent)
+        moved = self._moved.get(intent, timedelta())
         state = "resumed" if card.resumed else "waiting" if card.asked else "asking"
         return {
             "number": card.number,
@@ -60,8 +66,15 @@ class Board:
             "question": card.sample.question,
             "ref": asked["ref"],
             "state": state,
-            "ladder": [{**rung, "asked": rung["attempt"] <= attempt} for rung in asked["ladder"]],
+            "ladder": [_rung(rung, attempt, moved) for rung in asked["ladder"]],
             "on_it": names.get(claimed, claimed) if claimed else None,
             "result": card.result,
             "got": card.resumed,
         }
+
+
+def _rung(rung: Mapping[str, Any], attempt: int, moved: timedelta) -> dict[str, Any]:
+    """One rung of the ladder as of ``attempt``; what is still to come is due ``moved`` later than was agreed."""
+    asked = rung["attempt"] <= attempt
+    due_at = datetime.fromisoformat(rung["due_at"]) + (timedelta() if asked else moved)
+    return {**rung, "asked": asked, "due_at": due_at.isoformat()}

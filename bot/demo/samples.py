@@ -20,7 +20,8 @@ MAIL_THEN_PAGER = (*MAIL_SECOND, EscalationRung(attempt=3, channel_hint="pagerdu
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question of one agent. ``button`` is what the page calls it; the rest is the SDK's.
+    """One question of one agent. ``button`` is what the page calls it; the rest is the SDK's. ``action`` is what an
+    answer sets free: people are shown it.
 
     ``attempts`` are asked an interval apart, of at most ``longest_interval`` seconds where that is given; after the
     last one the agent goes on with ``fallback``, or stops where there is none.
@@ -34,6 +35,7 @@ class Sample:
     channel: str = "slack"
     choices: tuple[SuspensionChoice, ...] = ()
     context: Mapping[str, JsonValue] = field(default_factory=dict)
+    action: Mapping[str, JsonValue] | None = None
     form_schema: Mapping[str, JsonValue] | None = None
     ladder: tuple[EscalationRung, ...] = ()
     attempts: int = 3
@@ -58,6 +60,7 @@ REFUND = Sample(
         SuspensionChoice(value="escalate", label="Escalate", description="Route to a senior operator"),
     ),
     context={"order_id": "12345", "amount": 499.99},
+    action={"tool": "payments.refund", "order_id": "12345", "amount_in_cents": 49999},
     ladder=MAIL_THEN_PAGER,
     fallback="deny",
 )
@@ -74,6 +77,7 @@ INVOICE = Sample(
         SuspensionChoice(value="ask_back", label="Ask Northwind first"),
     ),
     context={"invoice": "2024-117", "supplier": "Northwind", "usual_amount": "$2,900"},
+    action={"tool": "bank.transfer", "to": "Northwind", "amount": "4200.00", "currency": "USD"},
     ladder=(EscalationRung(attempt=2, channel_hint="pagerduty"),),
     attempts=2,
 )
@@ -86,6 +90,7 @@ DEPLOY = Sample(
     response_type="confirm",
     channel="pagerduty",
     context={"release": "2.4.0", "tests": "1,204 passed", "error_budget": "18 min left"},
+    action={"tool": "deploy.release", "release": "2.4.0", "environment": "production"},
     attempts=2,
 )
 

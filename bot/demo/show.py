@@ -1,13 +1,17 @@
-"""The show itself: agents ask, and whatever happens is told in the terminal and on the page as it happens."""
+"""The show: agents ask, and whatever happens is told in the terminal and on the page as it happens.
+
+The service's events come over its SSE stream. Source: API.md §5; the WHATWG's server-sent events.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +19,46 @@ import httpx
 
 from bot.demo.board import Board, Card
 from bot.demo.children import Child
-from bot.demo.events import follow
 from bot.demo.samples import Sample
 from bot.demo.stage import Stage
 from bot.demo.transcript import Transcript
+from bot.observability.terminal import visible
 from bot.sandbox.person import YOU
+
+_PAUSE = 0.2
+
+
+async def follow(url: str, api_key: str, connected: Callable[[], None]) -> AsyncIterator[dict[str, Any]]:
+    """Every event from now on, none twice. ``connected`` is called when nothing more can be missed.
+
+    A lost connection is taken up again behind the last event; whether the service is still alive is for others to see.
+    """
+    headers = {"X-API-Key": api_key}
+    timeout = httpx.Timeout(5, read=None)
+    async with httpx.AsyncClient(trust_env=False, timeout=timeout) as client:
+        while True:
+            try:
+                async with client.stream("GET", f"{url}/v1/events/stream", headers=headers) as response:
+                    response.raise_for_status()
+                    async for name, value in _fields(response):
+                        match name:
+                            case "":
+                                connected()
+                            case "id":
+                                headers["Last-Event-ID"] = value
+                            case "data":
+                                yield json.loads(value)
+            except httpx.TransportError:
+                await asyncio.sleep(_PAUSE)
+
+
+async def _fields(response: httpx.Response) -> AsyncIterator[tuple[str, str]]:
+    """Name and value of each line; a comment has no name."""
+    async for line in response.aiter_lines():
+        name, colon, value = line.partition(":")
+        if colon:
+            yield name, value.removeprefix(" ")
+
 
 NAMES = {YOU.email: YOU.name}
 
@@ -64,7 +103,7 @@ class Show:
             await self._changed.wait()
 
     def _line(self, agent: str, text: str) -> None:
-        say(f"{time.monotonic() - self._began:7.1f} s  {agent:<15} {text}")
+        say(f"{time.monotonic() - self._began:7.1f} s  {agent:<15} {visible(text)}")
 
     # --- Agents ---------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,17 @@
-"""The demo's set: the sandbox and the service, each a process of its own, and agents that come when they are called."""
+"""The demo's stage: the sandbox and the service, each a process of its own with its configuration, and agents that
+come when they are called.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+import json
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +20,59 @@ from typing import Any
 import httpx
 
 from bot.demo.children import Child, Children, DemoFailed
-from bot.demo.config import Keys, free_port, write_config
 from bot.demo.samples import SAMPLES, Sample
+from bot.demo.silence import PATH as SILENCE
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKey:
+    """What an agent needs to ask, and to know that a callback is ours."""
+
+    api_key: str
+    callback_secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Of everybody who talks to the service's API: the agents by name, and the one who watches."""
+
+    agents: Mapping[str, AgentKey]
+    operator: str
+
+    @classmethod
+    def make(cls, agents: Iterable[str]) -> Keys:
+        def whsec() -> str:
+            return f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
+
+        return cls({name: AgentKey(secrets.token_urlsafe(24), whsec()) for name in agents}, secrets.token_urlsafe(24))
+
+
+def write_config(folder: Path, port: int, keys: Keys, world: Mapping[str, Any]) -> Path:
+    """``handraise.yaml`` in ``folder``, readable by its owner alone. ``world`` is the sandbox's part of it."""
+    api_keys: list[dict[str, Any]] = [
+        {"name": name, "key": key.api_key, "roles": ["agent"], "webhook_secrets": [key.callback_secret]}
+        for name, key in keys.agents.items()
+    ]
+    api_keys.append({"name": "demo-terminal", "key": keys.operator, "roles": ["operator"]})
+    settings = {
+        **world,
+        "database_url": f"sqlite+aiosqlite:///{folder / 'handraise.db'}",
+        "http": {"host": "127.0.0.1", "port": port},
+        "api_keys": api_keys,
+        "resume": {"allow_networks": ["127.0.0.0/8"]},
+    }
+    path = folder / "handraise.yaml"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(settings, file, indent=1)  # which is YAML too
+    return path
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
 
 READY_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
@@ -33,6 +91,10 @@ class Stage:
     service: Child
     asks: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
     """Names of samples whose button somebody pressed on the page."""
+    silences: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    """References of questions that somebody on the page leaves alone: their time shall pass."""
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once somebody has looked at the page."""
     _listening: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def agent(self, sample: Sample, *, interval: int, attempts: int | None = None) -> Child:
@@ -62,7 +124,31 @@ class Stage:
 
     def listen(self, told: AsyncIterator[dict[str, Any]]) -> None:
         """Keep reading what both say: a pipe that nobody reads would stop them."""
-        self._listening += [asyncio.create_task(_take(told, self.asks)), asyncio.create_task(_drain(self.service))]
+        self._listening += [asyncio.create_task(self._take(told)), asyncio.create_task(_drain(self.service))]
+
+    async def _take(self, told: AsyncIterator[dict[str, Any]]) -> None:
+        async for one in told:
+            match one.get("event"):
+                case "ask":
+                    self.asks.put_nowait(one["sample"])
+                case "silence":
+                    self.silences.put_nowait(one["ref"])
+                case "opened":
+                    self.opened.set()
+
+    async def let_silence_pass(self, ref: str) -> None:
+        """Have the service let the time until the next step of this question pass; one that has ended stays as it is.
+
+        Raises :class:`DemoFailed` where the service refuses it otherwise.
+        """
+        headers = {"X-API-Key": self.keys.operator}
+        async with httpx.AsyncClient(base_url=self.service_url, trust_env=False, timeout=10) as client:
+            try:
+                said = await client.post(SILENCE, json={"ref": ref}, headers=headers)
+            except httpx.TransportError:
+                return  # whether the service is still alive is seen elsewhere
+        if said.is_error and said.status_code != httpx.codes.CONFLICT:
+            raise DemoFailed(f"The service refused to let time pass for {ref}: {said.status_code}.")
 
     async def close(self) -> None:
         for task in self._listening:
@@ -81,7 +167,7 @@ async def staged(folder: Path) -> AsyncIterator[Stage]:
         ready = await _first(told, sandbox)
         keys = Keys.make(sample.agent for sample in SAMPLES.values())
         config = write_config(folder, port, keys, ready["settings"])
-        service = await children.start("service", "bot.cli", "serve", "--config", str(config))
+        service = await children.start("service", "bot.demo.service", "--config", str(config))
         page = httpx.AsyncClient(base_url=ready["url"], trust_env=False, timeout=10)
         stage = Stage(children, keys, service_url, ready["page"], page, sandbox, service)
         stage.listen(told)
@@ -131,12 +217,6 @@ async def _is_ready(client: httpx.AsyncClient, url: str) -> bool:
         return ready.status_code == httpx.codes.OK and ready.json()["slack"] == "connected"
     except httpx.TransportError:
         return False
-
-
-async def _take(told: AsyncIterator[dict[str, Any]], asks: asyncio.Queue[str]) -> None:
-    async for one in told:
-        if one.get("event") == "ask":
-            asks.put_nowait(one["sample"])
 
 
 async def _drain(child: Child) -> None:

@@ -1,4 +1,4 @@
-"""What the terminal says: one line for whatever happens. Pure."""
+"""The transcript at the terminal: one line for whatever happens. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
+
+from bot.observability.terminal import visible
 
 CHANNELS = {"slack": "on Slack", "email": "by mail", "pagerduty": "on the pager"}
 _LONGEST_VALUE = 120
@@ -38,6 +40,8 @@ class Transcript:
                 said = f"asks “{payload['question']}” {_attempt(payload)}"
             case "intent.suspension_renotified":
                 said = f"asks again, {_attempt(payload)}"
+            case "intent.suspension_rescheduled" if payload["shift_seconds"] < 0:
+                said = f"{duration(-payload['shift_seconds'])} pass, and nobody has answered"
             case "intent.suspension_claimed":
                 until = _clock(payload["claim_until"])
                 said = f"{self.name(payload['claimed_by'])} took it: no reminders until {until}"
@@ -71,9 +75,8 @@ class Transcript:
 
 
 def shown(value: JsonValue) -> str:
-    """A value on one line, safe for a terminal: JSON escapes what would move the cursor."""
-    text = json.dumps(value, ensure_ascii=False)
-    text = "".join(mark if mark.isprintable() else "�" for mark in text)
+    """A value on one line, safe for a terminal."""
+    text = visible(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 

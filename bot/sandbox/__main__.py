@@ -1,7 +1,8 @@
 """The sandbox as a process of its own: ``python -m bot.sandbox --service-url http://127.0.0.1:8080``.
 
 On standard output it says in lines of JSON where it is and what happens on its page: ``ready``, with the page's
-signed-in URL and the sections of the service's configuration, and ``ask`` for each sample that is asked for.
+signed-in URL and the sections of the service's configuration, ``opened`` when somebody first looks at it, ``ask`` for
+each sample that is asked for, and ``silence`` for each question whose time shall pass.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ async def _serve(service_url: str, port: int, smtp_port: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    world = World(service_url, ask=lambda sample: _say("ask", sample=sample))
+    world = World(
+        service_url,
+        ask=lambda sample: _say("ask", sample=sample),
+        stay_silent=lambda ref: _say("silence", ref=ref),
+        opened=lambda: _say("opened"),
+    )
     async with world.serving(port, smtp_port) as place:
         _say("ready", url=place.url, page=place.page, settings=world.settings(place))
         await stopped.wait()

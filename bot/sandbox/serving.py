@@ -23,9 +23,12 @@ def loopback_client(timeout: float) -> httpx.AsyncClient:
 
 
 @asynccontextmanager
-async def serving(app: Any, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-    """Yield the base URL (no trailing slash) of ``app``, bound to ``port`` or to a free one."""
-    async with _started([app], host, port) as urls:
+async def serving(
+    app: Any, host: str = "127.0.0.1", port: int = 0, http: type[asyncio.Protocol] | None = None
+) -> AsyncIterator[str]:
+    """Yield the base URL (no trailing slash) of ``app``, bound to ``port`` or to a free one. ``http`` is what is made
+    for each connection, uvicorn's own if it is ``None``."""
+    async with _started([app], host, port, http) as urls:
         yield urls[0]
 
 
@@ -37,8 +40,10 @@ async def serving_all(*apps: Any) -> AsyncIterator[Sequence[str]]:
 
 
 @asynccontextmanager
-async def _started(apps: Sequence[Any], host: str, port: int) -> AsyncIterator[Sequence[str]]:
-    running = [(_server(app), _listener(host, port)) for app in apps]
+async def _started(
+    apps: Sequence[Any], host: str, port: int, http: type[asyncio.Protocol] | None = None
+) -> AsyncIterator[Sequence[str]]:
+    running = [(_server(app, http), _listener(host, port)) for app in apps]
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in running]
     try:
         for (server, _), task in zip(running, tasks, strict=True):
@@ -87,13 +92,14 @@ class _Server(uvicorn.Server):
         await self.lifespan.shutdown()
 
 
-def _server(app: Any) -> _Server:
-    return _Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
+def _server(app: Any, http: type[asyncio.Protocol] | None) -> _Server:
+    return _Server(uvicorn.Config(app, http=http or "auto", log_config=None, access_log=False, lifespan="on"))
 
 
 def _listener(host: str, port: int) -> socket.socket:
     # With the protocol left open, asyncio would not know these for TCP, and each reply would wait 40 ms (Nagle).
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)  # as bot/server.py has it
     listener.bind((host, port))
     return listener

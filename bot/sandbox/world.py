@@ -16,14 +16,14 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from bot.sandbox.mailbox import Mailbox
-from bot.sandbox.page import Page
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_world import User as PagerUser
-from bot.sandbox.pagerduty_world import wall_clock
+from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.page.app import Page
+from bot.sandbox.pagerduty.app import PagerDutySandbox
+from bot.sandbox.pagerduty.world import User as PagerUser
+from bot.sandbox.pagerduty.world import wall_clock
 from bot.sandbox.person import YOU, Person
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
+from bot.sandbox.slack.app import SlackSandbox
 
 CHANNEL_ID, CHANNEL_NAME = "C0OPS", "ops"
 PAGER_SERVICE = "default"
@@ -42,7 +42,8 @@ class Place:
 class World:
     """Serve it with :meth:`serving`. ``service_url`` is where answers go; :meth:`connect` says so later.
 
-    ``ask`` is called with a sample's name when somebody presses its button on the page.
+    ``ask`` is called with a sample's name when somebody presses its button on the page, ``stay_silent`` with a
+    question's reference when somebody wants its time to pass, ``opened`` when somebody first looks at the page.
     """
 
     def __init__(
@@ -51,6 +52,8 @@ class World:
         *,
         person: Person = YOU,
         ask: Callable[[str], None] | None = None,
+        stay_silent: Callable[[str], None] | None = None,
+        opened: Callable[[], None] | None = None,
         now: Callable[[], datetime] = wall_clock,
     ) -> None:
         self.person = person
@@ -75,7 +78,16 @@ class World:
             now=now,
         )
         self._inbound_secret = secrets.token_hex(16)
-        self.page = Page(self.slack, self.mailbox, self.pagerduty, person, ask=ask, now=now)
+        self.page = Page(
+            self.slack,
+            self.mailbox,
+            self.pagerduty,
+            person,
+            ask=ask,
+            stay_silent=stay_silent,
+            opened=opened,
+            now=now,
+        )
         # The mailbox's own routes stay out: they let anybody answer, and only the page may.
         self.app = Starlette(routes=[*self.page.routes, *self.slack.app.routes, *self.pagerduty.app.routes])
         if service_url is not None:

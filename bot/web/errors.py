@@ -1,8 +1,15 @@
-"""Every error as the one envelope: ``{"detail": {"error", "message", …}}``. Source: API.md §1, §4."""
+"""Errors on the wire: every one as the one envelope, ``{"detail": {"error", "message", …}}``.
+
+A field's problem is told in our own words. Pydantic says which kind of problem it is; its own text is for programmers,
+and may repeat the value.
+
+Source: API.md §1, §4; docs.pydantic.dev/latest/errors/validation_errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
@@ -12,6 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 
+from bot.web.headers import FIELDS
 from core.errors import (
     AlreadyAnswered,
     AnswersDisagree,
@@ -28,6 +36,7 @@ from core.errors import (
     NotAResponder,
     NotClaimed,
     NotFound,
+    NotShownWhole,
     NotSuspended,
     QuotaExceeded,
     SelfResponseForbidden,
@@ -36,9 +45,110 @@ from core.errors import (
     SuspensionMismatch,
     Unauthorized,
     VersionRequired,
+    envelope,
 )
 
 log = structlog.get_logger(__name__)
+
+Context = Mapping[str, Any]
+
+VISIBLE = r"[^\s\x1c-\x1f\x85\ufeff]"
+"""At least one character that is no blank; spelled out, since Rust, ECMAScript and Python differ on ``\\s``."""
+
+FALLBACK = "This is not a value that this field takes."
+_PATTERNS = {
+    VISIBLE: "This must hold at least one character that can be seen.",
+    r"^[^\x00]*$": "This must not hold NUL characters.",
+    r"^[0-9]{1,16}-[0-9A-Za-z-]{1,64}$": "This must be the next_cursor of the page before, as it was.",
+    r'^(W/)?([0-9]{1,9}|"[0-9]{1,9}")$': 'This must be the version, such as 3 or "3".',
+    r"^[0-9a-f]{64}$": "This must be 64 hexadecimal digits in lower case.",
+}
+"""By the pattern that did not match."""
+
+
+def _number(word: str, bound: str) -> Callable[[Context], str]:
+    return lambda context: f"This must be {word} {context[bound]:,}."
+
+
+def _size(words: str, bound: str, unit: str) -> Callable[[Context], str]:
+    def said(context: Context) -> str:
+        size = int(context[bound])
+        return f"This must have {words} {size:,} {unit if size == 1 else f'{unit}s'}."
+
+    return said
+
+
+def _one_of(context: Context) -> str:
+    return f"This must be {str(context['expected']).replace(chr(39), '')}."
+
+
+def _pattern(context: Context) -> str:
+    return _PATTERNS.get(str(context.get("pattern")), "This is not written as it has to be.")
+
+
+def _own(context: Context) -> str:
+    """What a check of ours has said."""
+    text = str(context.get("error", "")).strip().rstrip(".")
+    return f"{text[0].upper()}{text[1:]}." if text else FALLBACK
+
+
+_TEXT, _LIST, _OBJECT = "This must be a text.", "This must be a list.", "This must be an object."
+_WHOLE, _NUMBER, _YES_NO = "This must be a whole number.", "This must be a number.", "This must be true or false."
+_INSTANT = "This must be an instant, such as 2026-03-24T11:00:00Z."
+_NO_SUCH_DAY = "There is no such day or time; an instant is written like 2026-03-24T11:00:00Z."
+
+SENTENCES: Mapping[str, str | Callable[[Context], str]] = {
+    "missing": "This field is needed.",
+    "extra_forbidden": "This field is not known here.",
+    "string_type": _TEXT,
+    "string_unicode": "This must be text in UTF-8.",
+    "string_too_short": _size("at least", "min_length", "character"),
+    "string_too_long": _size("at most", "max_length", "character"),
+    "string_pattern_mismatch": _pattern,
+    "literal_error": _one_of,
+    "enum": _one_of,
+    "int_type": _WHOLE,
+    "int_parsing": _WHOLE,
+    "int_from_float": _WHOLE,
+    "int_parsing_size": "This number is too large.",
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "finite_number": _NUMBER,
+    "greater_than": _number("more than", "gt"),
+    "greater_than_equal": _number("at least", "ge"),
+    "less_than": _number("less than", "lt"),
+    "less_than_equal": _number("at most", "le"),
+    "bool_type": _YES_NO,
+    "bool_parsing": _YES_NO,
+    "list_type": _LIST,
+    "too_short": _size("at least", "min_length", "item"),
+    "too_long": _size("at most", "max_length", "item"),
+    "dict_type": _OBJECT,
+    "mapping_type": _OBJECT,
+    "model_type": _OBJECT,
+    "model_attributes_type": _OBJECT,
+    "dataclass_type": _OBJECT,
+    "json_invalid": "This is not JSON.",
+    "union_tag_invalid": "This must be a value of JSON.",
+    "union_tag_not_found": "This must be a value of JSON.",
+    "invalid-json-value": "This must be a value of JSON.",
+    "none_required": "This must be null, or left out.",
+    "datetime_type": _INSTANT,
+    "datetime_parsing": _NO_SUCH_DAY,
+    "datetime_from_date_parsing": _NO_SUCH_DAY,
+    "datetime_object_invalid": _NO_SUCH_DAY,
+    "timezone_offset": _NO_SUCH_DAY,
+    "value_error": _own,
+    "assertion_error": _own,
+}
+"""By pydantic's type of error; what is none of them is :data:`FALLBACK`."""
+
+
+def sentence(problem: Mapping[str, Any]) -> str:
+    """What is wrong, without the value: it may be what must not be repeated."""
+    said = SENTENCES.get(str(problem["type"]), FALLBACK)
+    return said if isinstance(said, str) else said(problem.get("ctx") or {})
+
 
 STATUSES: Mapping[type[HandraiseError], int] = {
     MalformedRequest: 400,
@@ -53,6 +163,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     SuspensionIdRequired: 422,
     InvalidAnswer: 422,
     NotSuspended: 409,
+    NotShownWhole: 409,
     SuspensionMismatch: 409,
     AlreadyAnswered: 409,
     AnswersDisagree: 409,
@@ -79,10 +190,6 @@ _SHAPES = {"missing", "model_attributes_type", "model_type", "dict_type"}
 def status_of(error: HandraiseError) -> int:
     """The HTTP status of ``error``."""
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
-
-
-def envelope(code: str, message: str, **details: Any) -> dict[str, Any]:
-    return {"detail": {"error": code, "message": message, **details}}
 
 
 def error_body(error: HandraiseError, path: str) -> dict[str, Any]:
@@ -113,11 +220,31 @@ async def _handraise_error(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (registered for this class)
+    if error.status_code == 404 and (page := _page_for_people(request)) is not None:
+        return page
     code = _CODES.get(error.status_code, "invalid_request")
     messages = {404: "There is nothing at this path.", 405: "This path does not take that method."}
     message = messages.get(error.status_code) or str(error.detail)
     headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
     return JSONResponse(envelope(code, message), error.status_code, headers=headers)
+
+
+def _page_for_people(request: Request) -> Response | None:
+    """Where there are pages: what a browser shows of a path that leads nowhere. The API says everything in JSON."""
+    unknown: Callable[[], Response] | None = getattr(request.app.state, "unknown_page", None)
+    path = f"{request.url.path}/"
+    if unknown is None or path.startswith(("/v1/", "/api/v1/")) or not wants_html(request):
+        return None
+    return unknown()
+
+
+def wants_html(request: Request) -> bool:
+    """Whether a browser asks, for somebody to read it (RFC 9110 §12.5.1)."""
+    for one in request.headers.get("accept", "").split(","):
+        kind, _, parameters = one.partition(";")
+        if kind.strip().lower() == "text/html":
+            return re.fullmatch(r"q=0(\.0*)?", parameters.strip()) is None
+    return False
 
 
 def _allowed(request: Request) -> str:
@@ -138,7 +265,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     if all(_is_missing_version(problem) for problem in problems):
         needed = VersionRequired("If-Match with the intent's version is needed.")
         return JSONResponse(error_body(needed, request.url.path), status_of(needed))
-    fields = [{"path": _path(problem["loc"]), "message": _message(problem)} for problem in problems]
+    fields = [{"path": _path(problem["loc"]), "message": sentence(problem)} for problem in problems]
     first = fields[0]
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
     message = f"{first['path']}: {first['message']}{more}"
@@ -149,7 +276,8 @@ async def _bug(request: Request, error: Exception) -> Response:
     """Ours to mend: the log has the trace, the caller gets one sentence."""
     path = getattr(request.scope.get("route"), "path", None)  # as it is declared: without the ids in it
     log.error("web.failed", path=path, error=type(error).__name__, exc_info=error)
-    return JSONResponse(envelope("internal", "Something went wrong here; it has been logged."), 500)
+    body = envelope("internal", "Something went wrong here; it has been logged.")
+    return JSONResponse(body, 500, {name.decode(): value.decode() for name, value in FIELDS})  # outside of Headers
 
 
 def _is_not_an_object(problem: Mapping[str, Any]) -> bool:
@@ -164,9 +292,3 @@ def _path(location: tuple[Any, ...]) -> str:
     """``body.retry_policy.max_attempts`` without its first word; union branches and the like left out."""
     inner = location[1:] if location and location[0] in {"body", "query", "path", "header"} else location
     return ".".join(str(part) for part in inner) or str(location[0] if location else "")
-
-
-def _message(problem: Mapping[str, Any]) -> str:
-    """Pydantic's sentence, without the value: it may be what must not be repeated."""
-    text = str(problem["msg"])
-    return "This field is not known here." if problem["type"] == "extra_forbidden" else text

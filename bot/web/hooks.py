@@ -1,4 +1,4 @@
-"""Where vendors knock: Slack, PagerDuty, inbound mail. No API key; each door checks its vendor's own signature.
+"""Hooks for vendors: Slack, PagerDuty, inbound mail. No API key; each checks its vendor's own signature.
 
 Source: API.md §6.
 """
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from bot.web.errors import envelope
-from bot.web.replies import reply
-from bot.web.shapes import Accepted, Envelope, refusals
+from bot.web.api.replies import reply
+from bot.web.api.responses import Accepted, Envelope, refusals
+from bot.web.connections import vouch
+from core.errors import envelope
 
 if TYPE_CHECKING:  # a vendor's code is loaded where it is set up
-    from bot.mail_listener import MailListener
-    from bot.mail_poller import MailPoller
-    from bot.mail_webhook import MailWebhook
-    from bot.pagerduty_app import PagerDutyDoor
-    from bot.slack_app import SlackApp
+    from bot.inbound.mail.imap import MailPoller
+    from bot.inbound.mail.lmtp import MailListener
+    from bot.inbound.mail.webhook import MailWebhook
+    from bot.inbound.pagerduty.webhook import PagerDutyDoor
+    from bot.inbound.slack.app import SlackApp
 
 MAIL_PATH = "/email/inbound"
 _MESSAGES = {
@@ -84,7 +85,7 @@ def router(doors: Doors) -> APIRouter:
 
         @routes.post("/slack/events", summary="Slack, in HTTP mode", include_in_schema=False)
         async def slack(request: Request) -> Response:
-            return await slack_door.handle(request)
+            return _known(request, await slack_door.handle(request))
 
     if doors.pagerduty is not None:
         pagerduty_door = doors.pagerduty
@@ -102,7 +103,8 @@ def router(doors: Doors) -> APIRouter:
             ),
         )
         async def pagerduty(request: Request) -> Response:
-            return _told(await pagerduty_door.receive(await request.body(), request.headers))
+            raw = await request.body() if pagerduty_door.may_be_signed(request.headers) else b""
+            return _known(request, _told(await pagerduty_door.receive(raw, request.headers)))
 
     if doors.mail is not None:
         mail_door = doors.mail
@@ -121,7 +123,8 @@ def router(doors: Doors) -> APIRouter:
         )
         async def mail(request: Request) -> Response:
             signature = request.headers.get("x-handraise-signature")
-            return _told(await mail_door.receive(await request.body(), signature))
+            raw = await request.body() if mail_door.may_be_signed(signature) else b""
+            return _known(request, _told(await mail_door.receive(raw, signature)))
 
     return routes
 
@@ -132,6 +135,13 @@ def _signed(header: str, pattern: str, media_types: Sequence[str], description: 
     content: dict[str, Any] = {media_type: {"schema": {}} for media_type in media_types}
     body = {"required": True, "description": description, "content": content}
     return {"parameters": [signature], "requestBody": body}
+
+
+def _known(request: Request, response: Response) -> Response:
+    """Whoever has signed a request is no stranger."""
+    if response.status_code != 401:
+        vouch(request.scope)
+    return response
 
 
 def _told(status: int) -> Response:

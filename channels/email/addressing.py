@@ -1,25 +1,40 @@
-"""Addresses and ids of our mails, made and recognised; header fields of whatever came in, read without trust. Pure.
+"""Addresses and message ids of our mails, made and recognised; header fields of any mail, read without trust. Pure.
+
+Two addresses are the same mailbox if their domains are one to the DNS and their owner is one person, whatever the
+sub-address (:mod:`core.domain.people`).
 
 Source: facts on mail §B1; RFC 5321 §4.5.3.1.1 (local part of at most 64 octets), RFC 5233 (``+`` details).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import parseaddr
 from itertools import islice
 
-from channels.email.domains import dns_domain, small
-from core.domain.people import Address
+from core.domain.people import Address, comparable_domain, dns_domain, owner, small
 from core.errors import ConfigError
+
+
+def is_same_mailbox(one: str, other: str) -> bool:
+    """Whether one person has both. RFC 5233: what stands behind a ``+`` sorts mail, and is nobody else."""
+    return owner(one) == owner(other)
+
 
 TOKEN_LENGTH = 26
 DELIVERY_LENGTH = 32
-"""Hexadecimal characters of a delivery id: 122 random bits, so that nobody names one who has not seen its mail."""
+"""Hexadecimal characters of a delivery id. It is no secret: whoever may read a question's timeline reads it there."""
+RETURN_LENGTH = 40
+"""Characters of base32: a delivery id (16 bytes) and its MAC."""
+_MAC_BYTES = 9
+"""72 bits: each guess is a mail of its own."""
 _LONGEST_LOCAL = 64
 _LONGEST_ADDRESS = 254
 """RFC 5321 §4.5.3.1.3, without the angle brackets."""
@@ -41,11 +56,13 @@ class Mailboxes:
     name: str
     reply_local: str | None
     reply_domain: str | None
+    key: bytes = field(repr=False)
+    """Of the return ids' MAC."""
     bounce_local: str = "bounces"
     bounce_domain: str | None = None
 
     @classmethod
-    def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None) -> Mailboxes:
+    def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None, *, key: bytes) -> Mailboxes:
         """``sender`` as configured (``Handraise <h@example.com>``). Bounces come to ``bounces@`` the domain of
         ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` where one is no address."""
         name, _ = parseaddr(sender)
@@ -53,18 +70,20 @@ class Mailboxes:
         if reply_to is None and bounces_to is not None:
             raise ConfigError("email.bounces_to needs email.reply_to beside it, or a door that mail comes in by.")
         if reply_to is None:
-            return cls(address, name, None, None)
+            return cls(address, name, None, None, key)
         local, _, domain = _configured("reply_to", reply_to).rpartition("@")
         if len(f"{local}+r.".encode()) + TOKEN_LENGTH > _LONGEST_LOCAL:
             raise ConfigError("email.reply_to has too long a name before the @: the reply token must fit behind it.")
         if bounces_to is None:
-            return cls(address, name, local, domain, bounce_domain=domain)
+            return cls(address, name, local, domain, key, bounce_domain=domain)
         returns, _, there = _configured("bounces_to", bounces_to).rpartition("@")
-        if len(f"{returns}+".encode()) + DELIVERY_LENGTH > _LONGEST_LOCAL:
+        if len(f"{returns}+".encode()) + RETURN_LENGTH > _LONGEST_LOCAL:
+            longest = _LONGEST_LOCAL - RETURN_LENGTH - 1
             raise ConfigError(
-                "email.bounces_to has too long a name before the @: the delivery's id must fit behind it."
+                f"email.bounces_to has too long a name before the @: at most {longest} characters, "
+                "so that the mail's return id fits behind it."
             )
-        return cls(address, name, local, domain, returns, there)
+        return cls(address, name, local, domain, key, returns, there)
 
     @property
     def domain(self) -> str:
@@ -77,7 +96,26 @@ class Mailboxes:
 
     def bounces_to(self, delivery: str) -> str:
         """The envelope sender: its own for each delivery where replies come in, else the plain sender (VERP)."""
-        return f"{self.bounce_local}+{delivery}@{self.bounce_domain}" if self.reply_local else self.sender
+        if not self.reply_local:
+            return self.sender
+        return f"{self.bounce_local}+{self.return_id(delivery)}@{self.bounce_domain}"
+
+    def return_id(self, delivery: str) -> str:
+        """What a report has to name to be believed that the mail of ``delivery`` came back: a MAC that stands in the
+        mail alone, and nowhere in the API."""
+        raw = bytes.fromhex(delivery)
+        return base64.b32encode(raw + self._mac(raw)).decode().rstrip("=").lower()
+
+    def delivery_returned(self, return_id: str) -> str | None:
+        """The delivery that :meth:`return_id` was made of; ``None`` for anything that it has not made."""
+        if not re.fullmatch(rf"[a-zA-Z2-7]{{{RETURN_LENGTH}}}", return_id):
+            return None
+        known = base64.b32decode(return_id.upper())
+        raw, mac = known[:-_MAC_BYTES], known[-_MAC_BYTES:]
+        return raw.hex() if hmac.compare_digest(mac, self._mac(raw)) else None
+
+    def _mac(self, raw: bytes) -> bytes:
+        return hmac.new(self.key, raw, hashlib.sha256).digest()[:_MAC_BYTES]
 
     def message_id(self, delivery: str) -> str:
         return f"<n.{delivery}@{self.domain}>"
@@ -95,19 +133,30 @@ class Mailboxes:
         return found[1] if found else None
 
     def delivery_in(self, address: str) -> str | None:
-        """The delivery id in an envelope sender of ours (:meth:`bounces_to`)."""
+        """The delivery whose return id is in this envelope sender of ours (:meth:`bounces_to`)."""
+        detail = self._bounce_detail(address)
+        return None if detail is None else self.delivery_returned(detail)
+
+    def delivery_mentioned(self, address: str) -> str | None:
+        """The delivery that an envelope sender names by its bare id, as those of older versions did. Anybody who may
+        read that id can have written it."""
+        detail = self._bounce_detail(address)
+        return detail if detail is not None and re.fullmatch(rf"[0-9a-f]{{{DELIVERY_LENGTH}}}", detail) else None
+
+    def _bounce_detail(self, address: str) -> str | None:
+        """What stands behind the ``+``."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
         if self.reply_local is None or domain != self.bounce_domain:
             return None
-        found = re.fullmatch(rf"{re.escape(self.bounce_local)}\+([0-9a-f]{{{DELIVERY_LENGTH}}})", local)
-        return found[1] if found else None
+        prefix = f"{self.bounce_local}+"
+        return local.removeprefix(prefix) if local.startswith(prefix) else None
 
     def is_bounce_address(self, address: str) -> bool:
         """Whether it is of the kind that envelope senders of ours are, be it one or not. Where answers come to the same
         mailbox, only what could be one."""
         local, _, domain = address.strip().strip("<>").casefold().rpartition("@")
         if (self.bounce_local, self.bounce_domain) == (self.reply_local, self.reply_domain):
-            return self.delivery_in(address) is not None
+            return (self.delivery_in(address) or self.delivery_mentioned(address)) is not None
         return local.startswith(f"{self.bounce_local}+") and domain == (self.bounce_domain or self.domain)
 
     def is_ours(self, address: str) -> bool:
@@ -207,3 +256,6 @@ def mailbox_in(value: str) -> str | None:
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
     address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
     return small(address) if _ADDRESS.fullmatch(address) else None
+
+
+__all__ = ["comparable_domain", "dns_domain", "is_same_mailbox", "small"]

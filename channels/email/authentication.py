@@ -1,11 +1,12 @@
-"""Is the sender who they say? Only our own MX is believed: the topmost Authentication-Results under its name. Pure.
+"""Authentication of a mail's sender: the topmost Authentication-Results under our own MX's name is believed. Pure.
 
 Everything below that field may have been written by the sender; the MX has to strip other fields that bear its name.
-So the name is compared as it stands: a spelling that the MX does not strip (an encoded word, a comment or quotes
-around it, a letter that only looks alike) is not our MX's.
+So the name is compared as it stands. A spelling that the MX does not strip (an encoded word, a comment or quotes around
+it, a letter that only looks alike) is not our MX's.
 
-With ``dkim`` the signer is the sender's own domain, no more and no less: to know whose ``co.uk`` or ``github.io`` is
-takes the Public Suffix List, and a list that is out of date errs on the wrong side (decision 0019).
+With ``dkim`` the signer is the sender's own domain, no more and no less. To know whose ``co.uk`` or ``github.io`` is
+takes the Public Suffix List, and an outdated list errs on the wrong side (decision 0019).
+
 Source: RFC 8601 §5; RFC 7489 §3.1 (alignment); facts on mail §B3.
 """
 
@@ -17,8 +18,7 @@ from enum import StrEnum
 
 import authres
 
-from channels.email.addressing import raw_values
-from channels.email.domains import comparable_domain
+from channels.email.addressing import comparable_domain, raw_values
 
 
 class SenderAuth(StrEnum):

@@ -1,42 +1,148 @@
-"""The text of a mail's body: which part it is, decoded, and in it the person's own words. Pure.
+"""Mail bodies: which part is the text, its bytes decoded, and in it the person's own words. Pure.
 
-Source: RFC 2046 §5.1 (parts), RFC 3676 (format=flowed); facts on mail §B4.
+A part is decoded whatever its label says. Labels that the WHATWG maps to another table are read by that table: latin-1
+is windows-1252, gb2312 is gb18030, shift_jis is windows-31j.
+
+Source: RFC 2046 §5.1 (parts), RFC 3676 (format=flowed), RFC 2045 §5.2 (the label), RFC 1468 (ISO-2022-JP); the WHATWG's
+Encoding Standard; facts on mail §B4.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from email.message import Message
-from email.utils import parseaddr
 
 from channels.email.addressing import header
-from channels.email.charset import charset_in_page, decoded
-from channels.email.html import html_as_text
+from channels.email.classify import reads_like_a_machine
+from channels.email.html import Page, read_page
+from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
-from channels.email.trim import OwnWords, own_words
-from channels.farewell import without_name
+from channels.grammar.letters import goes_on_below_name, is_signature, unsigned
+
+_MEANT = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "hz": "gb18030",
+    "shift_jis": "cp932",
+    "x-sjis": "cp932",
+    "euc_kr": "cp949",
+    "x-gbk": "gb18030",
+    "x-mac-roman": "mac-roman",
+    "unicode-1-1-utf-8": "utf-8",
+    "iso-8859-8-i": "iso8859-8",
+    "cp-850": "cp850",
+}
+_NO_CHARSET = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
+"""Python's codecs that no mail is written in, or that take more than linear time."""
+_ONE_BYTE = frozenset({"cp1252", "cp1254"})
+"""What mail programs put on everything: believed only where it can't be UTF-8."""
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_JAPANESE = re.compile(rb"\x1b\$[@B]([\x21-\x7e\r\n]*)|\x1b\([BJI]|\x1b[$&(][^\x1b]")
+_KANA = re.compile("[\u3040-\u30ff]")
+_META = re.compile(rb"<meta[^>]{1,200}charset\s*=\s*[\"']?\s*([a-z0-9_:.-]{1,40})", re.IGNORECASE)
+
+
+def decoded(data: bytes, charset: str | None) -> str:
+    """``data`` as text. A label that can't be true is not believed: nothing is lost but what no table knows."""
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace")
+    name = _codec(charset)
+    if b"\x1b$" in data[:4_000] and name not in {"utf-16", "utf-16-le", "utf-16-be"}:
+        return _iso_2022_jp(data)
+    if name == "utf-16":
+        return data.decode(_order(data), "replace")
+    tried = ("utf-8", name) if name in _ONE_BYTE else (name, "utf-8")
+    for one in dict.fromkeys(tried):
+        try:
+            return data.decode(one)
+        except UnicodeError:
+            continue
+    return _guessed(data, name)
+
+
+def charset_in_page(data: bytes) -> str | None:
+    """What an HTML page says of itself in its first kilobyte."""
+    found = _META.search(data[:1_024])
+    return found[1].decode("ascii") if found else None
+
+
+def _codec(charset: str | None) -> str:
+    label = (charset or "utf-8").strip().strip("\"'").casefold()
+    if label in _MEANT:
+        return _MEANT[label]
+    try:
+        name = codecs.lookup(label).name
+        b" ".decode(name, "replace")  # refuses what is no text encoding, such as "zlib"
+    except (LookupError, ValueError):
+        return "utf-8"
+    return "utf-8" if name in _NO_CHARSET else _MEANT.get(name, name)
+
+
+def _order(data: bytes) -> str:
+    """UTF-16 without its mark: Latin letters have their zero byte first in big endian, the RFC's default."""
+    return "utf-16-le" if data[1::2].count(0) > data[::2].count(0) else "utf-16-be"
+
+
+def _iso_2022_jp(data: bytes) -> str:
+    """Also with the vendors' signs such as ①, which Python's own codec refuses."""
+    try:
+        return data.decode("iso2022_jp_ext")
+    except UnicodeError:
+        shifted = _JAPANESE.sub(lambda found: _high(found[1] or b""), data)
+        return shifted.decode("euc_jis_2004", "replace")
+
+
+def _high(pairs: bytes) -> bytes:
+    return bytes(one | 0x80 if one > 0x20 else one for one in pairs)
+
+
+def _guessed(data: bytes, name: str) -> str:
+    """A label that is wrong and no UTF-8: Japanese where it reads as Japanese, else windows-1252."""
+    for one in ("cp932", "euc_jp"):
+        try:
+            text = data.decode(one)
+        except UnicodeError:
+            continue
+        if _KANA.search(text):
+            return text
+    return data.decode("cp1252" if name == "utf-8" else name, "replace")
+
 
 _MOST_PARTS = 200
 _LONGEST_PART = 500_000
 """Bytes of a text part that are decoded. The person's own words are at its top."""
 
 
-_CROSSED_OUT = re.compile(r"<(?:s|strike|del)[\s>]|line-through", re.IGNORECASE)
-"""A plain part shows no crossing out; the HTML has to be read."""
+_BESIDE_WORDS = re.compile(r"<?\b(?:https?|mailto|cid|tel):[^\s>\]]*>?|\[(?:image|cid)\b[^\]]{0,200}\]", re.IGNORECASE)
+"""Links and pictures, which a plain part shows in words."""
+_WORDS = re.compile(r"[^\W_]+|~~|[?+$€£%-]|\N{INVERTED QUESTION MARK}|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _LONGEST_STUB = 300
 REACTION = "text/vnd.google.email-reaction+json"
 """The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
 def body_words(message: Message) -> OwnWords:
-    """The person's own words: of the plain text, else of the HTML where the plain text has none. Their name at the
-    end is none of them."""
-    words = _words(message)
-    sender, _ = parseaddr(header(message, "From"))
-    return OwnWords(without_name(words.lines, sender), words.below)
+    """The person's own words: of the plain text, or of the HTML if the plain text has none. Their name at the end is
+    none of them. Whatever else the mail says, or says otherwise, is a doubt."""
+    sender = header(message, "From")
+    words = _words(message, sender)
+    doubt = words.doubt or (None if is_signature(words.signed, sender) else "below_signature")
+    if reads_like_a_machine(words.lines):
+        doubt = "machine"
+    own = unsigned(words.lines, sender)
+    if doubt is None and goes_on_below_name(own, sender):
+        doubt = "below_name"
+    return replace(words, lines=own, doubt=doubt)
 
 
-def _words(message: Message) -> OwnWords:
+def _words(message: Message, sender: str) -> OwnWords:
     parts = _body_parts(message)
     if REACTION in parts:
         return OwnWords()
@@ -44,11 +150,29 @@ def _words(message: Message) -> OwnWords:
     words = own_words("\n".join(map(_text, plain)))
     if not pages:
         return words
-    page = "\n<br>".join(map(_text, pages))
-    said = (words.lines or words.below) and not _is_stub(words.lines)
-    if said and _CROSSED_OUT.search(page) is None:
-        return words
-    return own_words(html_as_text(page))
+    page = read_page("\n<br>".join(map(_text, pages)))
+    shown = own_words(page.text)
+    if not (words.lines or words.below) or _is_stub(words.lines):
+        return replace(shown, doubt=shown.doubt or _doubt_of_page(page, shown))
+    return words if _agree(words, shown, sender) else replace(words, doubt="html_differs")
+
+
+def _doubt_of_page(page: Page, shown: OwnWords) -> str | None:
+    """A page without a plain part beside it is believed only if it could hide nothing."""
+    struck = any("~~" in line for line in shown.lines)
+    return None if page.is_plain and not struck else "html_alone"
+
+
+def _agree(words: OwnWords, shown: OwnWords, sender: str) -> bool:
+    """Whether both parts say the same above the quote. A signature may stand in one of them alone."""
+    if words.below != shown.below:
+        return False
+    alike = _said(words.lines) == _said(shown.lines) and is_signature(shown.signed, sender)
+    return alike or _said((*words.lines, *words.signed)) == _said((*shown.lines, *shown.signed))
+
+
+def _said(lines: Sequence[str]) -> list[str]:
+    return [one.casefold() for one in _WORDS.findall(_BESIDE_WORDS.sub(" ", "\n".join(lines)))]
 
 
 def _is_stub(lines: tuple[str, ...]) -> bool:

@@ -6,12 +6,12 @@ Source: facts on mail §B1, §F; RFC 5321; RFC 3834.
 from __future__ import annotations
 
 from channels.email.addressing import Mailboxes, deliverable
+from channels.email.mail_server import DEFAULT_SECURITY, Security, SmtpServer
 from channels.email.mime import Envelope
-from channels.email.render import message_mail, notice_mail
-from channels.email.server import DEFAULT_SECURITY, Security, SmtpServer
+from channels.email.render import is_cut, message_mail, notice_mail
 from channels.email.smtp import SmtpLanes
 from channels.email.templates import Templates
-from core.domain.notice import Ending, Message, Notice
+from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
 from core.ports import Ambiguous, Delivered, Delivery, Receipt, Refused, Sending
 
@@ -20,8 +20,11 @@ class EmailChannel:
     """The ``email`` channel. An ambiguous send is repeated under the same Message-ID, which receivers collapse."""
 
     name = "email"
+    lane_width: int | None = None
     withdraws = False
     follows_up = False
+    reaches_one_person = True
+    takes_replies = True
 
     def __init__(
         self,
@@ -29,25 +32,29 @@ class EmailChannel:
         sender: str,
         reply_to: str | None = None,
         *,
+        returns_key: bytes,
         bounces_to: str | None = None,
         lanes: int = 4,
         security: Security = DEFAULT_SECURITY,
         templates: Templates | None = None,
+        when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         """``sender`` is From as configured. Without ``reply_to`` nobody can answer by mail, only by the link.
+        ``returns_key`` makes what a mail is known by when it comes back.
 
         Raises :class:`core.errors.ConfigError`.
         """
         self.lanes = lanes
-        self.ours = Mailboxes.of(sender, reply_to, bounces_to)
+        self.ours = Mailboxes.of(sender, reply_to, bounces_to, key=returns_key)
         self._templates = templates or Templates()
+        self._when_cut = when_cut
         self._smtp = SmtpLanes(SmtpServer.parse(smtp_url, security), lanes, hello=self.ours.domain)
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
         reached = deliverable(to)
         if reached is None:
             return _UNREACHABLE
-        return await self._deliver(notice_mail(notice, reached, sending.id, self.ours, self._templates), sending)
+        return await self._deliver(self._asking(notice, reached, sending), sending)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
@@ -62,6 +69,12 @@ class EmailChannel:
         if reached is None:
             return _UNREACHABLE
         return await self._deliver(message_mail(message, reached, sending.id, self.ours, self._templates), sending)
+
+    def is_cut(self, notice: Notice) -> bool:
+        return is_cut(notice, self._templates)
+
+    def _asking(self, notice: Notice, to: Address, sending: Sending) -> Envelope:
+        return notice_mail(notice, to, sending.id, self.ours, self._templates, self._when_cut)
 
     async def close(self) -> None:
         await self._smtp.close()

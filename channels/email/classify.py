@@ -1,21 +1,116 @@
-"""What kind of mail came in. Only a reply may ever answer, and nothing else is ever written back to. Pure.
+"""Classification: what kind of mail came in. Only a reply may ever answer; nothing else is written back to. Pure.
 
-The order matters and is that of the facts on mail §B3: sanity, bounce, auto-reply, list, loop. What comes back to an
-envelope sender of ours, or from nobody (``<>``), is never a reply, but it may be an out-of-office note: RFC 3834 §4
-sends those there.
+The order matters: sanity, bounce, automatic reply, list, loop. A mail to one of our envelope senders, or from nobody
+(``<>``), is never a reply, but may be an out-of-office note: RFC 3834 §4 sends those there.
 
-Source: RFC 3464 (delivery reports), RFC 8098 (MDN), RFC 5965 (ARF), RFC 3834 (automatic replies), RFC 2919 (List-Id).
+If the head says nothing, typical phrases of absences, tickets and challenges decide (:func:`reads_like_a_machine`), one
+line a language. A body only ever makes us ask back, because a person may write the same.
+
+Source: facts on mail §B3; RFC 3464 (delivery reports), RFC 8098 (MDN), RFC 5965 (ARF), RFC 3834 (automatic replies),
+RFC 2919 (List-Id).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from email.message import Message
 from enum import StrEnum
 
 from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
 from channels.email.reports import report_type
+
+_LOOKED_AT = 1_500
+
+_AWAY = (
+    r"automatic reply|auto(?:matic)?[- ]?(?:reply|response|responder)|out of (?:the )?office|ooo\b|i am away"
+    r"|away from (?:the )?office|on vacation|vacation reply",  # English
+    r"automatische antwort|auto-antwort|abwesenheit|abwesend|nicht im büro|urlaub:",  # German
+    r"réponse automatique|absence du bureau|absent du bureau|message d['’]absence",  # French
+    r"respuesta automática|fuera de la oficina|ausencia",  # Spanish
+    r"risposta automatica|fuori (?:sede|ufficio)|assenza",  # Italian
+    r"resposta automática|fora do escritório|ausência|ausente",  # Portuguese
+    r"automatisch(?:e)? antwoord|afwezig",  # Dutch
+    r"autosvar|automatiskt svar|frånvaro",  # Swedish
+    r"automatisk svar|fravær|ikke på kontoret|ikke til stede",  # Danish, Norwegian
+    r"automaattinen vastaus|poissaolo",  # Finnish
+    r"automatyczna odpowiedź|autoodpowiedź|poza biurem|nieobecność",  # Polish
+    r"automatická odpověď|nepřítomnost|mimo kancelář",  # Czech
+    r"automatická odpoveď|neprítomnosť",  # Slovak
+    r"automatikus válasz|házon kívül",  # Hungarian
+    r"răspuns automat|absent din birou",  # Romanian
+    r"αυτόματη απάντηση|εκτός γραφείου",  # Greek
+    r"автоматический ответ|автоответ|отсутствие на рабочем месте",  # Russian
+    r"автоматична відповідь|автовідповідь",  # Ukrainian
+    r"otomatik yanıt|ofis dışında",  # Turkish
+    r"自動返信|自動応答|不在",  # Japanese
+    r"자동 ?회신|자동 ?응답|부재",  # Korean
+    r"自动答复|自动回复|自動回覆|外出",  # Chinese
+    r"رد تلقائي|خارج المكتب",  # Arabic
+    r"תשובה אוטומטית|מענה אוטומטי",  # Hebrew
+    r"स्वचालित उत्तर|कार्यालय से बाहर",  # Hindi
+)
+AWAY_SUBJECT = re.compile(rf"\s*(?:{'|'.join(_AWAY)})", re.IGNORECASE)
+MACHINE_SUBJECT = re.compile(
+    r"\s*(?:delivery status notification|undeliverable|undelivered mail|mail delivery (?:failed|failure|subsystem)"
+    r"|returned mail|failure notice|read:|unzustellbar|\[(?:ticket|case|request|support|help ?desk)[\s#:-]*[\w-]*\d"
+    r"|(?:ticket|case|request)\s?#\s?\d|(?:please )?(?:verify|confirm) your (?:e-?mail|message)|challenge[: ])",
+    re.IGNORECASE,
+)
+
+_BODIES = (
+    r"\bI(?:['’]m| am| will be)\b.{0,30}\b(?:out of (?:the )?office|away until|away from"
+    r"|on (?:annual |parental |sick )?(?:leave|vacation|holiday))"
+    r"|\b(?:automatic(?:ally generated)?|automated|auto-?)\s?(?:reply|response|message|e-?mail)\b"
+    r"|\b(?:has left|no longer works (?:for|at)|is no longer (?:with|employed))"
+    r".{0,30}(?:company|organi[sz]ation|us\b|here\b|\.)"
+    r"|\b(?:ticket|case|request)\b.{0,60}\b(?:has been|was) (?:created|received|opened|logged)"
+    r"|\bclick\b.{0,40}\blink\b.{0,60}\b(?:confirm|verify|deliver|not a robot)"
+    r"|\bthank you for (?:contacting|your (?:message|e-?mail|inquiry))\b.{0,80}\b(?:we|our)\b",  # English
+    r"\bich bin\b.{0,60}(?:nicht im (?:büro|haus)|außer haus|abwesend|im urlaub|in elternzeit|nicht erreichbar)"
+    r"|\bautomatisch(?:e|er)? (?:antwort|nachricht)|nicht mehr (?:im unternehmen|für .{1,40} tätig)"
+    r"|\b(?:ticket|anfrage)\b.{0,60}(?:erstellt|eingegangen)",  # German
+    r"je suis (?:actuellement )?(?:absente?|en congés?|en vacances|hors du bureau)|(?:réponse|message) automatique"
+    r"|ne fait plus partie|a quitté (?:l['’]entreprise|la société)|votre (?:demande|ticket).{0,60}(?:reçue?|créée?)",
+    r"(?:estoy|estaré) (?:fuera de la oficina|de vacaciones|ausente)|respuesta automática|ya no (?:trabaja|forma parte)"
+    r"|su (?:solicitud|ticket).{0,60}(?:recibid|cread)",  # Spanish
+    r"(?:sono|sarò) (?:assente|fuori (?:sede|ufficio)|in ferie)|risposta automatica|non lavora più"
+    r"|ha lasciato l['’]azienda|la (?:sua|tua) richiesta.{0,60}(?:ricevuta|registrata)",  # Italian
+    r"(?:estou|estarei) (?:ausente|fora do escritório|de férias)|resposta automática|já não (?:trabalha|faz parte)"
+    r"|não trabalha mais|(?:seu|o seu) (?:pedido|chamado|ticket).{0,60}(?:recebido|criado|aberto)",  # Portuguese
+    r"ik ben\b.{0,40}(?:afwezig|niet op kantoor|met vakantie|met verlof)|automatisch(?:e)? (?:antwoord|bericht)"
+    r"|niet meer werkzaam|uw (?:verzoek|ticket).{0,60}(?:ontvangen|aangemaakt)",  # Dutch
+    r"jag är\b.{0,40}(?:inte på kontoret|på semester|ledig|frånvarande|föräldraledig)|automatiskt svar"
+    r"|har slutat (?:på|hos)|(?:ditt|ert) (?:ärende|ticket).{0,60}(?:mottagits|skapats)",  # Swedish
+    r"jeg er\b.{0,40}(?:ikke på kontoret|på ferie|fraværende|bortreist)|automatisk svar|ikke længere ansat|har sluttet"
+    r"|(?:din|deres) (?:henvendelse|sag).{0,60}(?:modtaget|oprettet|mottatt)",  # Danish, Norwegian
+    r"olen\b.{0,40}(?:poissa|lomalla)|automaattinen vastaus|ei ole enää (?:yrityksen )?palveluksessa",  # Finnish
+    r"(?:jestem|będę)\b.{0,40}(?:poza biurem|na urlopie|nieobecn)|automatyczna odpowiedź"
+    r"|nie pracuje już|już nie pracuje"
+    r"|(?:zgłoszenie|państwa wiadomość).{0,60}(?:utworzon|przyjęt|zarejestrowan)",  # Polish
+    r"(?:jsem|budu)\b.{0,40}(?:mimo kancelář|na dovolené|nepřítom)|automatická odpověď|již u nás nepracuje",  # Czech
+    r"(?:házon kívül|szabadságon) vagyok|automatikus válasz|már nem dolgozik",  # Hungarian
+    r"sunt\b.{0,30}(?:plecat|în concediu|absent)|răspuns automat|nu mai lucrează",  # Romanian
+    r"(?:είμαι|θα είμαι).{0,30}(?:εκτός γραφείου|σε άδεια)|αυτόματη απάντηση",  # Greek
+    r"(?:нахожусь|буду|я).{0,30}(?:в отпуске|вне офиса|отсутств)|автоматический ответ|больше не работает"
+    r"|(?:ваше обращение|заявка).{0,60}(?:принят|создан|зарегистрирован)",  # Russian
+    r"(?:перебуваю|буду|я).{0,30}(?:у відпустці|відсутн)|автоматична відповідь|більше не працює",  # Ukrainian
+    r"(?:ofis dışındayım|izindeyim|tatildeyim)|otomatik yanıt|artık (?:şirketimizde )?çalışm",  # Turkish
+    r"(?:休暇|不在|外出|出張).{0,20}(?:いただいて|しております|です|中)|自動(?:返信|応答)|退職(?:いたし|しま)"
+    r"|お問い合わせ.{0,20}(?:受け付け|ありがとう)",  # Japanese
+    r"(?:휴가|부재|출장) ?중|자동 ?(?:회신|응답)|퇴사",  # Korean
+    r"(?:休假|外出|出差|不在办公室|不在辦公室)|自动(?:答复|回复)|自動回覆|已(?:经)?离职|已離職",  # Chinese
+    r"خارج المكتب|في إجازة|رد تلقائي|لم يعد يعمل",  # Arabic
+    r"מחוץ למשרד|בחופשה|מענה אוטומטי|תשובה אוטומטית",  # Hebrew
+    r"कार्यालय से बाहर|छुट्टी पर|स्वचालित उत्तर",  # Hindi
+)
+_BODY = tuple(re.compile(one, re.IGNORECASE | re.DOTALL) for one in _BODIES)
+
+
+def reads_like_a_machine(lines: Sequence[str] | Iterable[str]) -> bool:
+    """Whether a body says what automatic replies say, in any of the languages."""
+    text = "\n".join(lines)[:_LOOKED_AT]
+    return any(one.search(text) for one in _BODY)
 
 
 class MailKind(StrEnum):
@@ -44,20 +139,6 @@ _AUTO_HEADERS = (
 )
 """Their presence is enough. ``X-Auto-Response-Suppress`` is not among them: it asks others not to answer."""
 _AUTO_PRECEDENCE = frozenset({"bulk", "junk", "list", "auto_reply", "auto-reply"})
-_AWAY_SUBJECT = re.compile(
-    r"\s*(?:automatic reply|auto(?:matic)?[- ]?(?:reply|response|responder)|out of (?:the )?office|ooo\b|i am away|"
-    r"away from (?:the )?office|on vacation|vacation reply|"
-    r"automatische antwort|abwesenheit|nicht im büro|réponse automatique|absence du bureau|"
-    r"respuesta automática|fuera de la oficina|risposta automatica|fuori (?:sede|ufficio)|resposta automática|"
-    r"fora do escritório|automatisch antwoord|afwezig|autosvar|automatiskt svar|frånvaro|automatyczna odpowiedź|"
-    r"自動返信|自動応答|不在)",
-    re.IGNORECASE,
-)
-_MACHINE_SUBJECT = re.compile(
-    r"\s*(?:delivery status notification|undeliverable|undelivered mail|mail delivery (?:failed|failure|subsystem)|"
-    r"returned mail|failure notice|read:|unzustellbar)",
-    re.IGNORECASE,
-)
 _LIST_HEADERS = ("List-Id", "List-Post", "Mailing-List", "X-Mailing-List")
 
 
@@ -108,7 +189,7 @@ def is_away(message: Message) -> bool:
     sender = mailbox_in(header(message, "From"))
     if sender is None or _NO_REPLY.fullmatch(sender.partition("@")[0]) or any(one in message for one in _LIST_HEADERS):
         return False
-    return submitted.startswith("auto-replied") or bool(_AWAY_SUBJECT.match(header(message, "Subject")[:200]))
+    return submitted.startswith("auto-replied") or bool(AWAY_SUBJECT.match(header(message, "Subject")[:200]))
 
 
 def _is_automatic(message: Message) -> bool:
@@ -121,7 +202,7 @@ def _is_automatic(message: Message) -> bool:
     if sender is not None and _NO_REPLY.fullmatch(sender.partition("@")[0]):
         return True
     subject = header(message, "Subject")[:200]
-    return bool(_AWAY_SUBJECT.match(subject) or _MACHINE_SUBJECT.match(subject))
+    return bool(AWAY_SUBJECT.match(subject) or MACHINE_SUBJECT.match(subject))
 
 
 def _is_our_own(message: Message, ours: Mailboxes) -> bool:

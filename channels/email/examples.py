@@ -1,5 +1,6 @@
-"""One mail of each kind, made up: what templates are tried with before the service starts, and what
-``handraise mail preview`` writes.
+"""Example mails, one of each kind, made up.
+
+Templates are tried with them before the service starts, and ``handraise mail preview`` writes them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import JsonValue
 
+from core.domain.action import ShownAction
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
 from core.domain.suspension import Kind, ResponseType, Style
@@ -64,6 +66,18 @@ NOTICES: Mapping[str, Notice] = {
             "2 people have to give the same answer. So far: bob@example.com.",
             "bob@example.com asked the agent: Is it the same card?\nThe agent: Yes, it ends in 42.",
         ),
+    ),
+    "action": replace(
+        FIRST,
+        action=ShownAction(
+            {
+                "tool": "stripe.refund",
+                "arguments": {"charge": "ch_3PqX7", "amount": 49999, "currency": "EUR", "reason": "duplicate"},
+                "card": "[redacted: card number]",
+            },
+            "1a2b3c4d",
+        ),
+        risk="high, says the agent",
     ),
     "veto": replace(
         FIRST,

@@ -1,16 +1,19 @@
 """HTML of a reply as lines of text, with what is quoted or signed marked as in plain text. Pure.
 
 A quoted container becomes a line ``>``, a signature ``-- ``, the head of a quoted mail a separator: so one trimmer
-reads both. Source: facts on mail §B4.
+reads both. Text is taken whether a reader sees it or not: there are more ways to hide it than anybody can list, so it
+is held against the plain part instead (``channels.email.body``). Source: facts on mail §B4.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from lxml import etree
 
 from channels.email.quoting import (
+    MARKER,
     QUOTE_CLASSES,
     QUOTE_MARKERS,
     QUOTE_NAMES,
@@ -32,7 +35,7 @@ _LONGEST = 300_000
 _EMBEDDED = re.compile(r"""(?<=["'(])data:[^"')]{200,}""", re.IGNORECASE)
 """Pictures inside the page; they would push the words beyond the limit."""
 
-_SKIPPED = frozenset({"head", "style", "script", "title", "template", "object", "svg", "select", "textarea"})
+_SKIPPED = frozenset({"head", "style", "script"})
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "body", "br", "center", "dd", "div", "dl", "dt", "fieldset", "footer"}
     | {"form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "nav", "ol", "p", "pre"}
@@ -41,46 +44,122 @@ _BLOCKS = frozenset(
 _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
 _RENAMED = re.compile(r"^(?:x_)+")
 _BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_PLAIN_TAGS = frozenset(
+    {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "body",
+        "div",
+        "p",
+        "br",
+        "span",
+        "font",
+        "b",
+        "strong",
+        "i",
+        "em",
+        "u",
+        "a",
+        "ul",
+    }
+    | {"ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
+)
+_PLAIN_STYLE = re.compile(
+    r"(?:font-family|font-weight|font-style|margin(?:-\w+)?|padding(?:-\w+)?|text-align|direction|caret-color)"
+    r":[\w\s,.%'\"#&-]{0,200}"
+    r"|font-size:(?:[89]|[1-4]\d)(?:\.\d+)?(?:pt|px)|line-height:(?:1(?:\.\d+)?|normal|(?:1[0-9]|2[0-9])(?:pt|px))"
+    r"|color:(?:black|windowtext|#000(?:000)?|rgb\(0,\s?0,\s?0\))"
+)
+_NEGATIVE_LENGTH = re.compile(r":[^;]*-\d")
+_PLAIN_ATTRIBUTES = frozenset(
+    {"style", "dir", "lang", "href", "class", "id", "align", "http-equiv", "content", "charset"}
+)
 
 
-def html_as_text(html: str) -> str:
-    """The text of ``html``, line by line. Empty where there is none or it can't be read."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The ``text`` of a page, line by line. ``is_plain``: nothing above the quote could hide any of it."""
+
+    text: str = ""
+    is_plain: bool = True
+
+
+def read_page(html: str) -> Page:
+    """Empty if there is no text, or it can't be read."""
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
         root = etree.fromstring(_EMBEDDED.sub("", html)[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
     except etree.LxmlError:
-        return ""
+        return Page()
+    if root is None:
+        return Page()
     pieces: list[str] = []
-    if root is not None:
-        _collect(root, pieces)
-    return "\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines())
+    is_plain = _collect(root, pieces)
+    return Page("\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines()), is_plain)
 
 
-def _collect(root: etree._Element, pieces: list[str]) -> None:
-    """Depth first, without recursion: a reply may be nested as deep as the parser lets it."""
-    stack: list[tuple[etree._Element, str | None]] = [(root, None)]
+def _collect(root: etree._Element, pieces: list[str]) -> bool:
+    """Depth first, without recursion: a reply may be nested as deep as the parser lets it. Tells whether everything
+    above the first quote is plain."""
+    stack: list[tuple[etree._Element, str | None, bool]] = [(root, None, True)]
+    is_plain, above = True, True
     while stack:
-        element, closing = stack.pop()
+        element, closing, quotable = stack.pop()
         if closing is not None:
             pieces.append(closing)
             pieces.append(_collapsed(element.tail))
             continue
         tag = element.tag if isinstance(element.tag, str) else ""
         mark = _mark(element, tag)
+        above = above and mark not in {_QUOTE, _REST}
+        is_plain = is_plain and (not above or _is_plain(element, tag))
+        if mark == _QUOTE and not (quotable and _quotes_us(element)):
+            mark, quotable = None, False  # nor is anything inside it a quote of ours
         if mark is not None:
             pieces.append(mark)
+        if mark is not None and mark != _SIGNATURE:
             pieces.append(_collapsed(element.tail))
             continue
+        pieces.append(_drawn(element, tag))
         struck = _STRUCK if tag in STRUCK or STRUCK_STYLE.search(element.get("style") or "") else ""
         pieces.append("\n" + struck if tag in _BLOCKS else struck)
         pieces.append(_collapsed(element.text))
         if len(element):
-            stack.append((element, struck + _closing(tag)))
-            stack.extend((child, None) for child in reversed(element))
+            stack.append((element, struck + _closing(tag), quotable))
+            stack.extend((child, None, quotable) for child in reversed(element))
         else:
             pieces.append(struck + _closing(tag))
             pieces.append(_collapsed(element.tail))
+    return is_plain
+
+
+_SIGN = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+
+
+def _drawn(element: etree._Element, tag: str) -> str:
+    """What a reader sees of an element that holds no text: a sign sent as a picture, a field that is filled in."""
+    if tag == "img":
+        return " ".join(_SIGN.findall(element.get("alt") or ""))
+    return _collapsed(element.get("value")) if tag == "input" else ""
+
+
+def _quotes_us(element: etree._Element) -> bool:
+    """Whether the container holds a mail of ours: a quote of anything else is shown like the writer's own words."""
+    return MARKER in " ".join("".join(map(str, element.itertext())).casefold().split())
+
+
+def _is_plain(element: etree._Element, tag: str) -> bool:
+    """Whether the element can't hide anything: of the known few, in a size and colour that is seen."""
+    if tag not in _PLAIN_TAGS or not set(element.attrib) <= _PLAIN_ATTRIBUTES:
+        return False
+    if tag == "head" and not all(child.tag in _PLAIN_TAGS for child in element):
+        return False
+    rules = [rule.strip() for rule in (element.get("style") or "").lower().split(";") if rule.strip()]
+    return all(
+        _PLAIN_STYLE.fullmatch(re.sub(r"\s*:\s*", ":", rule)) and not _NEGATIVE_LENGTH.search(rule) for rule in rules
+    )
 
 
 def _closing(tag: str) -> str:
@@ -103,8 +182,6 @@ def _mark(element: etree._Element, tag: str) -> str | None:
 def _mark_by_attributes(element: etree._Element) -> str | None:
     style, identifier = element.get("style") or "", _plain(element.get("id") or "")
     classes = {_plain(one) for one in (element.get("class") or "").split()}
-    if _HIDDEN.search(style):
-        return ""
     if identifier in REST_IDS or REST_STYLE.search(style):
         return _REST
     if classes & QUOTE_CLASSES or "yahoo_quoted" in identifier:

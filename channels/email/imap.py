@@ -1,24 +1,181 @@
-"""A mailbox that answers are fetched from: one session with its IMAP server. Blocking, for a thread of its own.
+"""IMAP: a mailbox that answers are fetched from. Its address, the login, and one session. Blocking, for a thread.
 
-A mail is left as it was until :meth:`ImapSession.done`, which comes after the commit.
-Source: RFC 9051, RFC 2177 (IDLE), RFC 6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530 (response codes); docs/decisions/0020.
+:class:`ImapServer` is ``email.imap_url`` and how safe the way there has to be. :func:`connect` reaches, encrypts and
+logs in, or says what failed. In an :class:`ImapSession` a mail stays as it was until :meth:`ImapSession.done`, which
+comes after the commit.
+
+Source: API.md §8 (``HANDRAISE_EMAIL__IMAP_URL``); RFC 9051 §6.2, RFC 8314 §3.2 (implicit TLS), RFC 2177 (IDLE),
+RFC 6851 (MOVE), RFC 4315 (UIDPLUS), RFC 5530 (response codes); docs/decisions/0020.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import imaplib
 import re
 import socket
+import ssl
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from imap_tools import AND, OR, BaseMailBox, ImapToolsError
+from imap_tools import AND, OR, BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
+from imap_tools.errors import MailboxFolderSelectError
 from imap_tools.idle import get_socket_poller
 
-from channels.email.imap_connecting import SECONDS, ImapAccount, connect, log_in, translated
-from channels.email.limits import LARGEST_MAIL
+from channels.email.lmtp import LARGEST_MAIL
+from channels.email.mail_server import is_loopback
+
+LOOKS_LIKE = "must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
+
+
+class ImapTls(StrEnum):
+    """Nothing goes over a network unencrypted; on this machine nobody listens."""
+
+    IMPLICIT = "implicit"
+    STARTTLS = "starttls"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ImapServer:
+    """``password`` is ``None`` where a token stands in for it. Read from a URL with :meth:`parse`."""
+
+    host: str
+    port: int
+    tls: ImapTls
+    username: str = field(repr=False)
+    password: str | None = field(repr=False)
+    folder: str
+
+    @classmethod
+    def parse(cls, url: str) -> ImapServer:
+        """Raises :class:`ValueError` with the end of the sentence that begins with the key; never repeats the URL."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:  # a port that is no number, brackets that don't close
+            raise ValueError(LOOKS_LIKE) from None
+        username, folder = unquote(parts.username or ""), unquote(parts.path.strip("/")) or "INBOX"
+        password = unquote(parts.password) if parts.password else None
+        if parts.scheme not in {"imap", "imaps"} or not host or not username or parts.query or parts.fragment:
+            raise ValueError(LOOKS_LIKE)
+        if port == 0 or not all(one.isprintable() for one in (username, password or "", folder)):
+            raise ValueError(LOOKS_LIKE)
+        implicit = parts.scheme == "imaps"
+        if port == 993 and not implicit:  # where TLS is spoken from the first octet
+            raise ValueError(LOOKS_LIKE)
+        plain = ImapTls.NONE if is_loopback(host) else ImapTls.STARTTLS
+        default = 993 if implicit else 143
+        return cls(host, port or default, ImapTls.IMPLICIT if implicit else plain, username, password, folder)
+
+
+SECONDS = 20.0
+"""For the connection and for each reply."""
+_SHORTLY = re.compile(rb"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG)", re.IGNORECASE)
+
+
+class ImapLost(Exception):
+    """The mailbox can't be looked into. ``reason`` is stable; ``lasting``: until somebody mends something. It repeats
+    nothing that the server said."""
+
+    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class ImapAccount:
+    """Whose mailbox it is. ``token_file`` holds an OAuth 2.0 access token; ``done_folder`` takes what was taken;
+    ``trusted`` says whose certificates are believed, by default the public authorities'."""
+
+    server: ImapServer = field(repr=False)
+    token_file: Path | None = None
+    done_folder: str | None = None
+    trusted: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Names the mailbox among all, and says nothing about it."""
+        server = self.server
+        return hashlib.sha256(f"{server.host}|{server.port}|{server.username}|{server.folder}".encode()).hexdigest()[
+            :16
+        ]
+
+
+def log_in(box: BaseMailBox, account: ImapAccount) -> None:
+    """By token or password. Raises :class:`ImapLost`."""
+    server = account.server
+    try:
+        token = account.token_file.read_text().strip() if account.token_file is not None else None
+    except (OSError, UnicodeDecodeError):
+        raise ImapLost("token_file_unreadable", lasting=True) from None
+    try:
+        if token is not None:
+            box.xoauth2(server.username, token, initial_folder=None)
+        elif f"{server.username}{server.password}".isascii():
+            box.login(server.username, server.password or "", initial_folder=None)
+        else:
+            box.login_utf8(server.username, server.password or "", initial_folder=None)
+    except imaplib.IMAP4.abort:
+        raise ImapLost("connection_lost") from None
+    except (imaplib.IMAP4.error, ImapToolsError) as refused:
+        shortly = _SHORTLY.search(str(refused).encode()) is not None
+        raise ImapLost("login_refused", lasting=not shortly) from None
+    except OSError:
+        raise ImapLost("connection_lost") from None
+
+
+def connect(account: ImapAccount) -> BaseMailBox:
+    """As safe as it has to be, not logged in. Raises :class:`ImapLost`."""
+    with translated():
+        return _connect(account.server, account.trusted or ssl.create_default_context())
+
+
+def _connect(server: ImapServer, trusted: ssl.SSLContext) -> BaseMailBox:
+    match server.tls:
+        case ImapTls.IMPLICIT:
+            return MailBox(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
+        case ImapTls.STARTTLS:
+            try:
+                return MailBoxStartTls(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
+            except imaplib.IMAP4.error as failed:
+                if "TLS not supported" not in str(failed):  # the library's own words
+                    raise
+                raise ImapLost("tls_not_offered", lasting=True) from None
+        case ImapTls.NONE:
+            return MailBoxUnencrypted(server.host, server.port, timeout=SECONDS)
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """What a library raises, as what it means."""
+    try:
+        yield
+    except MailboxFolderSelectError:
+        raise ImapLost("folder_not_selected", lasting=True) from None
+    except imaplib.IMAP4.readonly:
+        raise ImapLost("folder_read_only", lasting=True) from None
+    except imaplib.IMAP4.abort:
+        raise ImapLost("connection_lost") from None
+    except (imaplib.IMAP4.error, ImapToolsError):
+        raise ImapLost("command_refused") from None
+    except ssl.SSLCertVerificationError:
+        raise ImapLost("certificate_refused", lasting=True) from None
+    except ssl.SSLError:
+        raise ImapLost("tls_failed") from None
+    except TimeoutError:
+        raise ImapLost("timed_out") from None
+    except OSError:
+        raise ImapLost("unreachable") from None
+
 
 KEYWORD = "$HandraiseDone"
 """What a mail is marked with beside ``\\Seen``, where the server keeps keywords: opening a mail does not hide it."""

@@ -33,7 +33,7 @@ class Envelope:
     recipient: str
     message_id: str
     content: bytes = field(repr=False)
-    id: str = ""
+    return_id: str = ""
     """Comes back in a delivery report (RFC 3461 §4.4)."""
     amiss: str | None = None
     """What about it is not as set up, as a stable code."""

@@ -1,13 +1,18 @@
-"""The operator's own templates: read from a folder, and refused before the service starts where one can't work.
+"""Template overrides: an operator's own mail templates, checked before the service starts.
 
-What is checked: that a file replaces one of ours (or begins with ``_``, to be included), Jinja's syntax, variables
-that there are not, HTML that escapes, and that every example mail can be answered and is recognised when it is quoted.
+Checked are: the file replaces one of ours (or begins with ``_``, to be included); Jinja's syntax; unknown variables;
+HTML that escapes; and that every example mail can be answered and is recognised when it is quoted.
+
+:func:`preview_of` writes an example mail as files that a browser and a mail program open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
 from pathlib import Path
 from traceback import extract_tb
 
@@ -16,18 +21,18 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from channels.email.addressing import Mailboxes
-from channels.email.examples import EXAMPLES, FIRST, MESSAGES, Example
-from channels.email.html import html_as_text
+from channels.email.examples import DELIVERY, EXAMPLES, FIRST, MESSAGES, TO, Example
+from channels.email.html import read_page
+from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
-from channels.email.render import view_of
-from channels.email.room import ROOMS
-from channels.email.templates import OURS, LinkMissing, Templates, environment, is_html, loader_of, rendered
-from channels.email.trim import own_words
+from channels.email.render import message_mail, notice_mail, view_of
+from channels.email.templates import OURS, PartMissing, Templates, environment, is_html, loader_of, rendered
+from channels.email.views import ROOMS
 from core.domain.notice import Notice
 from core.errors import ConfigError
 
 _LONGEST = 1_000_000
-_OURS_TO_SHOW = Mailboxes.of("handraise@example.com", "answers@example.com")
+_OURS_TO_SHOW = Mailboxes.of("handraise@example.com", "answers@example.com", key=b"preview")
 
 
 def read_templates(folder: Path) -> Templates:
@@ -97,14 +102,14 @@ class _Check:
         view = view_of(example.content, _OURS_TO_SHOW, ROOMS[-1])
         try:
             text, html = rendered(self.templates, kind, view)
-        except LinkMissing as missing:
+        except PartMissing as missing:
             name = f"{kind}.{missing.form}.j2"
-            raise self.refusal(*self._at(name), f"the {example.name} mail lacks the link to answer at.") from None
+            raise self.refusal(*self._at(name), f"the {example.name} mail lacks {missing.part}.") from None
         except Exception as problem:  # noqa: BLE001 (whatever theirs raises refuses it)
             name, line, within = self._where(problem, kind)
             told = f"the {example.name} mail can't be made{within}: {str(problem).rstrip('.')}."
             raise self.refusal(name, line, told) from None
-        for name, lines in ((f"{kind}.txt.j2", text), (f"{kind}.html.j2", html_as_text(html))):
+        for name, lines in ((f"{kind}.txt.j2", text), (f"{kind}.html.j2", read_page(html).text)):
             if view["ref"] and (MARKER not in lines or own_words(lines).lines):
                 told = f"the {example.name} mail must begin with the line “— {{{{ marker }}}} · {{{{ ref }}}} —”."
                 raise self.refusal(*self._at(name), told)
@@ -159,3 +164,19 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "notice": frozenset(view_of(FIRST, _OURS_TO_SHOW, ROOMS[0])),
     "message": frozenset(view_of(MESSAGES["alert"], _OURS_TO_SHOW, ROOMS[0])),
 }
+
+
+def preview_of(example: Example, ours: Mailboxes, templates: Templates) -> Mapping[str, bytes]:
+    """The contents of its files by their ending: ``eml``, ``html``, ``txt``."""
+    content = example.content
+    if isinstance(content, Notice):
+        mail = notice_mail(content, TO, DELIVERY, ours, templates)
+    else:
+        mail = message_mail(content, TO, DELIVERY, ours, templates)
+    message = message_from_bytes(mail.content, policy=default)
+    return {"eml": mail.content, "html": _body(message, "html"), "txt": _body(message, "plain")}
+
+
+def _body(message: EmailMessage, kind: str) -> bytes:
+    part = message.get_body((kind,))
+    return b"" if part is None else str(part.get_content()).encode()

@@ -1,4 +1,4 @@
-"""How mail programs mark what is not the person's own: quotes, forwarded heads, signatures, disclaimers.
+"""Quoting: how mail programs mark what is not the person's own. Quotes, forwarded heads, signatures, disclaimers.
 
 Data, one entry per habit; a further language is one more entry in each list. What is listed was taken as facts from
 the lists that other reply readers publish (facts on mail §B4) and from the programs' own output. No pattern looks
@@ -24,7 +24,11 @@ WROTE = re.compile(
     r"|schreef|geschreven"  # Dutch
     r"|skrev|skrifaði"  # Swedish, Danish, Norwegian
     r"|napisał|napisała|pisze|napisana przez"  # Polish
-    r")\b|napisał\(a\)|napisał/a|のメール|さんは書きました|さんのメッセージ|は書きました|が書きました|さん[:：])",
+    r"|napsala?|napísala?|írta|kirjoitti|έγραψε|a scris"  # Czech, Slovak, Hungarian, Finnish, Greek, Romanian
+    r"|yazdı"  # Turkish
+    r"|пишет|писал|писала|написал|написала|пише|написав|написала"  # Russian, Ukrainian
+    r")\b|писал\(а\)|написал\(а\)|написав\(ла\)|님이 작성|写道|寫道|تمت كتابة|كتب|כתב|ने लिखा"
+    r"|napisał\(a\)|napisał/a|のメール|さんは書きました|さんのメッセージ|は書きました|が書きました|さん[:：])",
     re.IGNORECASE,
 )
 """Whoever is named beside it wrote what follows."""
@@ -51,6 +55,11 @@ _SEPARATED = (
     r"Ursprungligt meddelande|Originalmeddelande|Vidarebefordrat meddelande|Original meddelande",
     r"Wiadomość oryginalna|Oryginalna wiadomość|Przekazana wiadomość|Pierwotna wiadomość|Wiadomość przekazana",
     r"元のメッセージ|元のメール|転送メッセージ|転送されたメッセージ|Original Message",
+    r"Opprinnelig melding|Oprindelig meddelelse|Original besked|Orijinal (?:İleti|Mesaj)|Özgün İleti",
+    r"Исходное сообщение|Пересылаемое сообщение|Оригинальное сообщение|Вихідне повідомлення|Переслане повідомлення",
+    r"Původní (?:e-mail|zpráva)|Pôvodná správa|Eredeti (?:üzenet|levél)|Alkuperäinen viesti|Mesaj original"
+    r"|Mesajul original|Αρχικό μήνυμα|Přeposlaná zpráva|Välitetty viesti|Továbbított üzenet",
+    r"원본 메시지|원본 메일|原始邮件|原邮件|原始郵件|الرسالة الأصلية|הודעה מקורית|मूल संदेश",
 )
 SEPARATOR = re.compile(
     rf"\s*(?:[-_*=－―—]{{2,}}\s*(?:{'|'.join(_SEPARATED)})\s*[-_*=－―—]*"
@@ -65,23 +74,34 @@ SEPARATOR = re.compile(
     re.IGNORECASE,
 )
 
-_SENDERS = "From|Von|De|Expéditeur|Da|Van|Från|Od|差出人|送信者|発信者"
+_SENDERS = (
+    "From|Von|De|Expéditeur|Da|Van|Från|Fra|Od|差出人|送信者|発信者"
+    "|От|Від|Kimden|Gönderen|보낸 ?사람|发件人|寄件者|寄件人|من|מאת|प्रेषक|Από|Feladó|Lähettäjä|De la"
+)
 _OTHERS = (
     "Sent|Date|To|Cc|Bcc|Subject|Reply-To|Reply To|Importance|Gesendet|Datum|An|Kopie|Betreff|Antwort an"
     "|Priorität|Envoyé|À|Objet|Répondre à"
     "|Date d['’]envoi|Enviado|Enviado el|Enviado em|Enviada em|Enviada|Fecha|Data|Para|Asunto|Assunto|Inviato"
     "|Inviata|A|Oggetto"
     "|Verzonden|Aan|Onderwerp|Skickat|Skickades|Till|Kopia|Ämne|Wysłano|Wysłane|Do|DW|Temat|送信日時|日付|日時"
-    "|宛先|件名|CC"
+    "|宛先|件名|CC|Sendt|Til|Emne|Dato|Отправлено|Кому|Копия|Тема|Дата|Надіслано|Gönderildi|Kime|Bilgi|Konu"
+    "|보낸 ?날짜|받는 ?사람|참조|제목|날짜|发送时间|发送日期|收件人|抄送|主题|日期|寄件日期|傳送日期|收件者|副本|主旨"
+    "|تاريخ الإرسال|إلى|الموضوع|التاريخ|נשלח|אל|נושא|תאריך|भेजा गया|प्रति|विषय|दिनांक"
+    "|Στάλθηκε|Προς|Θέμα|Ημερομηνία|Odesláno|Komu|Předmět|Predmet|Küldve|Címzett|Tárgy|Dátum|Lähetetty"
+    "|Vastaanottaja|Aihe|Päivämäärä|Trimis|Către|Subiect"
 )
 HEAD_FIRST = re.compile(rf"[\s>*|]*(?:{_SENDERS}|{_OTHERS})\s?[*]?\s*[:：][*]*\s*\S.*", re.IGNORECASE)
 HEAD_NEXT = re.compile(rf"[\s>*|]*(?:{_SENDERS}|{_OTHERS})\s?[*]?\s*[:：].*", re.IGNORECASE)
 HEAD_SENDER = re.compile(rf"[\s>*|]*(?:{_SENDERS})\s?[*]?\s*[:：].*", re.IGNORECASE)
 """The head of a quoted mail: three such lines one after the other, a sender among them."""
+RULED = re.compile(r"\s*-{3,}\s.{1,300}\s-{3,}\s*")
+"""Zoho: ``---- On Sat, 21 Nov 2026 09:31:00 +0100 Handraise <handraise@example.com> wrote ----``"""
 NOTES_HEAD = re.compile(r"\s*\S.{0,80}---\s?\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,40}---.*")
 """Lotus Notes: ``Handraise ---21/11/2026 09:31:52---Refund order 12345?``"""
 
 _FIRST_WORDS = """
+odesláno komu předmět predmet küldve címzett tárgy dátum feladó lähettäjä lähetetty vastaanottaja aihe trimis către
+subiect please think bitte denken pensez fra sendt til emne dato hent få kimden gönderen gönderildi kime konu bilgi
 sent get via with mobile from date to cc bcc subject reply reply-to importance begin on original forwarded
 confidentiality legal privacy privileged disclaimer confidential important this the virus-free virus von
 gesendet diese dieses holen laden der datum an kopie betreff antwort priorität anfang vertraulichkeitshinweis
@@ -94,11 +114,12 @@ wysłany wysłan do dw temat pobierz ta niniejsza treść początek wolny bez ya
 """
 OPENERS = frozenset(_FIRST_WORDS.split())
 """The first words of everything below: a line that opens with another Latin word is not looked at any closer."""
-HOLDS = ("Outlook", "送信", "---", "＿")
+HOLDS = ("Outlook", "gönderildi", "küldve", "送信", "---", "＿")
 
 SIGNATURE = re.compile(
     r"\s*(?:"
-    r"--\s?|—|__{1,18}"
+    r"[-–—―=]{2,40}\s?|—|__{1,18}"
+    r"|Sendt (?:fra|med|via) .*|Hent Outlook .*|Få Outlook .*|Outlook til (?:iOS|Android)\b.*"  # Danish
     r"|Sent from (?:my|Mail|Outlook|Yahoo|Proton|AOL|Spark|Samsung|Nine|BlueMail|myMail|the|a|Gmail|Superhuman)\b.*"
     r"|Get (?:Outlook|BlueMail) for .*|Sent (?:via|with|using) .*|(?:via|with) (?:Spark|Newton Mail)\b.*"
     r"|Mobile, please excuse .*"
@@ -116,7 +137,8 @@ SIGNATURE = re.compile(
     r"|Skickat (?:från|med|via) .*|Hämta Outlook .*|Skaffa Outlook .*"
     r"|Wysłan[eoya]* (?:z|ze|za pomocą|przy użyciu|przez) .*|Pobierz (?:program |aplikację )?Outlook .*"
     r"|.{1,30}から送信|.{0,30}(?:Outlook for (?:iOS|Android)).{0,40}(?:入手|取得).*|Yahoo! ?メール.*から送信"
-    r"|Mail で送信.*"
+    r"|Mail で送信.*|\S{2,20}(?:['’]\w+)? gönderildi|Lähetetty \w+(?:sta|stä)\b.*|Odesláno z\w* .*"
+    r"|\S{2,20}-(?:ról|ről|ból|ből) küldve|Trimis de pe .*|Στάλθηκε από .*|Отправлено (?:с|из) .*|Надіслано (?:з|із) .*"
     r")\s*",
     re.IGNORECASE,
 )
@@ -147,9 +169,19 @@ DISCLAIMER = re.compile(
     r").*",
     re.IGNORECASE,
 )
+ADDS = re.compile(
+    r"[,.;:!?–]\s+(?!.*(?:excuse|brevity|typos|Kürze|bri[èe]vet|brevit|brevedad|brevidade|beknopt|fåordig|zwięzł))\w",
+    re.IGNORECASE,
+)
+"""A line that looks like a program's footer and goes on, other than to excuse itself."""
+AMOUNT = re.compile(r"\s*[>＞|]\s{0,2}[$€£]?\d")
+""" "> 100 EUR only": more than that, or a quote of one line."""
+
 FOOTER = re.compile(
     r"\s*(?:Virus-?free\.|Virenfrei\.|Sans virus\.|Libre de virus\.|Privo di virus\.|Livre de vírus\.|Virusvrij\."
     r"|Virusfri\.|Wolny od wirusów\.|Bez wirusów\.|ウイルスフリー"
+    r"|Please consider the environment\b|Think before you print|Bitte denken Sie an die Umwelt"
+    r"|Pensez à l['’]environnement"
     r"|This email has been (?:checked|scanned) .*|Diese E-?Mail wurde von .* geprüft.*|_{3,}\s*$).*",
     re.IGNORECASE,
 )

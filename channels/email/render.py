@@ -1,25 +1,29 @@
-"""Notices and short messages as mail: the headers, and the bodies that the templates make. Pure.
+"""Rendering: notices and short messages as mail, with headers and the bodies that the templates make. Pure.
 
 Source: facts on mail §B1.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
+from channels.email import views
 from channels.email.addressing import Mailboxes
 from channels.email.mime import Envelope, compose, display_address, header_text
-from channels.email.room import ROOMS, Room
-from channels.email.shown import one_line
+from channels.email.reports import RETURN_ID
 from channels.email.templates import Templates, Written
-from channels.email.views import View, message_view, notice_view
-from core.domain.notice import Message, Notice, Purpose
+from channels.email.views import ROOMS, Room, View, message_view, notice_view, of_both, one_line
+from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut
 from core.domain.people import Address
 
 LONGEST_SUBJECT = 120
 LARGEST_HTML = 98_000
 """Bytes. Gmail cuts a mail off at about 102 kB, and what it cuts is below: when, what then, and the link."""
+OWN_WORDS = 10_000
+"""Bytes of these that are kept for our words: what silence means, who is asked next, what happened so far."""
+_A_LINK = Links("https://handraise.example.com/" + "x" * 90)
 _TOLD_IN_REPLY = frozenset({Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION})
 """Written because a mail came in: marked as such and sent from ``<>``, so that no machine answers (RFC 3834 §3.3)."""
 
@@ -30,7 +34,14 @@ nobody is there (OOF): both move a question on. Source: [MS-OXCMAIL] §2.1.3.2.2
 _OURS = Templates()
 
 
-def notice_mail(notice: Notice, to: Address, delivery: str, ours: Mailboxes, templates: Templates = _OURS) -> Envelope:
+def notice_mail(
+    notice: Notice,
+    to: Address,
+    delivery: str,
+    ours: Mailboxes,
+    templates: Templates = _OURS,
+    when_cut: WhenCut = WhenCut.ANSWER,
+) -> Envelope:
     """The mail that asks ``to``. The same ``delivery`` makes the same Message-ID."""
     headers = _headers(subject_line(notice.ref, notice.question), to, delivery, notice.ref, ours)
     if answers_at := _answers_at(notice.links.reply_token, ours):
@@ -38,8 +49,13 @@ def notice_mail(notice: Notice, to: Address, delivery: str, ours: Mailboxes, tem
     headers |= {"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": _SUPPRESSED}
     if notice.attempt == notice.max_attempts > 1:
         headers |= {"X-Priority": "1", "Importance": "high"}
-    written = _written(notice, ours, templates)
-    return _envelope(headers, written, ours.bounces_to(delivery), to, delivery)
+    written = _asking(notice, ours, templates, when_cut)
+    return _envelope(headers, written, ours.bounces_to(delivery), to, ours.return_id(delivery))
+
+
+def is_cut(notice: Notice, templates: Templates = _OURS) -> bool:
+    """Whether its mail holds less than all that the agent wrote: the same at every attempt, whoever reads it."""
+    return views.is_cut(notice, _agents_room(notice, templates))
 
 
 def message_mail(
@@ -52,8 +68,10 @@ def message_mail(
     headers["X-Auto-Response-Suppress"] = "All" if in_reply else _SUPPRESSED
     if answers_at := _answers_at(message.reply_token, ours):
         headers["Reply-To"] = answers_at
-    written = _written(message, ours, templates)
-    return _envelope(headers, written, "" if in_reply else ours.bounces_to(delivery), to, delivery)
+    if message.proposal is not None:
+        headers["X-Handraise-Proposal"] = _proposed(message.proposal)
+    written = _telling(message, ours, templates)
+    return _envelope(headers, written, "" if in_reply else ours.bounces_to(delivery), to, ours.return_id(delivery))
 
 
 def view_of(content: Notice | Message, ours: Mailboxes, room: Room) -> View:
@@ -64,20 +82,58 @@ def view_of(content: Notice | Message, ours: Mailboxes, room: Room) -> View:
     return message_view(content, _message_subject(content), _answers_at(content.reply_token, ours), room)
 
 
-def _written(content: Notice | Message, ours: Mailboxes, templates: Templates) -> Written:
-    """With as much of everything as there is room for."""
-    kind = "notice" if isinstance(content, Notice) else "message"
-    for room in ROOMS:
-        written = templates.write(kind, view_of(content, ours, room))
-        if len(written.html.encode("utf-8", "replace")) <= LARGEST_HTML:
+def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: WhenCut) -> Written:
+    """With as much of the agent's words as there is room for, and then of ours."""
+    room = _agents_room(notice, templates)
+    must_open = when_cut is WhenCut.OPEN and views.is_cut(notice, room)
+    answers_at = None if must_open else _answers_at(notice.links.reply_token, ours)
+    subject = subject_line(notice.ref, notice.question)
+    for own in ROOMS:
+        written = templates.write("notice", notice_view(notice, subject, answers_at, of_both(room, own)))
+        if _size(written) <= LARGEST_HTML:
             break
     return written
 
 
-def _envelope(headers: dict[str, str], written: Written, sender: str, to: Address, delivery: str) -> Envelope:
+def _agents_room(notice: Notice, templates: Templates) -> Room:
+    """The most room for the agent's words that leaves enough for ours. It goes by these words alone: what was cut in a
+    mail is known when a reply to it comes in, without anything having been kept of it."""
+    if templates.are_ours and views.is_brief(notice):
+        return ROOMS[0]
+    bare = replace(notice, attempt=1, max_attempts=1, notes=(), next_step=None, silence="", zone=None, links=_A_LINK)
+    for room in ROOMS:
+        written = templates.write("notice", notice_view(bare, "", "answers@example.com", of_both(room, ROOMS[-1])))
+        if _size(written) <= LARGEST_HTML - OWN_WORDS:
+            break
+    return room
+
+
+def _telling(message: Message, ours: Mailboxes, templates: Templates) -> Written:
+    """With as much as there is room for."""
+    for room in ROOMS:
+        written = templates.write("message", view_of(message, ours, room))
+        if _size(written) <= LARGEST_HTML:
+            break
+    return written
+
+
+def _size(written: Written) -> int:
+    """As it is sent, with line ends of two bytes."""
+    return len(written.html.encode("utf-8", "replace")) + written.html.count("\n")
+
+
+def _envelope(headers: dict[str, str], written: Written, sender: str, to: Address, return_id: str) -> Envelope:
+    headers[RETURN_ID] = return_id  # a report that lost the envelope may still bring the headers back
     content = compose(headers, written.text, written.html)
     amiss = f"template_{written.failed}" if written.failed else None
-    return Envelope(sender, to.value, headers["Message-ID"], content, delivery, amiss)
+    return Envelope(sender, to.value, headers["Message-ID"], content, return_id, amiss)
+
+
+def _proposed(proposal: Proposal) -> str:
+    """The value that is proposed. A text and a form's fields stand in the body alone, where they are redacted."""
+    own = "text" if isinstance(proposal.value, str) else "form"
+    value = own if proposal.index is None else str(proposal.value)
+    return header_text("X-Handraise-Proposal", one_line(value, LONGEST_SUBJECT))
 
 
 def _answers_at(token: str | None, ours: Mailboxes) -> str | None:

@@ -1,5 +1,4 @@
-"""What mail servers and mail programs report about a mail of ours: delivered, delayed, failed, read, complained of.
-Pure.
+"""Reports of mail servers and programs about a mail of ours: delivered, delayed, failed, read, complained of. Pure.
 
 A delivery report names each recipient with an action and a status. Mail servers without it (qmail, old Exim) write
 text, which is read as far as it is theirs: above the copy of our own mail.
@@ -18,8 +17,10 @@ from email.message import Message
 from email.policy import compat32
 from enum import StrEnum
 
-from channels.email.addressing import header, header_values, mailboxes_in
-from channels.email.domains import small
+from channels.email.addressing import header, header_values, mailboxes_in, small
+
+RETURN_ID = "X-Handraise-Return"
+"""The header of our mail that names it, as its envelope does."""
 
 _MOST_PARTS = 50
 _MOST_FATES = 100
@@ -76,10 +77,12 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``original`` is the Message-ID of the mail that it is about, empty where it does not come with it."""
+    """``original`` is the Message-ID of the mail that it is about, empty where it does not come with it; ``return_ids``
+    are what it brings back of that mail's envelope and header, in whatever words."""
 
     fates: tuple[Fate, ...]
     original: str = ""
+    return_ids: tuple[str, ...] = ()
 
     def about(self, addresses: frozenset[str]) -> tuple[Verdict, str]:
         """What it says of the recipient with any of ``addresses``, and the status code: the worst, where it speaks of
@@ -105,8 +108,11 @@ def read_report(message: Message) -> Report:
     """The delivery report in ``message``: in its fields where it has any, else in its text."""
     parts = list(_parts(message))
     fates = [fate for part in parts for fate in _fates(part)][:_MOST_FATES]
-    original = next(filter(None, map(_original, parts)), "")
-    return Report(tuple(fates) or _told(message, parts), original)
+    copies = [copy for part in parts if (copy := _copy(part)) is not None]
+    original = next(filter(None, (header(copy, "Message-ID").strip() for copy in copies)), "")
+    named = [one for part in parts for one in _envelope_ids(part)]
+    named += [header(copy, RETURN_ID).strip() for copy in copies]
+    return Report(tuple(fates) or _told(message, parts), original, tuple(dict.fromkeys(filter(None, named))))
 
 
 def _parts(message: Message) -> Iterator[Message]:
@@ -137,14 +143,24 @@ def _fates(part: Message) -> Iterator[Fate]:
         yield Fate(addresses, action, found[0] if found else "")
 
 
-def _original(part: Message) -> str:
-    """The Message-ID of the mail that came back, whole or by its head alone."""
+def _envelope_ids(part: Message) -> Iterator[str]:
+    """What the report says our ENVID was (RFC 3464 §2.2.1)."""
+    groups = part.get_payload()
+    if part.get_content_type() not in {"message/delivery-status", "message/global-delivery-status"}:
+        return
+    for group in groups[:1] if isinstance(groups, list) else []:
+        if isinstance(group, Message):
+            yield header(group, "Original-Envelope-Id").strip()
+
+
+def _copy(part: Message) -> Message | None:
+    """The mail that came back, whole or its head alone."""
     inner = part.get_payload()
     if part.get_content_type() in {"message/rfc822", "message/global"} and isinstance(inner, list) and inner:
-        return header(inner[0], "Message-ID").strip() if isinstance(inner[0], Message) else ""
+        return inner[0] if isinstance(inner[0], Message) else None
     if part.get_content_type() in {"text/rfc822-headers", "message/global-headers"} and isinstance(inner, str):
-        return header(message_from_string(inner[:_LONGEST_HEADERS], policy=compat32), "Message-ID").strip()
-    return ""
+        return message_from_string(inner[:_LONGEST_HEADERS], policy=compat32)
+    return None
 
 
 def _told(message: Message, parts: list[Message]) -> tuple[Fate, ...]:

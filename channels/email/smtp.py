@@ -1,23 +1,134 @@
-"""Connections to one SMTP server: kept, reused, and honest about what became of a mail.
+"""SMTP out: connections to one server, opened, kept and reused, and honest about what became of a mail.
 
-A mail is surely not sent until the content has begun to go out; from there to the server's word it may have been.
-Which of the two it is has to be known here, so the whole of a mail takes less time than the relay waits.
-Source: RFC 5321 §4.2.1 (replies), §4.5.3.2 (timeouts; ours are shorter, the relay waits 30 s); facts on mail §F.
+A mail is surely not sent until its content begins to go out. From there to the server's reply it may have been sent.
+That difference has to be known here, so a whole mail takes less time than the relay waits.
+
+Each step of connecting is taken by itself, so that a failure has a name. A password is never sent before the connection
+is as safe as it has to be. A bad certificate, a missing STARTTLS and a greeting of 554 leave mail waiting: whoever can
+touch the network can cause them, and must not end a question's notices by it.
+
+Source: RFC 5321 §4.2.1, §4.5.3.2 (timeouts; ours are shorter, the relay waits 30 s); RFC 3207 §4, §6; RFC 4954 §4, §6;
+RFC 8314 §3; facts on mail §F.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
-from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected, SMTPTimeoutError
+import structlog
+from aiosmtplib import (
+    SMTP,
+    SMTPAuthenticationError,
+    SMTPConnectError,
+    SMTPException,
+    SMTPHeloError,
+    SMTPResponseException,
+    SMTPServerDisconnected,
+    SMTPTimeoutError,
+)
 
-from channels.email.connecting import NoService, connected, reason_of
+from channels.email.mail_server import SmtpServer, Tls
 from channels.email.mime import Envelope
-from channels.email.server import SmtpServer
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Refused
+
+log = structlog.get_logger(__name__)
+
+CONNECT_SECONDS = 8.0
+COMMAND_SECONDS = 8.0
+_NEVER = 500
+
+
+class NoService(Exception):
+    """The server takes no mail at all from us just now; ``outcome`` says what that means for this one."""
+
+    def __init__(self, outcome: Delivery) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+async def connected(server: SmtpServer, hello: str) -> SMTP:
+    """A connection that mail can be handed over on. Raises :class:`NoService`."""
+    client = SMTP(
+        hostname=server.host,
+        port=server.port,
+        use_tls=server.tls is Tls.IMPLICIT,
+        start_tls=False,
+        tls_context=server.context,
+        local_hostname=hello,
+        timeout=COMMAND_SECONDS,
+    )
+    try:
+        await client.connect(timeout=CONNECT_SECONDS)
+        await _greet(client)
+        await _encrypt(client, server.tls)
+        await _log_in(client, server)
+    except BaseException as failure:
+        client.close()
+        if isinstance(failure, SMTPResponseException):
+            fault = Fault.SETUP if failure.code >= _NEVER else Fault.AWAY
+            raise NoService(Deferred(f"smtp_{failure.code}", fault=fault)) from None
+        if isinstance(failure, SMTPException | OSError):
+            raise NoService(_not_reached(failure)) from None
+        raise
+    return client
+
+
+async def _greet(client: SMTP) -> None:
+    """As one that knows extensions; plainly where the server does not (RFC 5321 §3.2)."""
+    try:
+        await client.ehlo()
+    except SMTPHeloError:
+        await client.helo()
+
+
+async def _encrypt(client: SMTP, tls: Tls) -> None:
+    offered = client.supports_extension("starttls")
+    if tls is Tls.REQUIRED and not offered:
+        log.warning("email.starttls_missing")
+        raise NoService(Deferred("smtp_starttls_missing", fault=Fault.SETUP))
+    if offered and tls in {Tls.REQUIRED, Tls.OFFERED}:
+        await client.starttls()
+        await client.ehlo()  # what was said in the clear counts for nothing (RFC 3207 §4.2)
+
+
+async def _log_in(client: SMTP, server: SmtpServer) -> None:
+    if server.username is None:
+        return
+    if not client.supported_auth_methods:
+        log.warning("email.login_not_offered")
+        raise NoService(Refused("smtp_auth_missing", Fault.SETUP))
+    try:
+        await client.login(server.username, server.password or "")
+    except SMTPAuthenticationError as reply:
+        log.warning("email.login_refused", code=reply.code)
+        reason = f"smtp_auth_{reply.code}"
+        raise NoService(Deferred(reason) if 400 <= reply.code < 500 else Refused(reason, Fault.SETUP)) from None
+
+
+def _not_reached(failure: Exception) -> Deferred:
+    cause = failure if isinstance(failure, ssl.SSLError) else failure.__cause__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        log.warning("email.certificate_refused", reason=cause.verify_message)
+        return Deferred("smtp_certificate", fault=Fault.SETUP)
+    return Deferred(reason_of(failure), fault=Fault.AWAY)
+
+
+def reason_of(failure: Exception) -> str:
+    """A stable code for what the network did."""
+    if isinstance(failure, SMTPTimeoutError | TimeoutError):
+        return "smtp_timeout"
+    if isinstance(failure, ssl.SSLError) or isinstance(failure.__cause__, ssl.SSLError):
+        return "smtp_tls"
+    if isinstance(failure, SMTPConnectError):
+        return "smtp_unreachable"
+    if isinstance(failure, ConnectionError):  # SMTPServerDisconnected is one
+        return "smtp_disconnected"
+    return "smtp_unusable"
+
 
 WHOLE_SECONDS = 28.0
 """For one mail, from the first step to the server's last word. Less than the relay waits (``SEND_TIMEOUT``)."""
@@ -134,11 +245,11 @@ async def _mail_from(client: SMTP, mail: Envelope) -> int:
 
 
 def _options(client: SMTP, mail: Envelope) -> Iterator[str]:
-    """Of MAIL FROM. A report brings our delivery's id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
+    """Of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
     if mail.is_international and client.supports_extension("smtputf8"):
         yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
     if client.supports_extension("dsn") and mail.sender:
-        yield from ("RET=HDRS", f"ENVID={mail.id}")
+        yield from ("RET=HDRS", f"ENVID={mail.return_id}")
 
 
 def _reports_wanted(client: SMTP, mail: Envelope) -> list[str]:

@@ -1,7 +1,7 @@
-"""The mails' templates: ours, and in their place those that the operator has put into a folder.
+"""Templates of mails: ours, and in their place those that the operator has put into a folder.
 
-What an operator wrote runs in a sandbox, is looked at whole before the service starts, and gives way to ours where
-it fails on a question that nobody had thought of: no question is lost to a template.
+An operator's template runs in a sandbox and is looked at whole before the service starts. If it fails on a question
+that nobody had thought of, ours takes its place: no question is lost to a template.
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ class Templates:
         self.replaced = dict(replaced or {})
         self._theirs = None if not replaced else environment(loader_of(self.replaced), ImmutableSandboxedEnvironment)
 
+    @property
+    def are_ours(self) -> bool:
+        """Whether the operator has replaced none."""
+        return self._theirs is None
+
     def write(self, kind: str, view: View) -> Written:
         """``kind`` is ``notice`` or ``message``. Never fails for what an operator has written."""
         if self._theirs is not None:
@@ -55,12 +60,14 @@ class Templates:
         return Written(*rendered(self._ours, kind, view))
 
 
-class LinkMissing(Exception):
-    """What ``form`` (``txt``, ``html``) of a template makes of a question can't be answered."""
+class PartMissing(Exception):
+    """What ``form`` (``txt``, ``html``) of a template makes of a question lacks ``part``, without which nobody can
+    answer it."""
 
-    def __init__(self, form: str) -> None:
-        super().__init__(form)
+    def __init__(self, form: str, part: str) -> None:
+        super().__init__(form, part)
         self.form = form
+        self.part = part
 
 
 def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> Environment:
@@ -91,11 +98,22 @@ def loader_of(replaced: Mapping[str, str]) -> BaseLoader:
 
 
 def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
-    """Text and HTML. Raises :class:`LinkMissing` where one lacks the link that the question is answered at, and what
-    the template itself raises."""
+    """Text and HTML. Raises :class:`PartMissing` where one lacks the link that the question is answered at, or what an
+    answer sets free; and what the template itself raises."""
     text, html = (templates.get_template(f"{kind}.{form}.j2").render(view) for form in ("txt", "html"))
-    link = view["link"]
-    for form, made, written in (("txt", text, link), ("html", html, str(escape(link)))):
-        if link and written not in made:
-            raise LinkMissing(form)
+    link, action = view["link"], view.get("action")
+    lines = [] if action is None else [action.digest, *action.text.splitlines()[:_LINES_LOOKED_FOR]]
+    for form, made, shown in (("txt", text, str), ("html", html, _escaped)):
+        if link and shown(link) not in made:
+            raise PartMissing(form, "the link to answer at")
+        if any(shown(line.strip()) not in made for line in lines):
+            raise PartMissing(form, "the action with its digest")
     return text, html
+
+
+_LINES_LOOKED_FOR = 5
+"""Of the action: enough to know that it is there."""
+
+
+def _escaped(text: str) -> str:
+    return str(escape(text))

@@ -1,23 +1,210 @@
-"""What a template is given: the variables of ``docs/mail-templates.md``, made from a notice or a message. Pure.
+"""Template views: the variables of ``docs/mail-templates.md``, made from a notice or a message. Pure.
 
-Everything in a view is text to be shown, cleaned (``shown.py``) and not escaped: that is the template's.
+Everything in a view is text to be shown. It is cleaned (invisible signs, and signs that turn the writing direction) but
+not escaped: escaping is the template's. :class:`Room` is how much of a question a mail shows. Each choice has a button
+and a link that begins a reply.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
+from unicodedata import east_asian_width
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from channels.email.options import Option, Replying, options
+from channels.email.classify import reads_like_a_machine
+from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
-from channels.email.room import Room
-from channels.email.shown import as_text, clean, cut, direction, one_line
-from channels.forms import field_names, form_schema_of
-from core.domain.moments import told_at
-from core.domain.notice import Message, Notice, Purpose
-from core.domain.suspension import Kind, ResponseType
+from channels.grammar.forms import form_properties, form_schema_of
+from channels.grammar.phrases import plain, questions_in
+from core.domain.action import HIDDEN, hides
+from core.domain.notice import Message, Notice, NoticeChoice, Purpose
+from core.domain.suspension import Kind, ResponseType, Style
+from core.domain.wording import told_at
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
+    "\u00ad\u200b\u2060-\u2064\ufeff\ufff9-\ufffb"  # blanks of no width; joiners stay, which emoji and Persian need
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # what turns the direction of writing
+    "\u2028\u2029\ud800-\udfff]"  # line ends that only some know, lone surrogates
+)
+_SPACES = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    """``text`` with its lines as they were, and nothing in it that can't be seen."""
+    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def one_line(text: str, longest: int) -> str:
+    return cut(_SPACES.sub(" ", clean(_SPACES.sub(" ", text))), longest)
+
+
+def cut(text: str, longest: int) -> str:
+    """At most ``longest`` characters, the last of them an ellipsis where some are missing."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def as_text(value: JsonValue) -> str:
+    """A JSON value as people read it: a flat object a line for each key, a flat list with commas, the rest as JSON."""
+    if isinstance(value, dict) and value and all(map(_is_plain, value.values())):
+        return "\n".join(f"{one_line(key, _LONGEST_KEY)}: {as_text(one)}" for key, one in value.items())
+    if isinstance(value, list) and value and all(map(_is_plain, value)):
+        return ", ".join(map(as_text, value))
+    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def direction(text: str) -> str:
+    """``rtl`` or ``ltr``, by the first letter that has one (Unicode Annex 9, P2 and P3)."""
+    strong = (kind for kind in map(unicodedata.bidirectional, text) if kind in {"L", "R", "AL"})
+    return "ltr" if next(strong, "L") == "L" else "rtl"
+
+
+_LONGEST_KEY = 80
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return not isinstance(value, dict | list)
+
+
+LONGEST_MAILTO = 1_900
+"""Characters. Some mail programs cut longer links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of each part a mail has room for: characters, and how many rows, notes and choices.
+
+    ``note``, ``notes`` and ``mailto`` are for our own words; the rest is what the agent wrote.
+    """
+
+    question: int
+    value: int
+    rows: int
+    action: int
+    note: int
+    notes: int
+    label: int
+    description: int
+    choices: int
+    mailto: int = LONGEST_MAILTO
+
+
+ROOMS = (
+    Room(10_000, 2_000, 50, 20_000, 10_000, 50, 1_000, 3_000, 100),
+    Room(6_000, 500, 50, 6_000, 1_000, 10, 300, 300, 60, mailto=600),
+    Room(3_000, 200, 50, 3_000, 500, 5, 150, 100, 40, mailto=0),
+    Room(1_000, 80, 30, 1_000, 200, 3, 80, 40, 40, mailto=0),
+)
+"""Tried one after another until the mail is small enough; the last always is."""
+
+
+def of_both(agents: Room, own: Room) -> Room:
+    """As much of the agent's words as ``agents`` has room for, and of our own as ``own`` has."""
+    return replace(agents, note=own.note, notes=own.notes, mailto=own.mailto)
+
+
+REASON_HEAD = "Reason:"
+_LONGEST_LINE = 60
+"""Columns. A longer line may be wrapped by the program that sends it, and two lines are no name."""
+
+_COLOURS: Mapping[Style | None, str] = {Style.PRIMARY: "#1a7f37", Style.DANGER: "#c62828"}
+_DEFAULT_COLOUR = "#1f6feb"
+"""White on each of them has a contrast of 4.5 or more (WCAG 2.2 §1.4.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A choice as the templates show it. ``mailto`` begins a reply with the choice written in it."""
+
+    number: int
+    label: str
+    description: str | None
+    colour: str
+    link: str
+    mailto: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replying:
+    """How a reply to this mail begins: where it goes, its subject, and which choices its words are read against."""
+
+    to: str
+    subject: str
+    response_type: ResponseType
+    choices: tuple[NoticeChoice, ...]
+
+
+def options(choices: Iterable[NoticeChoice], page: str, replying: Replying | None, room: Room) -> Iterator[Option]:
+    by_words = {ResponseType.CHOICE, ResponseType.CONFIRM}
+    reply = replying if replying and room.mailto and replying.response_type in by_words else None
+    by_name = _by_name(reply.choices) if reply else {}
+    for choice in choices:
+        yield Option(
+            number=choice.number,
+            label=one_line(choice.label, room.label) or one_line(choice.value, room.label),
+            description=one_line(choice.description, room.description) or None if choice.description else None,
+            colour=_COLOURS.get(choice.style, _DEFAULT_COLOUR),
+            link=f"{page}#c={choice.index}",
+            mailto=_mailto(reply, choice, room.mailto, by_name) if reply else None,
+        )
+
+
+def _by_name(choices: Iterable[NoticeChoice]) -> Mapping[str, set[int]]:
+    """The choices by what they are called, and by what a name begins with, up to a bracket."""
+    found: dict[str, set[int]] = {}
+    for choice in choices:
+        for name in (plain(choice.label).casefold(), plain(choice.value).casefold()):
+            for own in (name, name[: name.find(")") + 1]):
+                found.setdefault(own, set()).add(choice.index)
+    return found
+
+
+_CODE = re.compile(r"[A-Za-z]+-?[0-9]+")
+"""A value that is no word of any language."""
+
+
+def _mailto(replying: Replying, choice: NoticeChoice, longest: int, by_name: Mapping[str, set[int]]) -> str | None:
+    """A link that opens a reply with the choice already written, and room for a reason: the first way to write it that
+    can name no other choice (``channels.grammar.names``).
+    """
+    start = f"mailto:{quote(replying.to, safe='@')}?subject={quote('Re: ' + replying.subject, safe='')}&body="
+    number, code = str(choice.number), choice.value if _CODE.fullmatch(choice.value) else ""
+    ways = (_numbered(choice, longest), f"{number})", longest), (number, number, LONGEST_MAILTO), (code, code, longest)
+    for written, name, most in ways:
+        link = start + quote(prefilled(written), safe="")
+        if written and len(link) <= most and by_name.get(name.casefold(), set()) <= {choice.index}:
+            return link
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def _numbered(choice: NoticeChoice, longest: int) -> str:
+    """The choice's number and label in one line; empty if that may be taken for something else: wrapped, a quote, an
+    automatic reply, a question."""
+    written = f"{choice.number}) {one_line(choice.label, longest)}"
+    lines, shown = own_words(prefilled(written)).lines, plain(written)
+    if lines != (written, "", REASON_HEAD) or "~~" in written or reads_like_a_machine(lines):
+        return ""
+    whole = shown == f"{choice.number}) {plain(choice.label)}" and questions_in(written) <= questions_in(shown)
+    return written if whole and _columns(written) <= _LONGEST_LINE else ""
+
+
+def prefilled(written: str) -> str:
+    """A reply that a link begins: it has to be read as it is, whether or not somebody adds a reason."""
+    return f"{written}\r\n\r\n{REASON_HEAD} \r\n"
+
+
+def _columns(text: str) -> int:
+    return sum(2 if east_asian_width(mark) in "WF" else 1 for mark in text)
+
 
 View = Mapping[str, Any]
 
@@ -25,6 +212,18 @@ _LONGEST_NAME = 80
 _LONGEST_SENTENCE = 600
 """A fallback that is a long text stands in the sentence about silence."""
 _MOST_FIELDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ActionView:
+    """What exactly will run: JSON under its ``heading``, which has the ``digest``; ``hidden`` is a sentence, where a
+    part of it is not shown to this reader."""
+
+    heading: str
+    digest: str
+    text: str
+    hidden: str | None
+
 
 _CUT = "This mail shows only a part. All of it is on the page."
 
@@ -48,6 +247,7 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room
         "direction": direction(question),
         "question": cut(question, room.question),
         "context": context,
+        "action": _action(notice, room),
         "risk": cut(clean(notice.risk), room.note) if notice.risk else None,
         "notes": [cut(clean(note), room.note) for note in notice.notes[-room.notes :]],
         "choices": choices,
@@ -61,7 +261,7 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room
         "link": notice.links.best,
         "asked_by": one_line(notice.asked_by, _LONGEST_NAME),
         "asked_at": told_at(notice.asked_at, notice.zone),
-        "cut": _CUT if _is_cut(notice, question, room) else None,
+        "cut": _CUT if is_cut(notice, room) or _notes_are_cut(notice, room) else None,
     }
 
 
@@ -130,7 +330,7 @@ def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
 def _fields(notice: Notice) -> Iterator[str]:
     """The fields of a form, one for each line to fill in."""
     if notice.response_type is ResponseType.FORM:
-        names = field_names(form_schema_of(notice.form_schema, notice.context))
+        names = list(form_properties(form_schema_of(notice.form_schema, notice.context)))
         yield from (one_line(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
 
 
@@ -141,18 +341,48 @@ def _context(context: Mapping[str, JsonValue], room: Room) -> Iterator[tuple[str
         yield "…", f"{left_out} more on the page"
 
 
-def _is_cut(notice: Notice, question: str, room: Room) -> bool:
+def _action(notice: Notice, room: Room) -> ActionView | None:
+    action = notice.action
+    if action is None:
+        return None
+    text = action.text(room.action) + ("…" if action.is_longer_than(room.action) else "")
+    return ActionView(action.heading, action.digest, text, HIDDEN if hides(text) else None)
+
+
+def is_cut(notice: Notice, room: Room) -> bool:
+    """Whether a mail with so much ``room`` holds less than all that the agent wrote."""
     shown = list(notice.context.items())[: room.rows]
     return (
-        len(question) > room.question
+        notice.in_part
+        or len(clean(notice.question)) > room.question
         or len(notice.context) > room.rows
         or len(notice.choices) > room.choices
-        or len(notice.notes) > room.notes
-        or any(len(as_text(value)) > room.value for _, value in shown)
-        or any(len(note) > room.note for note in notice.notes)
+        or (notice.action is not None and notice.action.is_longer_than(room.action))
+        or any(len(key) > _LONGEST_NAME or len(as_text(value)) > room.value for key, value in shown)
         or any(len(choice.label) > room.label for choice in notice.choices)
         or any(len(choice.description or "") > room.description for choice in notice.choices)
     )
+
+
+_BRIEF = 4_000
+"""Characters, of at most five bytes each in HTML."""
+_FEW_ROWS = 20
+_FEW_CHOICES = 10
+
+
+def is_brief(notice: Notice) -> bool:
+    """Whether the agent wrote so little that there is room for it in any mail of our templates: they need not be
+    filled in to know that."""
+    if len(notice.context) > _FEW_ROWS or len(notice.choices) > _FEW_CHOICES:
+        return False
+    words = len(notice.question) + (len(notice.action.text(_BRIEF)) if notice.action is not None else 0)
+    words += sum(len(one.label) + len(one.value) + len(one.description or "") for one in notice.choices)
+    words += sum(len(key) + len(as_text(value)) for key, value in notice.context.items())
+    return words < _BRIEF
+
+
+def _notes_are_cut(notice: Notice, room: Room) -> bool:
+    return len(notice.notes) > room.notes or any(len(note) > room.note for note in notice.notes)
 
 
 def _paragraphs(text: str, choices: Iterable[Option]) -> Iterator[str]:

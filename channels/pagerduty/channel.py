@@ -1,9 +1,9 @@
-"""Pages whoever is on call through PagerDuty's Events API v2.
+"""PagerDuty's channel: pages whoever is on call through the Events API v2.
 
-One question is one alert per service: every attempt triggers the same dedup key. A repeat therefore only adds a line
-to the open incident's log, and a doubt is simply sent again; where somebody has resolved the incident by hand although
-the question waits, the same event opens another and pages anew. What is said beside that goes into the incident's
-notes, where there is an API token: never in front of an event, but for a moment before the resolve.
+One question is one alert per service: every attempt triggers the same dedup key. A repeat therefore only adds a line to
+the open incident's log, and a doubt is simply sent again. If somebody has resolved the incident by hand although the
+question waits, the same event opens another and pages anew. Short messages go into the incident's notes, if there is an
+API token: never in front of an event, but for a moment before the resolve.
 
 Source: https://developer.pagerduty.com/docs/events-api-v2-overview ("Response Codes & Retry Logic");
 docs/decisions/0023.
@@ -20,11 +20,21 @@ import httpx
 
 from channels import http
 from channels.pagerduty import render
-from channels.pagerduty.incidents import Incidents
-from channels.pagerduty.places import incident_of
-from core.domain.notice import Ending, Message, Notice, Purpose
+from channels.pagerduty.incidents import Incidents, Unanswered, incident_of
+from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.people import Address
-from core.ports import Ambiguous, Clock, Deferred, Delivered, Delivery, Fault, Receipt, Refused, Sending
+from core.ports import (
+    Ambiguous,
+    Clock,
+    Deferred,
+    Delivered,
+    Delivery,
+    Fault,
+    Receipt,
+    Refused,
+    Sending,
+    Unconfirmed,
+)
 
 EVENTS_URL = "https://events.pagerduty.com"
 ENQUEUE = "/v2/enqueue"
@@ -48,8 +58,11 @@ class PagerDutyChannel:
 
     name = "pagerduty"
     lanes = 2
+    lane_width: int | None = None
     withdraws = True
     follows_up = True
+    reaches_one_person = False
+    takes_replies = False
 
     def __init__(
         self,
@@ -61,6 +74,7 @@ class PagerDutyChannel:
         incidents: Incidents | None = None,
         waits: Sequence[timedelta] = WAITS,
         proven: bool = False,
+        when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self._services = dict(services)
         self._instance = instance
@@ -69,6 +83,7 @@ class PagerDutyChannel:
         self._incidents = incidents
         self._waits = tuple(waits)
         self._proven = proven
+        self._when_cut = when_cut
         self._client = httpx.AsyncClient(
             verify=http.authorities(), trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
         )
@@ -80,7 +95,7 @@ class PagerDutyChannel:
         key = render.dedup_key(self._instance, notice.ref)
         paging = await self._is_paging(key, to, sending)
         # A doubt is told: what a question left behind must be resolved even if it ends before the next try.
-        event = render.trigger(notice, key, routing_key)
+        event = render.trigger(notice, key, routing_key, self._when_cut)
         outcome = await self._post(event, key, to.value, sending, http.Repeats.COUNT)
         if not isinstance(outcome, Delivered):
             return outcome
@@ -88,6 +103,9 @@ class PagerDutyChannel:
             followed_by = (*self._reminder(notice, to), *self._call(notice, to))
             return replace(outcome, remark=ALREADY_PAGING, then=followed_by)
         return replace(outcome, then=self._call(notice, to), awaits=notice.ref if self._proven else None)
+
+    def is_cut(self, notice: Notice) -> bool:
+        return render.is_cut(notice)
 
     async def _is_paging(self, key: str, to: Address, sending: Sending) -> bool:
         """Whether an earlier attempt's incident is open. Where PagerDuty can't be asked, it is taken to be."""
@@ -140,9 +158,22 @@ class PagerDutyChannel:
             return False
         return isinstance(written, Delivered | Refused)
 
-    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
-        """Whether there is an alert can't be asked; resolving one that is not there does nothing."""
-        return Delivered({"dedup_key": render.dedup_key(self._instance, ref), "service": to.value})
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery | Unconfirmed:
+        """Whether an event was taken can't be asked, only whether an incident has come of it; not to find one proves
+        nothing, since PagerDuty makes it later. Resolving one that is not there does nothing."""
+        key = render.dedup_key(self._instance, ref)
+        receipt = {"dedup_key": key, "service": to.value}
+        return Delivered(receipt) if await self._is_there(key) else Unconfirmed(receipt)
+
+    async def _is_there(self, key: str) -> bool:
+        """Whether PagerDuty shows an incident of ``key``, open or not."""
+        if self._incidents is None:
+            return False
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return bool(await self._incidents.find(key))
+        except (TimeoutError, Unanswered):
+            return False
 
     async def left_open(self) -> Collection[str] | None:
         if self._incidents is None:

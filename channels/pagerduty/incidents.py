@@ -1,7 +1,9 @@
-"""What is written into PagerDuty's incidents: notes, and calls for one more person. Through its REST API.
+"""PagerDuty's incidents: notes, and calls for one more person, through its REST API.
 
 An incident is found by its alerts' dedup key. PagerDuty makes it some time after it has accepted the event, and may
-have merged it into another since. Every method returns what a send returns; a doubt is looked into before the next try.
+merge it into another later. Every method returns what a send returns; a doubt is looked into before the next try.
+
+A short message's address is a service's name, which is paged, or ``incident/PABC123``, which gets a note.
 
 Source: https://developer.pagerduty.com/api-reference ("Create a note on an incident", "Create a responder request").
 """
@@ -12,13 +14,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import httpx
 
 from channels import http
-from channels.pagerduty.patience import Patience
 from channels.pagerduty.render import note as own_note
+from channels.pagerduty.rest import LeftAlone, Patience
 from core.ports import Deferred, Delivered, Delivery, Fault, Refused, Sending
 
 API_URL = "https://api.pagerduty.com"
@@ -68,7 +71,7 @@ class Incidents:
         self._now = now
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
-        self._patience = Patience(now)  # events, which matter more, go out on the same lanes
+        self._patience = Patience(now, TIMEOUT_SECONDS)  # events, which matter more, go out on the same lanes
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
             verify=http.authorities(),
@@ -210,21 +213,19 @@ class Incidents:
         params: Sequence[tuple[str, str]] = (),
     ) -> Mapping[str, Any]:
         """The body of a 2xx. Raises :class:`Unanswered`."""
-        if (left_alone := self._patience.wanted()) is not None:
-            raise Unanswered(Deferred("api_away", left_alone[0]))
+        send = partial(self._client.request, method, self._url + path, json=body, params=list(params))
         try:
-            response = await self._client.request(method, self._url + path, json=body, params=list(params))
+            response = await self._patience.ask(send, twice=method == "GET")
+        except LeftAlone as left:
+            raise Unanswered(Deferred("api_away", left.until)) from None
         except http.CAUGHT as error:
-            self._patience.silent(http.failure(error)[1])
             raise Unanswered(http.failed(error, http.Repeats.COUNT)) from error
-        self._patience.heard(response)
         if response.status_code == 404:
             raise Unanswered(Refused("http_404"))
         if not response.is_success:
             outcome = http.answered(response, {}, http.Repeats.COUNT, self._now())
-            left_alone = self._patience.wanted()
-            if isinstance(outcome, Deferred) and outcome.until is None and left_alone is not None:
-                outcome = Deferred(outcome.reason, left_alone[0])
+            if isinstance(outcome, Deferred) and outcome.until is None:
+                outcome = Deferred(outcome.reason, self._patience.until)
             raise Unanswered(outcome)
         try:
             said = response.json()
@@ -241,3 +242,16 @@ def _may_be_there(sending: Sending) -> bool:
 
 def _first(dated: tuple[str, Found]) -> str:
     return dated[0]
+
+
+_INCIDENT = "incident/"
+
+
+def incident_place(incident: str) -> str:
+    """The value of an address that stands for a note on this incident."""
+    return f"{_INCIDENT}{incident}"
+
+
+def incident_of(place: str) -> str | None:
+    """The incident whose notes ``place`` means, ``None`` for a service."""
+    return place.removeprefix(_INCIDENT) if place.startswith(_INCIDENT) else None

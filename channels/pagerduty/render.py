@@ -1,4 +1,4 @@
-"""A notice as an event of PagerDuty's Events API v2, and the events that end or report something. Pure.
+"""Rendering: a notice as an event of PagerDuty's Events API v2, and the events that end or report something. Pure.
 
 Source: https://developer.pagerduty.com/docs/send-alert-event.
 """
@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from channels.pagerduty.replies import OWN_NOTE
-from core.domain.notice import Ending, Message, Notice, NoticeChoice
-from core.domain.risk import Risk
+from channels.pagerduty.webhooks import OWN_NOTE
+from core.domain.action import HEADING, HIDDEN, hides
+from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut
 from core.domain.suspension import ResponseType
+from core.domain.wording import Risk
 
 SUMMARY_LENGTH = 1024
 DEDUP_KEY_LENGTH = 255
@@ -44,7 +45,7 @@ def _prefix(instance: str) -> str:
     return f"handraise:{instance}:"
 
 
-def trigger(notice: Notice, key: str, routing_key: str) -> Event:
+def trigger(notice: Notice, key: str, routing_key: str, when_cut: WhenCut = WhenCut.ANSWER) -> Event:
     """Page whoever is on call for the service behind ``routing_key``."""
     return {
         "routing_key": routing_key,
@@ -54,18 +55,18 @@ def trigger(notice: Notice, key: str, routing_key: str) -> Event:
         "client_url": notice.links.shared,
         "links": [{"href": notice.links.shared, "text": f"Answer {notice.ref}"}],
         "payload": {
-            "summary": _title(notice),
+            "summary": _title(notice, when_cut),
             "source": notice.asked_by or "handraise",
             "severity": severity(notice),
             "timestamp": notice.asked_at.isoformat(),
-            "custom_details": _details(notice),
+            "custom_details": _details(notice, when_cut),
         },
     }
 
 
-def _title(notice: Notice) -> str:
+def _title(notice: Notice, when_cut: WhenCut) -> str:
     """What is read out on the phone. Whoever acknowledges there must have heard that it answers."""
-    meant = _on_acknowledge(notice)
+    meant = None if when_cut is WhenCut.OPEN and is_cut(notice) else _on_acknowledge(notice)
     first = "" if meant is None else f"Acknowledging answers “{_one_line(meant)[:LABEL_LENGTH]}”. "
     return _one_line(f"[{notice.ref}] {first}{notice.question}")
 
@@ -142,24 +143,52 @@ CALL_LENGTH = 300
 """A responder request is read out on the phone."""
 
 
-def _details(notice: Notice) -> dict[str, JsonValue]:
+OWN_WORDS = {"so_far", "if_nobody_answers"}
+"""What is left out first where there is too much."""
+AGENTS_BYTES = EVENT_BYTES - 64 * 1024
+ACTION_LENGTH = 60_000
+
+
+def is_cut(notice: Notice) -> bool:
+    """Whether the event holds less than all that the agent wrote."""
+    too_long = notice.action is not None and notice.action.is_longer_than(ACTION_LENGTH)
+    return notice.in_part or too_long or len(_json(_agents_words(notice))) > AGENTS_BYTES
+
+
+def _agents_words(notice: Notice) -> dict[str, JsonValue]:
+    words: dict[str, JsonValue] = {"question": notice.question}
+    if notice.choices:
+        words["choices"] = [_choice(choice) for choice in notice.choices]
+    if notice.context:
+        words["context"] = dict(notice.context)
+    if notice.action is not None:
+        text = notice.action.text(ACTION_LENGTH)
+        cut = f"… {TOO_LONG}" if notice.action.is_longer_than(ACTION_LENGTH) else ""
+        words[HEADING] = "\n".join([f"sha256 {notice.action.digest}", *([HIDDEN] if hides(text) else []), text + cut])
+    return words
+
+
+def _details(notice: Notice, when_cut: WhenCut) -> dict[str, JsonValue]:
+    must_open = when_cut is WhenCut.OPEN and is_cut(notice)
     details: dict[str, JsonValue] = {
         "notice": notice.headline,
-        "question": notice.question,
-        "how_to_answer": how_to_answer(notice),
+        **_agents_words(notice),
+        "how_to_answer": _open_to_answer(notice) if must_open else how_to_answer(notice),
         "if_nobody_answers": notice.silence,
         "asked_by": notice.asked_by,
         "answer_page": notice.links.shared,
     }
-    if notice.choices:
-        details["choices"] = [_choice(choice) for choice in notice.choices]
+    if notice.risk is not None:
+        details["risk"] = notice.risk
     if notice.notes:
         details["so_far"] = list(notice.notes)
-    if notice.context:
-        details["context"] = dict(notice.context)
     if notice.expires_at is not None:
         details["deadline"] = f"{notice.expires_at:%Y-%m-%d %H:%M} UTC"
     return details
+
+
+def _open_to_answer(notice: Notice) -> str:
+    return f"Only a part is shown here. Read all of it and answer at {notice.links.shared}"
 
 
 def how_to_answer(notice: Notice) -> str:
@@ -194,11 +223,13 @@ def _choice(choice: NoticeChoice) -> str:
 
 
 def encode(event: Event) -> bytes:
-    """The request's body. What makes it larger than PagerDuty takes is left out whole, the largest first."""
+    """The request's body. What makes it larger than PagerDuty takes is left out whole: our own words before the
+    agent's, the largest first."""
     raw = _json(event)
     while len(raw) > EVENT_BYTES:
         details = event["payload"]["custom_details"]
-        largest = max(details, key=lambda name: len(_json(details[name])))
+        own = [name for name in details if name in OWN_WORDS and details[name] != TOO_LONG]
+        largest = max(own or details, key=lambda name: len(_json(details[name])))
         event = {**event, "payload": {**event["payload"], "custom_details": {**details, largest: TOO_LONG}}}
         raw = _json(event)
     return raw

@@ -1,23 +1,129 @@
-"""The two things that webhooks leave out, asked of PagerDuty's REST API: whose alerts are these, and who is this.
+"""PagerDuty's REST API: whose alerts these are, who somebody is, who is on call; and when the API is left alone.
 
-Source: https://developer.pagerduty.com/api-reference ("List alerts for an incident", "Get a user").
+Events, webhooks and answers do not wait for calls that will fail. :class:`Patience` is a circuit breaker: it opens
+after several calls in a row without an answer, or after a 429. After a single lost connection the call is made again
+at once, if making it twice does no harm.
+
+    closed ──FAILURES in a row──▶ open (nobody asks) ──AWAY──▶ half open (one asks) ──answered──▶ closed
+                                     ▲                               │
+                                     └───────────not answered────────┘
+
+Source: https://developer.pagerduty.com/api-reference ("List alerts for an incident", "Get a user");
+https://developer.pagerduty.com/docs/rest-api-rate-limits (``ratelimit-reset``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
 import structlog
 
 from channels import http
-from channels.pagerduty.patience import Patience
 
 log = structlog.get_logger(__name__)
+
+FAILURES = 3
+"""So many calls without an answer, each begun after the one before had failed, open the breaker."""
+AWAY = timedelta(seconds=15)
+"""How long nobody asks then."""
+LIMITED = timedelta(seconds=20)
+"""After a 429 that does not say for how long."""
+
+
+class LeftAlone(Exception):
+    """Nothing was asked. ``until`` is when it may be, ``why`` the stable code of what happened before."""
+
+    def __init__(self, until: datetime, why: str) -> None:
+        super().__init__(why)
+        self.until = until
+        self.why = why
+
+
+class Patience:
+    """One API's breaker. ``now`` is the clock's; ``seconds`` is how long one call may take, its second try included."""
+
+    def __init__(self, now: Callable[[], datetime], seconds: float) -> None:
+        self._now = now
+        self._seconds = seconds
+        self._failures = 0
+        self._until: datetime | None = None
+        self._why = ""
+        self._probing = False
+
+    @property
+    def until(self) -> datetime | None:
+        """Until when it is left alone, ``None`` if it may be asked."""
+        now, until = self._now(), self._until
+        if until is None or until <= now or until - now > http.LONGEST_WAIT:  # the clock may have been set back
+            return None
+        return until
+
+    async def ask(self, send: Callable[[], Awaitable[httpx.Response]], *, twice: bool) -> httpx.Response:
+        """What the API answers to ``send``; ``twice`` says that a lost call can be made again without harm.
+
+        Raises :class:`LeftAlone`, or one of ``http.CAUGHT`` if there is no answer.
+        """
+        is_probe = self._admit()
+        failures = self._failures
+        try:
+            async with asyncio.timeout(self._seconds):
+                response = await _answered(send, twice=twice)
+        except http.CAUGHT as error:
+            self._silent(failures, http.failure(error)[1])
+            raise
+        finally:
+            if is_probe:
+                self._probing = False
+        self._heard(response)
+        return response
+
+    def _admit(self) -> bool:
+        """Whether this call is the one that finds out if the API is back. Raises :class:`LeftAlone`."""
+        if (until := self.until) is not None:
+            raise LeftAlone(until, self._why)
+        if self._failures < FAILURES:
+            return False
+        if self._probing:
+            raise LeftAlone(self._now() + timedelta(seconds=self._seconds), self._why)
+        self._probing = True
+        return True
+
+    def _silent(self, failures: int, why: str) -> None:
+        """``failures`` had been counted when the call began: of calls that fail together one counts."""
+        if failures != self._failures:
+            return
+        self._failures = min(failures + 1, FAILURES)
+        if self._failures == FAILURES:
+            self._until, self._why = self._now() + AWAY, why
+
+    def _heard(self, response: httpx.Response) -> None:
+        self._failures = 0
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            self._until, self._why = self._now() + _reset(response), f"http_{response.status_code}"
+
+
+async def _answered(send: Callable[[], Awaitable[httpx.Response]], *, twice: bool) -> httpx.Response:
+    try:
+        return await send()
+    except (httpx.NetworkError, httpx.RemoteProtocolError) as lost:
+        never_sent = http.failure(lost)[0] is http.Verdict.NOT_SENT
+        if not (twice or never_sent):
+            raise
+    return await send()
+
+
+def _reset(response: httpx.Response) -> timedelta:
+    """As PagerDuty says it: in seconds."""
+    seconds = response.headers.get("ratelimit-reset", "")
+    if not (seconds.isascii() and seconds.isdigit()):
+        return LIMITED
+    return min(timedelta(seconds=int(seconds[:9])), http.LONGEST_WAIT)
+
 
 API_URL = "https://api.pagerduty.com"
 PAGE = 100
@@ -56,7 +162,7 @@ class PagerDutyApi:
 
     def __init__(self, token: str | None, *, now: Callable[[], datetime], api_url: str = API_URL) -> None:
         self._has_token = token is not None
-        self._patience = Patience(now)
+        self._patience = Patience(now, TIMEOUT_SECONDS)
         headers = {"Authorization": f"Token token={token or ''}", "Accept": "application/json"}
         self._url = api_url.rstrip("/")
         self._client = httpx.AsyncClient(
@@ -108,16 +214,12 @@ class PagerDutyApi:
         if not self._has_token:
             log.warning("pagerduty.api_token_missing")
             return {}
-        if (left_alone := self._patience.wanted()) is not None:
-            raise ApiUnavailable(left_alone[1])
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                response = await self._client.get(self._url + path, params=query)
+            response = await self._patience.ask(lambda: self._client.get(self._url + path, params=query), twice=True)
+        except LeftAlone as left:
+            raise ApiUnavailable(left.why) from None
         except http.CAUGHT as error:
-            reason = http.failure(error)[1]
-            self._patience.silent(reason)
-            raise ApiUnavailable(reason) from error
-        self._patience.heard(response)
+            raise ApiUnavailable(http.failure(error)[1]) from error
         if response.status_code == 404:
             return {}
         if response.status_code != 200:

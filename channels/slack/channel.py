@@ -1,4 +1,4 @@
-"""Asks in Slack: posts a message, finds it again after a doubt, and edits it when the question has ended.
+"""Slack's channel: posts a message, finds it again after a doubt, and edits it when the question has ended.
 
 A reminder goes into the thread of the question's first message, and into the conversation as well.
 
@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import structlog
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.slack import history, pace
-from channels.slack.cut import WhenCut
+from channels.slack import conversations, rate_limits
+from channels.slack.client import OurWorkspace
+from channels.slack.conversations import Place, Places
 from channels.slack.errors import (
     CAUGHT,
     LIMITED,
@@ -28,10 +29,8 @@ from channels.slack.errors import (
     sent_nothing,
 )
 from channels.slack.people import LookupFailed, SlackPeople
-from channels.slack.places import Place, Places
-from channels.slack.render import Rendered, render_ending, render_message, render_notice, render_plain
-from channels.slack.workspace import OurWorkspace
-from core.domain.notice import Ending, Message, Notice
+from channels.slack.render import Rendered, is_cut, render_ending, render_message, render_notice, render_plain
+from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, Refused, Sending
 
@@ -57,9 +56,12 @@ class SlackChannel:
     groups are mentioned, ``people`` finds the account behind an e-mail."""
 
     name = "slack"
-    lanes = 4
+    lanes = 16
+    lane_width: int | None = 4
     withdraws = True
     follows_up = True
+    reaches_one_person = True
+    takes_replies = False
 
     def __init__(
         self,
@@ -74,7 +76,7 @@ class SlackChannel:
         self._now = now
         self._ours = OurWorkspace(client)
         self._places = Places(client, people, default_channel)
-        self._pace = pace.Pace(now)
+        self._pace = rate_limits.Pace(now)
         self._when_cut = when_cut
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
@@ -84,6 +86,9 @@ class SlackChannel:
         rendered = render_notice(notice, sending.id, when_cut=self._when_cut, mention=place.mention)
         versions = (rendered, render_plain(notice, mention=place.mention))
         return await self._post(_Post(versions, place, _thread(sending, place), NOTICE_EVENT), sending)
+
+    def is_cut(self, notice: Notice) -> bool:
+        return is_cut(notice)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Edit the message. Repeating it changes nothing more, so a doubt needs no look first; and only a message
@@ -130,7 +135,7 @@ class SlackChannel:
         if known is not None:
             return known
         try:
-            place = await self._in_turn(pace.OPEN, sending, lambda: self._places.open(to.value))
+            place = await self._in_turn(rate_limits.OPEN, sending, lambda: self._places.open(to.value))
         except LookupFailed as unknown:
             place = unknown.failure
         return place if isinstance(place, Place) else sent_nothing(place)
@@ -139,9 +144,9 @@ class SlackChannel:
         """What an earlier try has left there."""
 
         def look() -> Awaitable[Receipt | None]:
-            return history.find(self._client, self._ours, place.conversation, thread, sending)
+            return conversations.find(self._client, self._ours, place.conversation, thread, sending)
 
-        found = await self._in_turn(pace.HISTORY, sending, look)
+        found = await self._in_turn(rate_limits.HISTORY, sending, look)
         if isinstance(found, Ambiguous | Deferred | Refused):
             return sent_nothing(found)
         return None if found is None else Delivered(found)
@@ -208,7 +213,7 @@ class SlackChannel:
                 channel=channel, ts=ts, text=text, blocks=list(blocks), parse="none", link_names=False
             )
 
-        return _delivered(await self._in_turn(pace.UPDATE, sending, call), {})
+        return _delivered(await self._in_turn(rate_limits.UPDATE, sending, call), {})
 
     async def _in_turn(
         self, bucket: str, sending: Sending, call: Callable[[], Awaitable[Answered]]

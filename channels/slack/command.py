@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.slack import limits
-from channels.slack.cut import label_of
+from channels.slack.interactions import Payload, Reach, Who
 from channels.slack.mrkdwn import escaped, one_line
-from channels.slack.replies import Payload, Reach, Who
+from channels.slack.render import label_of
 from core.domain.notice import Notice
 
 DELIVERY = "command"
@@ -85,7 +85,7 @@ def _command(text: str) -> Command:
 
 
 def listing(waiting: Sequence[Notice], more: int, inbox: str) -> str:
-    """One line for each, oldest first; ``more`` are on the page at ``inbox``."""
+    """One line for each, in this order; ``more`` are on the page at ``inbox``."""
     if not waiting:
         return "Nothing waits for you."
     lines = [_line(notice) for notice in waiting]

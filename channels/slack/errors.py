@@ -1,4 +1,4 @@
-"""What a failed call to Slack means for a message: surely not sent, in doubt, or never to be accepted.
+"""Errors of Slack's Web API: what each means for a message. Surely not sent, in doubt, or never to be accepted.
 
 Source: https://docs.slack.dev/reference/methods/chat.postMessage (errors: of ``internal_error`` and ``fatal_error``
 it says that the operation may have succeeded in part), https://docs.slack.dev/apis/web-api/rate-limits.

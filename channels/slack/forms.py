@@ -1,87 +1,31 @@
-"""A form as Slack's inputs, and what was filled in as the form's values.
+"""Forms in Slack: the inputs of a modal, and what was filled in as the form's values. Pure.
 
-A field for each property of the form's schema or, without one, a text for each key of the context (API.md §4).
-What a modal can't hold is answered on the page instead.
+The fields are those of ``core.domain.forms``. What a modal can't hold is answered on the page instead.
 
-Source: https://docs.slack.dev/reference/block-kit/blocks/input-block.
+Source: https://docs.slack.dev/reference/block-kit/blocks/input-block, …/block-elements.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import date
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from pydantic import JsonValue
 
 from channels.slack import limits
-from channels.slack.mrkdwn import shown
-from channels.slack.values import read_option
-
-LONG_TEXT = 255
-"""A text that may be longer than this gets several lines."""
-MULTI_LINE = frozenset({"multiline", "multi-line", "textarea"})
-PERSON_FORMAT = "user"
-YES_NO: tuple[tuple[str, JsonValue], ...] = (("Yes", True), ("No", False))
-
-
-class Kind(StrEnum):
-    TEXT = "text"
-    LINES = "lines"
-    NUMBER = "number"
-    INTEGER = "integer"
-    OPTION = "option"
-    OPTIONS = "options"
-    PERSON = "person"
-    DATE = "date"
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One input. ``options`` are labels and values; ``bounds`` are values for a number, lengths for all else."""
-
-    name: str
-    label: str
-    kind: Kind
-    required: bool = False
-    hint: str | None = None
-    options: tuple[tuple[str, JsonValue], ...] = ()
-    bounds: tuple[int | float | None, int | float | None] = (None, None)
-
+from channels.slack.mrkdwn import Block, one_line, plain_text, shown
+from channels.slack.payloads import option, read_option
+from core.domain.forms import Field, Kind, NotThat, form_fields, pick, read_scalar
 
 Named = Callable[[str], str | None]
 """The identity of a Slack user, ``None`` where the directory knows none."""
 
-NUMBERS = {"integer": Kind.INTEGER, "number": Kind.NUMBER}
-
-
-BOUNDS = {
-    Kind.TEXT: ("minLength", "maxLength"),
-    Kind.LINES: ("minLength", "maxLength"),
-    Kind.OPTIONS: ("minItems", "maxItems"),
-}
-
-
-class NotThat(Exception):
-    """What was entered is no value of that field; the text is for the person."""
-
 
 def fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...] | None:
-    """``None`` where the form is empty or more than a modal can hold."""
-    if schema is None:
-        found: list[Field | None] = [Field(name, name, Kind.TEXT) for name in context]
-    else:
-        properties = schema.get("properties")
-        required = schema.get("required")
-        needed = required if isinstance(required, list) else []
-        found = [
-            _field(name, described, name in needed)
-            for name, described in (properties.items() if isinstance(properties, dict) else ())
-        ]
-    usable = tuple(one for one in found if one is not None)
-    return usable if len(usable) == len(found) and 0 < len(usable) <= limits.FORM_FIELDS else None
+    """``None`` where the form is empty or more than a modal can hold: a list of anything has no input in Slack."""
+    found = form_fields(schema, context, shown)
+    has_inputs = all(one.kind not in {Kind.LIST, Kind.OTHER} and len(one.options) <= limits.OPTIONS for one in found)
+    return found if has_inputs and 0 < len(found) <= limits.FORM_FIELDS else None
 
 
 def block_id(number: int) -> str:
@@ -112,103 +56,91 @@ def read(
     return values, problems
 
 
-def _field(name: str, described: JsonValue, required: bool) -> Field | None:
-    """``None`` where Slack has no input for it."""
-    if not isinstance(described, dict):
-        return Field(name, name, Kind.TEXT, required)
-    title, hint = described.get("title"), described.get("description")
-    label = title if isinstance(title, str) else name
-    kind, options = _kind(described)
-    if kind is None or len(options) > limits.OPTIONS:
-        return None
-    low, high = BOUNDS.get(kind, ("minimum", "maximum"))
-    bounds = _number(described.get(low)), _number(described.get(high))
-    return Field(name, label, kind, required, hint if isinstance(hint, str) else None, options, bounds)
-
-
-def _kind(described: Mapping[str, JsonValue]) -> tuple[Kind | None, tuple[tuple[str, JsonValue], ...]]:
-    options = described.get("enum")
-    if isinstance(options, list) and options:
-        return Kind.OPTION, tuple((shown(value), value) for value in options)
-    given = described.get("type", "string")
-    match [one for one in given if one != "null"] if isinstance(given, list) else [given]:
-        case ["boolean"]:
-            return Kind.OPTION, YES_NO
-        case ["array"]:
-            return _list_kind(described.get("items"))
-        case ["string"]:
-            return _text_kind(described), ()
-        case [str(name)] if name in NUMBERS:
-            return NUMBERS[name], ()
-    return None, ()
-
-
-def _list_kind(items: JsonValue) -> tuple[Kind | None, tuple[tuple[str, JsonValue], ...]]:
-    """Several of a given list; a list of anything has no input in Slack."""
-    options = items.get("enum") if isinstance(items, dict) else None
-    if not isinstance(options, list) or not options:
-        return None, ()
-    return Kind.OPTIONS, tuple((shown(value), value) for value in options)
-
-
-def _text_kind(described: Mapping[str, JsonValue]) -> Kind:
-    if described.get("format") == PERSON_FORMAT:
-        return Kind.PERSON
-    if described.get("format") == "date":
-        return Kind.DATE
-    longest = _number(described.get("maxLength"))
-    long = described.get("format") in MULTI_LINE or (longest is not None and longest > LONG_TEXT)
-    return Kind.LINES if long else Kind.TEXT
-
-
-def _value(field: Field, given: str, named: Named) -> JsonValue:  # noqa: PLR0911 (one for each kind)
+def _value(field: Field, given: str, named: Named) -> JsonValue:
     match field.kind:
         case Kind.OPTION:
-            return _picked(field, given)
+            return pick(field, read_option(given))
         case Kind.OPTIONS:
-            return [_picked(field, one) for one in dict.fromkeys(given.split(","))]
+            return [pick(field, read_option(one)) for one in dict.fromkeys(given.split(","))]
         case Kind.PERSON:
             return named(given) or f"slack:{given}"
-        case Kind.INTEGER:
-            return _whole(given)
-        case Kind.NUMBER:
-            return _decimal(given)
+        case _:
+            return read_scalar(field.kind, given)
+
+
+def input_block(number: int, field: Field) -> Block:
+    block: Block = {
+        "type": "input",
+        "block_id": block_id(number),
+        "label": plain_text(field.label, limits.LABEL, field.name),
+        "optional": not field.is_required,
+        "element": {"action_id": "v", **_element(field)},
+    }
+    if field.hint:
+        block["hint"] = plain_text(field.hint, limits.HINT, "—")
+    return block
+
+
+def _element(field: Field) -> Block:
+    low, high = field.bounds
+    match field.kind:
+        case Kind.OPTION:
+            return select([(label, None) for label, _ in field.options])
+        case Kind.OPTIONS:
+            several = select([(label, None) for label, _ in field.options], "multi_static_select")
+            return several if high is None else several | {"max_selected_items": _most(high, field)}
+        case Kind.PERSON:
+            return {"type": "users_select", "placeholder": plain_text("Pick a person", limits.PLACEHOLDER, "—")}
         case Kind.DATE:
-            return _day(given)
-        case Kind.TEXT | Kind.LINES:
-            return given
+            return {"type": "datepicker"}
+        case Kind.NUMBER | Kind.INTEGER:
+            return number_input(low, high, decimal=field.kind is Kind.NUMBER)
+        case _:
+            return text_input(multiline=field.kind is Kind.LINES, least=low, most=high)
 
 
-def _picked(field: Field, given: str) -> JsonValue:
-    index = read_option(given)
-    if index is None or index >= len(field.options):
-        raise NotThat("Pick one of the options.")
-    return field.options[index][1]
+def _most(high: float, field: Field) -> int:
+    """How many may be picked: never more than there are, whatever the agent has written."""
+    return max(1, int(min(high, len(field.options))))
 
 
-def _whole(given: str) -> int:
-    try:
-        return int(given)
-    except ValueError:
-        raise NotThat("Enter a whole number.") from None
+def select(options: Sequence[tuple[str, str | None]], kind: str = "static_select") -> Block:
+    """A list to pick from, of labels and what they mean; each option's value is its index."""
+    return {
+        "type": kind,
+        "placeholder": plain_text("Pick one" if kind == "static_select" else "Pick any", limits.PLACEHOLDER, "—"),
+        "options": [_option(index, label, meaning) for index, (label, meaning) in enumerate(options)],
+    }
 
 
-def _decimal(given: str) -> float | int:
-    try:
-        number = float(given)
-    except ValueError:
-        raise NotThat("Enter a number.") from None
-    if not math.isfinite(number):
-        raise NotThat("Enter a number that is not that large.")
-    return int(given) if given.lstrip("-").isdecimal() else number
+def _option(index: int, label: str, meaning: str | None) -> Block:
+    written: Block = {"text": plain_text(label, limits.OPTION_TEXT, f"Option {index + 1}"), "value": option(index)}
+    if meaning is not None and one_line(meaning):
+        written["description"] = plain_text(meaning, limits.OPTION_DESCRIPTION, "—")
+    return written
 
 
-def _day(given: str) -> str:
-    try:
-        return date.fromisoformat(given).isoformat()
-    except ValueError:
-        raise NotThat("Enter a date.") from None
+def number_input(low: float | None, high: float | None, *, decimal: bool) -> Block:
+    """Bounds that Slack could not read, or that leave nothing between them, are left to the engine."""
+    element: Block = {"type": "number_input", "is_decimal_allowed": decimal}
+    bounds = {
+        name: _bound(edge, rounding, decimal=decimal)
+        for name, edge, rounding in (("min_value", low, ROUND_CEILING), ("max_value", high, ROUND_FLOOR))
+        if edge is not None and abs(edge) <= limits.LARGEST_BOUND
+    }
+    if len(bounds) == 2 and bounds["min_value"] > bounds["max_value"]:
+        return element
+    return element | {name: f"{edge:f}" for name, edge in bounds.items()}
 
 
-def _number(value: JsonValue) -> int | float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _bound(edge: float, rounding: str, *, decimal: bool) -> Decimal:
+    exact = Decimal(str(edge))
+    return exact if decimal else exact.to_integral_value(rounding)
+
+
+def text_input(*, multiline: bool, least: float | None = None, most: float | None = None) -> Block:
+    longest = limits.INPUT_TEXT if most is None else max(1, min(int(most), limits.INPUT_TEXT))
+    element: Block = {"type": "plain_text_input", "multiline": multiline, "max_length": longest}
+    if least is not None and 0 < least <= longest:
+        element["min_length"] = int(least)
+    return element

@@ -1,4 +1,4 @@
-"""The App Home: what waits for one person, oldest first, with the deadline and what there is to press. Pure.
+"""The App Home: what waits for one person, the soonest deadline first, and what there is to press. Pure.
 
 Source: https://docs.slack.dev/surfaces/app-home, https://docs.slack.dev/reference/views/home-tab-views.
 """
@@ -8,28 +8,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from channels.slack import limits
-from channels.slack.buttons import LINK, answer_blocks
-from channels.slack.cut import WhenCut
-from channels.slack.mrkdwn import Block, escaped, mrkdwn, one_line, plain_text, width
-from core.domain.notice import Notice
+from channels.slack.mrkdwn import Block, action_is_cut, action_texts, escaped, mrkdwn, one_line, plain_text, width
+from channels.slack.payloads import Carried, written
+from channels.slack.render import INBOX, LINK, answer_blocks
+from core.domain.notice import Notice, WhenCut
 
 DELIVERY = "home"
 """What buttons of a Home carry in place of a delivery: no message of ours stands behind them."""
 MOST = 24
 """Questions on one Home: each takes four blocks of the 100 that Slack allows (``limits.MODAL_BLOCKS``)."""
 QUESTION = 600
+ACTION = 600
 PROBLEM = 500
 
 
-def home_view(waiting: Sequence[Notice], more: int, inbox: str, when_cut: WhenCut = WhenCut.ANSWER) -> Block:
-    """``waiting`` are at most :data:`MOST`; ``more`` wait beside them, on the page at ``inbox``."""
+def home_view(waiting: Sequence[Notice], more: int, when_cut: WhenCut = WhenCut.ANSWER) -> Block:
+    """``waiting`` are at most :data:`MOST`; ``more`` wait beside them, in the inbox."""
     count = len(waiting) + more
     headline = "Nothing waits for you" if not count else f"{count} waiting for you"
     blocks: list[Block] = [{"type": "header", "block_id": "headline", "text": plain_text(headline, 150, "—")}]
     for notice in waiting:
         blocks += _question_blocks(notice, when_cut)
     if more:
-        blocks.append(_more_block(more, inbox))
+        blocks.append(_more_block(more))
     return {"type": "home", "blocks": blocks}
 
 
@@ -43,7 +44,7 @@ def closed_view(text: str) -> Block:
 
 def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:
     ref = notice.ref
-    question = escaped(notice.question, QUESTION, limits.MORE)
+    question = "\n".join([escaped(notice.question, QUESTION, limits.MORE), *action_texts(notice, ACTION)])
     about = escaped(one_line(f"{ref} · asked by {notice.asked_by} · {notice.headline}"), limits.FOOTER)
     actions = [{**block, "block_id": f"{block['block_id']}:{ref}"} for block in _actions(notice, when_cut)]
     return [
@@ -60,7 +61,8 @@ def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:
 
 def _actions(notice: Notice, when_cut: WhenCut) -> list[Block]:
     """None where everything has to be seen first, and a Home shows less than that."""
-    shows_all = not notice.context and width(escaped(notice.question, limits.QUESTION)) <= QUESTION
+    cut = notice.in_part or action_is_cut(notice, ACTION) or width(escaped(notice.question, limits.QUESTION)) > QUESTION
+    shows_all = not notice.context and not cut
     if when_cut is WhenCut.OPEN and not shows_all:
         return []
     return answer_blocks(notice, DELIVERY, when_cut)
@@ -71,11 +73,11 @@ def _open(notice: Notice) -> Block:
         "type": "button",
         "action_id": LINK,
         "text": plain_text("Open", limits.BUTTON_TEXT, "—"),
-        "url": notice.links.shared,
+        "value": written(Carried(notice.ref, DELIVERY)),
     }
 
 
-def _more_block(more: int, inbox: str) -> Block:
-    button = {"type": "button", "action_id": LINK, "text": plain_text("Open the inbox", 75, "—"), "url": inbox}
+def _more_block(more: int) -> Block:
+    button = {"type": "button", "action_id": LINK, "text": plain_text("Open the inbox", 75, "—"), "value": INBOX}
     text = mrkdwn(f"… and {more} more.")
     return {"type": "section", "block_id": "more", "text": text, "accessory": button}

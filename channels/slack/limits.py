@@ -1,8 +1,10 @@
-"""Slack's limits, and what we allow ourselves below them.
+"""Limits of Slack, and what we allow ourselves below them.
 
-Slack does not say whether it counts characters or UTF-16 units, so everything here is kept in UTF-16 units, which are
-never fewer. Source of the limits: https://docs.slack.dev/reference/block-kit (blocks, block-elements,
-composition-objects), https://docs.slack.dev/reference/views/modal-views.
+Slack does not say whether it counts characters or UTF-16 units. Everything here is kept in UTF-16 units, which are
+never fewer.
+
+Source: https://docs.slack.dev/reference/block-kit (blocks, block-elements, composition-objects),
+https://docs.slack.dev/reference/views/modal-views.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ CONFIRM_BUTTON = 30
 
 # --- ours, so that a whole message stays under BLOCKS_TEXT ---
 
-BLOCKS_TEXT = 10_000
+BLOCKS_TEXT = 11_000
 """All text of one message. Slack refuses at about 13,200 without documenting it: github.com/slackapi/bolt-js#2509."""
 
 MODAL_TEXT = 30_000
@@ -43,6 +45,7 @@ CONTEXT_VALUE = 160
 LABEL_IN_FULL = 120
 """A choice whose label is longer than its button is told above it."""
 DESCRIPTION = 200
+ACTION = 1_200
 FOOTER = 400
 RISK = 300
 NOTES = 600
@@ -56,6 +59,7 @@ MODAL_HEAD = 5
 """Blocks above the inputs of a modal where not everything is shown."""
 FORM_FIELDS = MODAL_BLOCKS - MODAL_HEAD
 PLAIN_QUESTION = 1_000
+FALLBACK_ACTION = 400
 FALLBACK_CHOICES = 25
 FALLBACK_CHOICES_BYTES = 1_500
 

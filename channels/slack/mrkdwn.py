@@ -1,9 +1,9 @@
-"""Somebody else's words in Slack's markup: cleaned, escaped and cut to size.
+"""Slack's markup: others' words cleaned, escaped and cut to size, and an action as a code block. Pure.
 
-Only ``&``, ``<`` and ``>`` mean anything to Slack's parser beyond looks, so escaping them is what keeps an agent's
-text from mentioning people, linking or posing as a command. ``verbatim`` keeps Slack from linking names by itself.
+Only ``&``, ``<`` and ``>`` mean anything to Slack's parser beyond looks. Escaping them keeps an agent's text from
+mentioning people, linking or posing as a command. ``verbatim`` keeps Slack from linking names by itself.
 
-Source: https://docs.slack.dev/messaging/formatting-message-text (escaping text),
+Source: https://docs.slack.dev/messaging/formatting-message-text (escaping, "Multi-line code blocks"),
 https://docs.slack.dev/reference/block-kit/composition-objects/text-object.
 """
 
@@ -16,6 +16,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydantic import JsonValue
+
+from channels.slack import limits
+from core.domain.action import HEADING, HIDDEN, ShownAction, hides
+from core.domain.notice import Notice
 
 Block = dict[str, Any]
 
@@ -114,3 +118,47 @@ def _fitted(pieces: Iterable[str], most: int, tail: str) -> str:
         if used > most:
             return "".join(kept[:short_enough]).rstrip() + tail
     return "".join(kept)
+
+
+_FENCE = re.compile("`{3,}")
+_AROUND = "```\n{}\n```"
+
+
+def action_block(notice: Notice) -> list[Block]:
+    """As much of it as a message has room for."""
+    if notice.action is None:
+        return []
+    said = "\n".join(action_texts(notice, limits.ACTION))
+    return [{"type": "section", "block_id": "action", "text": mrkdwn(said), "expand": True}]
+
+
+def action_texts(notice: Notice, most: int) -> list[str]:
+    """The heading, the code block and, where it is cut, that it is; escaped. Nothing where nothing will run."""
+    if notice.action is None:
+        return []
+    text = escaped(code(notice.action, most), most)
+    more = [limits.MORE] if action_is_cut(notice, most) else []
+    return [_heading(notice.action, text), _AROUND.format(text), *more]
+
+
+def whole_action(action: ShownAction) -> list[str]:
+    """All of it, escaped: the heading and as many code blocks as it takes, each for a section of its own."""
+    text = escaped(code(action))
+    parts = pieces(text, limits.SECTION_TEXT - len(_AROUND))
+    return [_heading(action, text), *(_AROUND.format(part) for part in parts)]
+
+
+def action_is_cut(notice: Notice, most: int) -> bool:
+    return notice.action is not None and width(escaped(code(notice.action, most))) > most
+
+
+def code(action: ShownAction, most: int | None = None) -> str:
+    """The action, so that it can't end the code block that it stands in: a run of backticks, which only JSON's strings
+    have, is written as the escape that JSON has for it. More than ``most`` where there is more. Not escaped yet."""
+    text = action.text(None if most is None else most + 1)
+    return _FENCE.sub(lambda run: "\\u0060" * len(run[0]), text)
+
+
+def _heading(action: ShownAction, text: str) -> str:
+    hidden = f"\n_{HIDDEN}_" if hides(text) else ""
+    return f"*{HEADING}* (sha256 {escaped(action.digest)}){hidden}"

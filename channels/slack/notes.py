@@ -1,4 +1,4 @@
-"""What somebody is told privately about what they have just pressed. Plain text; pure."""
+"""Private notes: what somebody is told about what they have just pressed. Plain text; pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,9 @@ from collections.abc import Sequence
 
 from channels.slack.mrkdwn import one_line
 from core.domain.notice import Ending
-from core.domain.suspension import Claim
-from core.errors import (
-    AlreadyAnswered,
-    AnswersDisagree,
-    ClaimedByAnother,
-    HandraiseError,
-    NotAResponder,
-    SelfResponseForbidden,
-)
+from core.domain.quorum import received
+from core.domain.suspension import Claim, Suspension
+from core.errors import ClaimedByAnother, HandraiseError, SelfResponseForbidden
 
 MOST_NAMES = 10
 
@@ -32,6 +26,7 @@ NOT_SAVED = "That could not be saved just now. Try again in a moment: an answer 
 USE_BUTTONS_OR_COMMAND = (
     "Handraise does not read messages as answers. Use the buttons of the question, or type /handraise."
 )
+NO_PAGES = "Handraise's pages are for people in its directory. Whoever runs it here can add you."
 USE_THE_BUTTONS = "Use the buttons of the message, or its page."
 
 
@@ -45,27 +40,35 @@ def ended(ending: Ending | None) -> str:
     return NO_LONGER_OPEN if ending is None else f"{NO_LONGER_OPEN} {ending.sentence}"
 
 
-def refused(error: HandraiseError, asked: Sequence[str]) -> str:
-    """Why that did not count. ``asked`` are the references of those who may answer."""
-    match error:
-        case AlreadyAnswered() if error.details.get("same_answer") is True:
-            received, required = error.details.get("received"), error.details.get("required")
-            return f"Your answer is recorded already{f' ({received} of {required})' if required else ''}."
-        case AlreadyAnswered() | AnswersDisagree():
-            return f"That was not recorded: {error.message} The question stays open."
-        case SelfResponseForbidden():
-            return "You can't answer this: you asked it, or it was asked on your behalf. The question stays open."
-        case NotAResponder():
-            return f"You can't answer this. {_may_answer(asked)} The question stays open."
-        case ClaimedByAnother():
-            return f"{error.message} You can still answer."
-        case _:
-            return error.message
+def recorded_already(suspension: Suspension) -> str:
+    """Their own answer, once more; while others are waited for, how far it counts."""
+    required = suspension.ask.answers_required
+    count = f" ({received(suspension)} of {required})" if suspension.is_open else ""
+    return f"Your answer is recorded already{count}."
+
+
+def not_counted(why: str) -> str:
+    return f"That was not recorded: {why} The question stays open."
+
+
+def may_not(error: HandraiseError, asked: Sequence[str]) -> str:
+    """Somebody who may not answer. ``asked`` are the references of those who may."""
+    if isinstance(error, SelfResponseForbidden):
+        return "You can't answer this: you asked it, or it was asked on your behalf. The question stays open."
+    return f"You can't answer this. {_may_answer(asked)} The question stays open."
+
+
+def held(error: ClaimedByAnother) -> str:
+    return f"{error.message} You can still answer."
 
 
 def claimed(ref: str, claim: Claim | None) -> str:
     until = f" until {claim.until:%H:%M} UTC" if claim is not None else ""
     return f"You're on it: nobody is reminded of {ref}{until}. It still needs your answer."
+
+
+def personal_link(link: str, minutes: int) -> str:
+    return f"Open it here: {link}\nThis link is yours alone, and works once within {minutes} minutes."
 
 
 def press_again(link: str) -> str:

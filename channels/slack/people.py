@@ -1,4 +1,4 @@
-"""Who is who in the workspace: a person by e-mail, a person by user id, the members of a user group.
+"""People in the workspace: a person by e-mail, a person by user id, the members of a user group.
 
 Each is asked of Slack once and kept for a while; what nobody is known by is kept too. The ``known_…`` methods only
 read what is kept, for places that must not wait for the network (a transaction, a suspension). Nothing here says who
@@ -82,7 +82,7 @@ class _Kept(Generic[Found]):
 class SlackPeople:
     """Ask before a transaction (``user_of``, ``email_of``, ``refresh``), read inside it (``known_…``).
 
-    E-mails are canonical (lower case). A call raises :class:`LookupFailed` where Slack gives no answer.
+    E-mails are in lower case. A call raises :class:`LookupFailed` where Slack gives no answer.
     """
 
     def __init__(self, client: AsyncWebClient, now: Callable[[], datetime]) -> None:

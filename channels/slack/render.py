@@ -1,23 +1,203 @@
-"""A notice, an ending and a short message as Slack shows them. Pure.
+"""Slack messages: a notice, an ending and a short message as blocks, with what there is to press. Pure.
 
-Every word of the agent's is escaped or ``plain_text``; every length is capped below Slack's limits (``limits``).
+Each choice is a button, or one button leads to where the question is answered. Every word of the agent's is escaped or
+``plain_text``, and every length is kept below Slack's limits (``limits``). What does not fit a message is said to be
+missing (:func:`is_cut`), and shown whole in a modal as far as that can hold it.
 
-Source: https://docs.slack.dev/block-kit, https://docs.slack.dev/reference/methods/chat.postMessage (the top-level
-``text`` is what notifications and screen readers say).
+Source: https://docs.slack.dev/block-kit; …/reference/methods/chat.postMessage (the top-level ``text`` is what
+notifications and screen readers say); …/reference/block-kit/block-elements/button-element.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from pydantic import JsonValue
 
-from channels.slack import limits
-from channels.slack.buttons import answer_blocks, description_blocks, more_block
-from channels.slack.cut import WhenCut, label_of
-from channels.slack.mrkdwn import Block, clipped, escaped, in_bytes, mrkdwn, one_line, plain_text, shown
-from core.domain.notice import Ending, Message, Notice
-from core.domain.suspension import Status
+from channels.slack import forms, limits
+from channels.slack.mrkdwn import (
+    Block,
+    action_block,
+    action_is_cut,
+    clipped,
+    code,
+    escaped,
+    in_bytes,
+    mrkdwn,
+    one_line,
+    pieces,
+    plain_text,
+    shown,
+    whole_action,
+    width,
+)
+from channels.slack.payloads import Carried, written
+from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut
+from core.domain.suspension import ResponseType, Status, Style
+
+
+def label_of(choice: NoticeChoice) -> str:
+    return one_line(choice.label) or f"Choice {choice.number}"
+
+
+def must_open(notice: Notice, when_cut: WhenCut) -> bool:
+    return when_cut is WhenCut.OPEN and is_cut(notice)
+
+
+def is_cut(notice: Notice) -> bool:
+    """Whether the message holds less than all that the agent wrote: the question, its context, the action, the
+    choices."""
+    more = notice.in_part or len(notice.context) > limits.SECTION_FIELDS or action_is_cut(notice, limits.ACTION)
+    return more or any(width(escaped(text)) > most for text, most in _written(notice))
+
+
+def _written(notice: Notice) -> Iterator[tuple[str, int]]:
+    """Each text of the agent's, with what there is room for."""
+    yield notice.question, limits.QUESTION
+    for key, value in notice.context.items():
+        yield one_line(key), limits.CONTEXT_KEY
+        yield shown(value), limits.CONTEXT_VALUE
+    for choice in notice.choices:
+        yield label_of(choice), limits.LABEL_IN_FULL
+        yield one_line(choice.description or ""), limits.DESCRIPTION
+
+
+def whole_blocks(notice: Notice, inputs: int) -> list[Block] | None:
+    """``None`` where that is more than a modal with so many ``inputs`` holds."""
+    if notice.in_part or action_is_cut(notice, limits.MODAL_TEXT):
+        return None
+    texts = [piece for text in _texts(notice) for piece in pieces(text, limits.SECTION_TEXT)]
+    texts += [] if notice.action is None else whole_action(notice.action)
+    too_long = sum(width(text) for text in texts) > limits.MODAL_TEXT
+    if too_long or len(texts) + inputs > limits.MODAL_BLOCKS:
+        return None
+    return [
+        {"type": "section", "block_id": f"whole:{number}", "text": mrkdwn(text), "expand": True}
+        for number, text in enumerate(texts)
+    ]
+
+
+def _texts(notice: Notice) -> Iterator[str]:
+    """Escaped, each a paragraph of its own."""
+    yield escaped(notice.question)
+    for key, value in notice.context.items():
+        yield f"*{escaped(one_line(key))}*\n{escaped(shown(value))}"
+    if notice.risk is not None:
+        yield f"⚠️ Risk: {escaped(one_line(notice.risk))}"
+    for choice in notice.choices:
+        if choice.description or width(escaped(label_of(choice))) > limits.OPTION_TEXT:
+            described = f" — {escaped(one_line(choice.description))}" if choice.description else ""
+            yield f"*{choice.number}. {escaped(label_of(choice))}*{described}"
+
+
+ANSWER = "ans:"
+CLAIM = "claim"
+OPEN_MODAL = "open_modal"
+LINK = "link"
+"""Asks for a personal link to a page. In a message of an older version it is a link itself, and has no value."""
+INBOX = "inbox"
+"""The value of the button that asks for one to the inbox."""
+
+
+class Way(Enum):
+    """How a question is answered in Slack."""
+
+    BUTTONS = auto()
+    MODAL = auto()
+    OPEN_MODAL = auto()
+    """In a modal that shows the whole question, because its message does not."""
+    PAGE = auto()
+
+
+def way(notice: Notice, when_cut: WhenCut) -> Way:
+    usual = _usual_way(notice)
+    nothing_to_pick = notice.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM} and not notice.choices
+    if usual is Way.PAGE or nothing_to_pick or not must_open(notice, when_cut):
+        return usual
+    return Way.PAGE if whole_blocks(notice, inputs_of(notice)) is None else Way.OPEN_MODAL
+
+
+def inputs_of(notice: Notice) -> int:
+    """How many inputs its modal has."""
+    form = forms.fields(notice.form_schema, notice.context) if notice.response_type is ResponseType.FORM else None
+    return 1 if form is None else len(form)
+
+
+def _usual_way(notice: Notice) -> Way:
+    match notice.response_type:
+        case ResponseType.CHOICE | ResponseType.CONFIRM:
+            if len(notice.choices) <= limits.BUTTONS:
+                return Way.BUTTONS
+            return Way.MODAL if len(notice.choices) <= limits.OPTIONS else Way.PAGE
+        case ResponseType.TEXT:
+            return Way.MODAL
+        case ResponseType.FORM:
+            return Way.PAGE if forms.fields(notice.form_schema, notice.context) is None else Way.MODAL
+
+
+def description_blocks(notice: Notice) -> list[Block]:
+    """What is to be said of choices that have a button each: what a button can't hold."""
+    told = [one for one in notice.choices if one.description or width(label_of(one)) > limits.BUTTON_TEXT]
+    if not told or _usual_way(notice) is not Way.BUTTONS:
+        return []
+    text = "\n".join(_described(one) for one in told)
+    return [{"type": "section", "block_id": "descriptions", "text": mrkdwn(text)}]
+
+
+def _described(choice: NoticeChoice) -> str:
+    label = f"*{escaped(label_of(choice), limits.LABEL_IN_FULL, limits.MORE)}*"
+    if not choice.description:
+        return label
+    return f"{label} — {escaped(one_line(choice.description), limits.DESCRIPTION, limits.MORE)}"
+
+
+def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut) -> list[Block]:
+    value = written(Carried(notice.ref, delivery))
+    match way(notice, when_cut):
+        case Way.BUTTONS:
+            elements = [_choice_button(notice, choice, delivery) for choice in notice.choices]
+        case Way.MODAL:
+            elements = [_button("Answer…", OPEN_MODAL) | {"value": value, "style": "primary"}]
+        case Way.OPEN_MODAL:
+            elements = [_button("Open to read all and answer", OPEN_MODAL) | {"value": value, "style": "primary"}]
+        case Way.PAGE:
+            elements = [_button("Answer on the page", LINK) | {"value": value, "style": "primary"}]
+    return [{"type": "actions", "block_id": "answer", "elements": elements}] if elements else []
+
+
+def _choice_button(notice: Notice, choice: NoticeChoice, delivery: str) -> Block:
+    """``default`` is the look of a button without a style; Slack knows no style of that name."""
+    button = _button(label_of(choice), f"{ANSWER}{choice.index}")
+    button["value"] = written(Carried(notice.ref, delivery, choice.index))
+    if choice.style in {Style.PRIMARY, Style.DANGER}:
+        button["style"] = str(choice.style)
+    if choice.style is Style.DANGER:
+        button["confirm"] = _confirm(choice)
+    return button
+
+
+def _confirm(choice: NoticeChoice) -> Block:
+    label = clipped(label_of(choice), limits.CONFIRM_LABEL)
+    return {
+        "title": plain_text("Are you sure?", limits.CONFIRM_TITLE, "—"),
+        "text": plain_text(f"Your answer will be “{label}”.", limits.CONFIRM_TEXT, "—"),
+        "confirm": plain_text(label_of(choice), limits.CONFIRM_BUTTON, "Yes"),
+        "deny": plain_text("Go back", limits.CONFIRM_BUTTON, "—"),
+        "style": "danger",
+    }
+
+
+def more_block(notice: Notice, delivery: str, when_cut: WhenCut) -> Block:
+    elements = [_button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}]
+    if way(notice, when_cut) is not Way.PAGE:
+        elements.append(_button("Open", LINK) | {"value": written(Carried(notice.ref, delivery))})
+    return {"type": "actions", "block_id": "more", "elements": elements}
+
+
+def _button(label: str, action_id: str) -> Block:
+    return {"type": "button", "action_id": action_id, "text": plain_text(label, limits.BUTTON_TEXT, "—")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +221,7 @@ def render_notice(
         *_mention_blocks(mention),
         question_block(notice),
         *context_blocks(notice),
+        *action_block(notice),
         *notes_blocks(notice),
         *description_blocks(notice),
         *answer_blocks(notice, delivery, when_cut),
@@ -61,13 +242,21 @@ def _mention_blocks(mention: str | None) -> list[Block]:
 
 
 def fallback_text(notice: Notice) -> str:
-    """The question, the numbered choices, the deadline and the link, in plain words: the question gives way first."""
+    """The question, what will run, the numbered choices, the deadline and the link, in plain words: the question gives
+    way first."""
     silence = in_bytes(escaped(notice.silence, limits.FOOTER), limits.FOOTER)
     last = f"{silence}\n{notice.links.shared} ({escaped(notice.ref, 64)})"
-    numbered = _numbered(notice)
+    numbered = [*_action_line(notice), *_numbered(notice)]
     room = limits.FALLBACK_BYTES - sum(len(line.encode()) + 1 for line in (*numbered, last))
     question = in_bytes(f"{notice.headline}: {escaped(notice.question)}", room, limits.MORE)
     return "\n".join([question, *numbered, last])
+
+
+def _action_line(notice: Notice) -> list[str]:
+    if notice.action is None:
+        return []
+    text = escaped(one_line(code(notice.action, limits.FALLBACK_ACTION)), limits.FALLBACK_ACTION, limits.MORE)
+    return [in_bytes(f"{escaped(notice.action.heading)}: {text}", 2 * limits.FALLBACK_ACTION, limits.MORE)]
 
 
 def _numbered(notice: Notice) -> list[str]:
@@ -131,8 +320,9 @@ def context_blocks(notice: Notice) -> list[Block]:
     if items:
         fields = [_field(key, value) for key, value in items[: limits.SECTION_FIELDS]]
         blocks.append({"type": "section", "block_id": "context", "fields": fields})
-    if len(items) > limits.SECTION_FIELDS:
-        more = f"{limits.MORE}: {len(items) - limits.SECTION_FIELDS} more values"
+    if len(items) > limits.SECTION_FIELDS or notice.in_part:
+        left = len(items) - limits.SECTION_FIELDS
+        more = f"{limits.MORE}: {left} more values" if left > 0 else limits.MORE
         blocks.append({"type": "context", "block_id": "context:more", "elements": [mrkdwn(more)]})
     if notice.risk is not None:
         text = f"⚠️ Risk: {escaped(one_line(notice.risk), limits.RISK)}"

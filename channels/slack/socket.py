@@ -1,8 +1,8 @@
-"""One connection of Socket Mode, from Slack's ``hello`` to its end: slack_sdk's client, opened once.
+"""One socket of Slack's Socket Mode, from Slack's ``hello`` to its end: slack_sdk's client, opened once.
 
-The SDK's client opens itself anew, and has hung in that for hours. Here one object is one connection: whoever holds it
-asks :meth:`Socket.over` when it has to be replaced, opens another one, and lets this one :meth:`finish <Socket.finish>`
-what was delivered to it, since Slack hears an acknowledgement only where the envelope went.
+The SDK's client opens itself anew, and has hung in that for hours. Here one object is one connection. Its holder asks
+:meth:`Socket.over` when it has to be replaced, opens another one, and lets this one :meth:`finish <Socket.finish>` what
+was delivered to it, since Slack hears an acknowledgement only where the envelope went.
 
 Source: https://docs.slack.dev/apis/events-api/using-socket-mode; facts on channels §A3.
 """

@@ -1,0 +1,15 @@
+"""The domain: what a question is, and what can happen to it. Pure values and functions.
+
+Read ``suspension`` first (the record), then ``vocabulary`` (signals in; events and effects out) and ``machine`` (the
+table of moves). The other modules each answer one question about a record:
+
+- before it is asked: ``request``, ``forms``, ``policy``, ``window``, ``hours``, ``json_schema``, ``engagement``;
+- who: ``people``, ``audience``, ``quorum``, ``incident_claims``;
+- what people see: ``notice``, ``wording``, ``short_messages``, ``action``, ``redaction``;
+- what comes back: ``answers``, ``clarification``, ``callback``;
+- how it is written: ``wire`` (JSON), ``intent`` (the record that a suspension belongs to).
+
+``now`` always comes in as an argument. Decisions go out as values; whoever called performs them.
+
+What must never be: SQL, asyncio, a clock, a network call, or an import of another package of core but ``errors``.
+"""

@@ -1,12 +1,22 @@
-"""Is this value an answer to that question? Source: RFC-0025 §8; API.md §4."""
+"""Answers: whether a value answers a question, and the value on its way in (:class:`GivenAnswer`). Pure.
+
+:func:`check_answer` holds the value against the question's response type, choices or form. It says nothing of who
+answered, or whether the answer still counts: that is ``core.engine.access`` and ``machine``.
+
+Source: RFC-0025 §8; API.md §4.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from pydantic import JsonValue
 
-from core.domain.schemas import first_problem
+from core.domain.json_schema import first_problem
+from core.domain.people import Actor
 from core.domain.suspension import Ask, ResponseType
-from core.domain.wire import choice_json
+from core.domain.wire import choice_json, plain
 from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
 LONGEST_TEXT = 40_000
@@ -56,7 +66,9 @@ def _check_choice(ask: Ask, value: JsonValue) -> JsonValue:
 
 def _invalid_choice(ask: Ask, what: str) -> InvalidChoice:
     expected = ", ".join(repr(choice.value) for choice in ask.choices[:20])
-    return InvalidChoice(f"{what}; expected one of: {expected}.", valid_choices=[choice_json(c) for c in ask.choices])
+    return InvalidChoice(
+        f"{what}; expected one of: {expected}.", valid_choices=[plain(choice_json(c)) for c in ask.choices]
+    )
 
 
 def _check_text(value: JsonValue) -> JsonValue:
@@ -74,3 +86,25 @@ def _check_form(ask: Ask, value: JsonValue) -> JsonValue:
     if problem is not None:
         raise InvalidAnswer(f"The form is not filled in as asked: {problem}.")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """Somebody's answer to one suspension.
+
+    ``choice`` is an index into the stored choices and stands instead of ``value``: a button or a number, so that
+    what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
+    the responder as the request calls them: somebody else than ``by`` only where ``by`` is a trusted gateway.
+    ``opened`` says that it was given where all of the question is shown, whatever its channel's messages hold.
+    """
+
+    suspension_id: str
+    by: Actor
+    channel: str
+    value: JsonValue = None
+    choice: int | None = None
+    reason: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    intent_id: str | None = None
+    named: str | None = None
+    opened: bool = False

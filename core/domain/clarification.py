@@ -1,8 +1,7 @@
-"""Asking the agent back: the clock holds until it has clarified, and for a bounded time.
+"""Clarification: asking the agent back. The clock holds until it has clarified, and for a bounded time.
 
-The whole bound is added to the remaining times when the question is put, and what was not needed of it is taken off
-again when the agent clarifies. So ``expires_at`` is never earlier than it will turn out to be, and needs no exception
-anywhere; in the end the shift is exactly the time that was waited.
+The whole bound is added to the remaining times when the question is put. What was not needed is taken off again when
+the agent clarifies. So ``expires_at`` is never earlier than it will turn out to be, and needs no exception anywhere.
 
 Source: API.md §2, ``clarify``; docs/decisions/0010.
 """
@@ -40,13 +39,26 @@ def patience(ask: Ask) -> timedelta:
     return min(ask.policy.interval or LONGEST, LONGEST)
 
 
+def _room(suspension: Suspension, now: datetime) -> timedelta:
+    """How long the clock may hold before a deadline: as long as it may for a claim, so that the attempts that remain
+    are made all the same."""
+    deadline, ask = suspension.deadline_at, suspension.ask
+    if deadline is None:
+        return LONGEST
+    last = ask.max_attempts
+    latest = deadline
+    if suspension.attempt < last:
+        latest = max(deadline - (ask.policy.interval or timedelta(0)) / 2, ask.due_at(last) + suspension.outage_shift)
+    return max(latest - now, timedelta(0))
+
+
 def ask_back(suspension: Suspension, signal: AskedBack, now: datetime) -> Outcome:
     """Every remaining time moves by the whole bound; the agent is called."""
     end = suspension.expires_at
     is_over = end is not None and now >= end  # the clock is about to end it
     if is_over or suspension.asks_back is not None or len(suspension.clarifications) >= MOST:
         return Outcome(suspension)
-    bound = patience(suspension.ask)
+    bound = min(patience(suspension.ask), _room(suspension, now))
     asked = Clarification(signal.question, signal.by, now, now + bound)
     held = replace(
         suspension,
@@ -68,7 +80,7 @@ def clarify(suspension: Suspension, signal: Clarified, now: datetime) -> Outcome
     latest = awaited(suspension)
     if latest is None:
         return Outcome(suspension)
-    closed = _closed_at(latest, now)
+    closed = _closed_at(latest, now, patience(suspension.ask))
     done = replace(latest, text=signal.text, closed_at=closed)
     clarified = _with_latest(suspension, done)
     if latest.closed_at is None:
@@ -108,9 +120,13 @@ def next_look(suspension: Suspension, latest: Clarification) -> datetime:
     return latest.until if claim is None else min(claim.until, latest.until)
 
 
-def _closed_at(latest: Clarification, now: datetime) -> datetime:
-    """Within what was agreed, wherever the host's clock has gone meanwhile."""
-    return latest.closed_at or min(max(now, latest.asked_at), latest.until)
+def _closed_at(latest: Clarification, now: datetime, most: timedelta) -> datetime:
+    """Within what was agreed, wherever the host's clock has gone meanwhile.
+
+    An outage has moved the bound if that is further away than the ``most`` it ever is. Whoever clarifies may still go
+    by a clock that stands before the outage's end: then it is closed no earlier than the outage allows.
+    """
+    return latest.closed_at or min(max(now, latest.asked_at, latest.until - most), latest.until)
 
 
 def _going_on(suspension: Suspension, done: Clarification) -> Suspension:

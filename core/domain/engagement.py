@@ -1,4 +1,7 @@
-"""Should a person be asked at all? Signals → decision. Source: RFC-0025 §7; precedence as API.md §4."""
+"""Engagement: should a person be asked at all? Signals in, decision out.
+
+Source: RFC-0025 §7; precedence as API.md §4.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,19 @@
-"""When somebody works: hours of the week in their own time zone, but for holidays. Pure.
+"""Opening hours: when a person is at work, and which attempts of a ladder wait for it. Pure.
 
-Written as days and times: ``{"mon-fri": "09:00-12:00, 13:00-17:30", "sat": "10:00-12:00"}``. A day that is not
-named is free. Times are the wall's: where a clock is put forward over an opening, it is open from the first moment
-that exists; where it is put back, what the wall shows twice counts twice.
+Hours are days and times in the person's own time zone, except on holidays:
+``{"mon-fri": "09:00-12:00, 13:00-17:30", "sat": "10:00-12:00"}``. A day that is not named is free. Times are local:
+if a clock is put forward over an opening, the day opens at the first moment that exists. If it is put back, the
+repeated hour counts twice.
+
+:func:`quiet_times` computes when attempts go out if some of them are quiet outside working hours.
+
+Source: docs/decisions/0008-quiet-hours.md.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -118,3 +123,23 @@ def _spans(text: str) -> tuple[Span, ...]:
             raise ValueError(message)
         spans.append((start, end))
     return tuple(spans)
+
+
+def quiet_times(
+    due: Sequence[datetime], opens: Sequence[datetime | None], latest: datetime | None
+) -> tuple[datetime, ...]:
+    """When each attempt goes out: at its opening where it has one, but never after the attempt that follows, and the
+    last never after ``latest``.
+
+    ``due`` are the ladder's own times, one later than the other. Attempts that come to the same time are one: the
+    last of them is sent, and says which ones it stands for. So nobody waits for somebody else's morning.
+    """
+    times: list[datetime] = []
+    following = latest
+    for own, opening in zip(reversed(due), reversed(opens), strict=True):
+        at = own if opening is None else max(own, opening)
+        if following is not None:
+            at = max(own, min(at, following))
+        times.append(at)
+        following = at
+    return tuple(reversed(times))

@@ -1,8 +1,10 @@
-"""Every move that a suspension can make. Pure: ``now`` comes in, an :class:`Outcome` goes out, nothing is performed.
+"""The state machine: every move that a suspension can make. Pure; nothing is performed here.
 
-A row for each (status, signal), even where nothing happens; the README's diagram is drawn from :data:`MOVES`.
+``now`` comes in, an :class:`Outcome` goes out: the next record, the events to log, the effects to perform.
+:data:`MOVES` has a row for each (status, signal), even if nothing happens. The state diagram is drawn from it
+(``docs/draw_machine.py``). Handing a question over to one person (:func:`hand_over`) is one of the moves.
 
-Source: RFC-0025 §2, §3, §6; RFC-0026 §2 rule 5, §4; issue 186; API.md §2, §3.
+Source: RFC-0025 §2, §3, §6; RFC-0026 §2 rule 5, §4; issue 186; API.md §2, §3; docs/decisions/0009 (hand-over).
 """
 
 from __future__ import annotations
@@ -12,9 +14,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from core.domain import clarification, handover, quorum
-from core.domain.suspension import CLOSED, Ask, Claim, Clarification, Ended, Kind, PlannedAttempt, Status, Suspension
+from pydantic import JsonValue
+
+from core.domain import clarification, quorum
+from core.domain.suspension import (
+    CLOSED,
+    Ask,
+    Assignment,
+    Claim,
+    Clarification,
+    Ended,
+    Kind,
+    PlannedAttempt,
+    Status,
+    Suspension,
+)
 from core.domain.vocabulary import (
+    ASSIGNED,
     ATTEMPT_HELD,
     CANCELLED,
     CLAIMED,
@@ -39,6 +55,7 @@ from core.domain.vocabulary import (
     DeadlineReached,
     Event,
     Notify,
+    NotifyPerson,
     Outcome,
     ReactivateIntent,
     Released,
@@ -48,6 +65,28 @@ from core.domain.vocabulary import (
     Withdraw,
 )
 from core.domain.wire import choice_json, instant, policy_json, seconds
+
+
+def hand_over(suspension: Suspension, signal: Assigned, now: datetime) -> Outcome:
+    """The person is asked at once and may answer from now on. The ladder stays as it is; a claim that holds it passes
+    to them with the end it had, so that nothing that waited goes out because of it.
+    """
+    claim = suspension.claim
+    passed = None if claim is None or claim.until <= now else replace(claim, by=signal.to)
+    others = tuple(one for one in suspension.assigned if one.to != signal.to)
+    assigned = (*others, Assignment(signal.to, signal.by, now))
+    payload: dict[str, JsonValue] = {
+        "suspension_id": suspension.id,
+        "assigned_to": signal.to,
+        "assigned_by": signal.by,
+        "channel": signal.channel,
+        "attempt": suspension.attempt,
+        "claim_until": instant(passed.until) if passed else None,
+    }
+    handed = replace(suspension, assigned=assigned, claim=passed or claim)
+    ask = NotifyPerson(suspension.attempt, signal.to, signal.channel)
+    return Outcome(handed, (Event(ASSIGNED, payload, signal.by),), (ask,))
+
 
 AWAITING = Status.AWAITING
 
@@ -71,6 +110,7 @@ def open_suspension(ask: Ask) -> Outcome:
         "attempt": 1,
         "max_attempts": ask.max_attempts,
         "timeout_seconds": seconds(ask.timeout),
+        "deadline_seconds": seconds(ask.deadline),
         "fallback_policy": ask.policy.final_fallback_policy.value,
         "confidence_at_suspension": ask.confidence,
         "retry_policy": policy_json(ask.policy) if ask.with_retry_policy else None,
@@ -293,6 +333,7 @@ def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> O
     moved = replace(
         clarification.move_bound(suspension, signal.by),
         shift=suspension.shift + signal.by,
+        outage_shift=suspension.outage_shift + signal.by,
         claim=None if claim is None else replace(claim, until=claim.until + signal.by),
     )
     moved = _with_look_due(moved, now) if suspension.look_at <= now else _with_next_look(moved, now)
@@ -485,7 +526,7 @@ MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outc
     (AWAITING, Abandoned): _give_up,  # by an admin, API.md §7
     (AWAITING, Rescheduled): _reschedule,
     (AWAITING, DeadlineReached): _abandon,
-    (AWAITING, Assigned): handover.hand_over,
+    (AWAITING, Assigned): hand_over,
     (AWAITING, AskedBack): _ask_back,  # the clock holds
     (AWAITING, Clarified): _clarified,  # and goes on
     **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},

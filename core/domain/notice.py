@@ -1,6 +1,6 @@
-"""What a responder is shown: the question at attempt *n*, its end, and the short messages in between.
+"""Notices: what a responder is shown. The question at attempt *n*, its ending, and the short messages in between.
 
-Built here from the record alone, so that every channel says the same; how it looks is the channel's ``render``.
+They are built from the record alone, so that every channel says the same. How they look is the channel's ``render``.
 
 Source: RFC-0026 §4.5.
 """
@@ -10,15 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from typing import Any
 
 from pydantic import JsonValue
 
-from core.domain.moments import told_at
-from core.domain.next_step import next_step
-from core.domain.progress import notes, too_few
-from core.domain.risk import Risk, stated_risk, told_risk
+from core.domain.action import ShownAction, shown_action
 from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
+from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
+
+
+class WhenCut(Enum):
+    """Where a question is answered that a channel can't show whole (``answers.require_open_when_cut``)."""
+
+    ANSWER = auto()
+    """Where it is shown."""
+    OPEN = auto()
+    """Only where all of it is shown: on its page, or in a modal of Slack's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class Links:
 class Notice:
     """One question as one recipient sees it at one attempt. Never holds the ``suspension_id``.
 
-    ``notes`` say what has happened to it among people (``core.domain.progress``). ``silence`` is what comes of it if
+    ``notes`` say what has happened to it among people (``core.domain.wording``). ``silence`` is what comes of it if
     nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
     risk that the agent has stated, ``None`` where it said nothing of it, and ``risk`` what is shown of it in words.
     """
@@ -82,6 +90,8 @@ class Notice:
     next_step: str | None = None
     zone: tzinfo | None = None
     stakes: Risk | None = None
+    action: ShownAction | None = None
+    in_part: bool = False
 
     @property
     def headline(self) -> str:
@@ -147,10 +157,51 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """What words that decided nothing seemed to mean (API.md §6): the option at ``index`` with its ``value`` as shown,
+    or, without an index, a text or the fields of a form. It is asked about, and nothing more."""
+
+    index: int | None
+    value: JsonValue
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Proposal | None:
+        """As a message's row keeps it."""
+        kept = body.get("proposal")
+        return cls(kept["index"], kept["value"]) if isinstance(kept, dict) else None
+
+
+class Opens(StrEnum):
+    """What the link of a short message opens."""
+
+    QUESTION = "question"
+    SIGN_IN = "sign_in"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTo:
+    """The link that a short message is to have. It is made when the message is sent (``core.delivery.links``), and kept
+    nowhere. ``onward`` is the page that a sign-in leads to."""
+
+    opens: Opens
+    onward: str = ""
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> LinkTo | None:
+        """As a message's row keeps it."""
+        kept = body.get("link_to")
+        return cls(Opens(kept["opens"]), kept["onward"]) if isinstance(kept, dict) else None
+
+    def kept(self) -> dict[str, JsonValue]:
+        return {"opens": self.opens.value, "onward": self.onward}
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """A short message to one address: plain text, with at most one link. ``ref`` threads it under its question;
+    """A short message to one address: plain text, with at most one link. Who writes one says by ``link_to`` which link
+    it is to have, and ``link`` is set as it is sent. ``ref`` threads it under its question;
     ``reply_token`` makes the mail's Reply-To where it may be answered; ``choices`` are those that ``text`` lists and
-    that can still be taken."""
+    that can still be taken, ``proposal`` the answer that it proposes."""
 
     purpose: Purpose
     subject: str
@@ -159,6 +210,8 @@ class Message:
     ref: str | None = None
     reply_token: str | None = None
     choices: tuple[NoticeChoice, ...] = ()
+    proposal: Proposal | None = None
+    link_to: LinkTo | None = None
 
 
 def build_notice(
@@ -189,6 +242,8 @@ def build_notice(
         zone=zone,
         risk=told_risk(stakes),
         stakes=stakes,
+        action=shown_action(ask.action, ask.action_digest),
+        in_part=suspension.in_part,
     )
 
 
@@ -204,7 +259,7 @@ def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> st
     ask = suspension.ask
     if suspension.asks_back is not None:
         until = told_at(suspension.asks_back.until, zone)
-        return f"The clock holds while the agent is asked back, until {until} at the latest."
+        return f"Reminders and the deadline wait while the agent is asked back, until {until} at the latest."
     if suspension.expires_at is None:
         return "The agent waits until somebody answers."
     deadline = told_at(suspension.expires_at, zone)

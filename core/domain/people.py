@@ -1,17 +1,66 @@
-"""Who somebody is, where they are reached, and how a recipient is written.
+"""People: who somebody is, where they are reached, and how a recipient is written. Pure.
 
-An identity is canonical: a person's e-mail in lower case, else the name of the API key. A key that is named like a
-person's e-mail *is* that person.
+An identity is canonical: a person's e-mail in lower case, without a sub-address, with the domain as the DNS has it;
+else the name of the API key. A key that is named like a person's e-mail *is* that person.
+
+Domains are compared as the DNS knows them: IDNA 2008 as UTS 46 has it, without the transitional mappings. The standard
+library's codec is that of 2003; it takes großbank.example for grossbank.example, which may be somebody else's.
+:func:`owner` drops what stands behind a ``+`` (RFC 5233). Dots in a local part stay: only some servers ignore them.
+
+Source: API.md §1, "Identities are canonical"; RFC 5891, RFC 5894 §7.2 (ß, ς and the joiners); RFC 6532 (UTF-8).
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from core.errors import InvalidRecipient
+
+
+def dns_domain(domain: str) -> str:
+    """As it stands in the DNS, lower case. Raises :class:`UnicodeError` where it can't."""
+    if domain.isascii():
+        return domain.encode("idna").decode("ascii").lower()  # measures its labels
+    import idna
+
+    return idna.encode(domain, uts46=True).decode("ascii")
+
+
+def comparable_domain(domain: str) -> str:
+    """As :func:`dns_domain`; what can't stand in the DNS is equal to itself alone."""
+    try:
+        return dns_domain(domain)
+    except UnicodeError:
+        return domain.lower()
+
+
+def small(address: str) -> str:
+    """In lower case. A letter that would become an ASCII one, such as the sign for kelvin, stays what it is."""
+    lower = address.lower()
+    return lower if lower.isascii() == address.isascii() else address
+
+
+def spelled(address: str) -> str:
+    """The mailbox in its one spelling, its sub-address kept: mail goes there, and nowhere else."""
+    local, _, domain = address.strip().rpartition("@")
+    return f"{small(_composed(local))}@{comparable_domain(domain.rstrip('.') or domain)}"
+
+
+def owner(address: str) -> str:
+    """The mailbox without its sub-address: ``alice@example.com`` for ``Alice+2@Example.com``."""
+    local, _, domain = spelled(address).rpartition("@")
+    base, _, _ = local.partition("+")
+    return f"{base or local}@{domain}"
+
+
+def _composed(local: str) -> str:
+    """An accent that stands by itself joins its letter; nothing becomes ASCII that was not."""
+    composed = unicodedata.normalize("NFC", local)
+    return composed if composed.isascii() == local.isascii() else local
 
 
 class Role(StrEnum):
@@ -24,13 +73,19 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in the directory. ``email`` is canonical (lower case)."""
+    """Somebody in the directory. ``email`` is their identity, and canonical; ``mailbox`` is where their mail goes, as
+    the directory writes it, where that is another address of theirs (``alice+work@example.com``)."""
 
     email: str
     name: str
     slack_user_id: str | None = None
     pagerduty_user_id: str | None = None
     groups: frozenset[str] = frozenset()
+    mailbox: str | None = None
+
+    @property
+    def mail_to(self) -> str:
+        return self.mailbox or self.email
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +130,20 @@ class RecipientKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Recipient:
     """A parsed reference: ``alice@example.com``, ``group:NAME``, ``slack:C…``, ``email:x@y``, ``pagerduty:X`` or
-    ``pagerduty-schedule:P…``."""
+    ``pagerduty-schedule:P…``. An address keeps its sub-address; whose it is says :attr:`identity`."""
 
     kind: RecipientKind
     value: str
+
+    @property
+    def is_mailbox(self) -> bool:
+        """Whether it is one person's address, as a person's own or for mail alone."""
+        return self.kind in {RecipientKind.PERSON, RecipientKind.EMAIL}
+
+    @property
+    def identity(self) -> str:
+        """Who that is, of a person and of a mailbox."""
+        return canonical(self.value)
 
     def __str__(self) -> str:
         return self.value if self.kind is RecipientKind.PERSON else f"{self.kind}:{self.value}"
@@ -116,9 +181,45 @@ def _mailbox(address: str, text: str) -> str:
     """A plain ``local@domain``: nothing that a mail header or a pattern of the allow-list could read otherwise."""
     if not _MAILBOX.fullmatch(address):
         raise InvalidRecipient(f"{text!r} is no recipient: expected {RECIPIENT_FORMS}.", recipient=text)
-    return canonical(address)
+    return spelled(address)
 
 
+LONGEST_KEY_NAME = 255
+OWN_KEY = "me"
+"""Stands for the caller's own key in a path (API.md §1)."""
+
+
+def key_name(text: str) -> str:
+    """The name of an API key, as it is kept: one that looks like an e-mail is in lower case. Raises ``ValueError``,
+    whose text follows "The name of a key"."""
+    name = text.strip()
+    if not name:
+        raise ValueError("must not be empty")
+    if not name.isprintable():
+        raise ValueError("must be one line of printable text")
+    if len(name) > LONGEST_KEY_NAME:
+        raise ValueError(f"must have at most {LONGEST_KEY_NAME} characters")
+    if name.lower() == OWN_KEY:
+        raise ValueError(f"must not be {OWN_KEY!r}: that stands for the caller's own")
+    return name.lower() if "@" in name else name
+
+
+@lru_cache(maxsize=4096)
 def canonical(identity: str) -> str:
-    """One spelling for each identity: e-mails in lower case, key names as they are."""
-    return identity.strip().lower() if "@" in identity else identity.strip()
+    """One spelling for each identity: whose mailbox an e-mail is, key names as they are. Every comparison of two
+    identities is one of these."""
+    return owner(identity) if "@" in identity else identity.strip()
+
+
+LONGEST_MAIL = 254
+"""Characters of an address (RFC 5321 §4.5.3.1.3, less the angle brackets)."""
+
+
+def read_mail_address(text: str) -> str | None:
+    """The canonical address that somebody typed, ``None`` where it can't be one."""
+    try:
+        recipient = parse_recipient(text)
+    except InvalidRecipient:
+        return None
+    is_mail = recipient.kind is RecipientKind.PERSON and len(recipient.value) <= LONGEST_MAIL
+    return recipient.identity if is_mail else None

@@ -1,4 +1,10 @@
-"""Who set which part of the policy, and what it comes to. Source: RFC-0026 §4.1, §4.3, §5; API.md §3."""
+"""Retry policies: which fields the call, the agent and the platform have set, and the policy that results. Pure.
+
+:class:`PolicyFields` holds what one level says, and only that. :func:`resolve_policy` takes each field from the
+nearest level that gives it. :class:`RetryPolicyFields` is such a partial policy as JSON.
+
+Source: RFC-0026 §4.1, §4.3, §5; API.md §3.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
 from core.domain.suspension import FallbackPolicy, HumanRetryPolicy, Rung
+from core.domain.window import INTERVAL, LADDER, MAX_ATTEMPTS, Window, check_given_attempt, check_given_interval
 from core.errors import InvalidRequest
 
 MOST_ATTEMPTS = 50
@@ -33,6 +42,8 @@ class PolicyFields:
     interval: timedelta | None = None
     escalation_ladder: tuple[Rung, ...] | None = None
     final_fallback_policy: FallbackPolicy | None = None
+    strategy: str | None = None
+    """``fixed``, the only one there is (RFC-0026 §4.1)."""
 
     @property
     def says_something(self) -> bool:
@@ -47,6 +58,8 @@ class ResolvedPolicy:
     sources: Mapping[str, Level] = field(default_factory=dict)
     given: bool = False
     """Whether any level set a retry policy; without one the record shows none (RFC-0026 §12)."""
+    dropped: int = 0
+    """How many attempts do not fit into the window; ``policy`` counts those that remain."""
 
 
 def resolve_policy(
@@ -54,27 +67,41 @@ def resolve_policy(
     agent: PolicyFields,
     platform: PolicyFields,
     *,
-    timeout: timedelta | None,
+    window: Window,
     fallback_policy: FallbackPolicy | None,
 ) -> ResolvedPolicy:
     """The cascade, field by field: call > agent > platform. *Given* beats *inherited* even at a default's value.
 
-    ``timeout`` and ``fallback_policy`` are the call's own. Raises :class:`InvalidRequest` where what the call gave
+    ``window`` and ``fallback_policy`` are the call's own. Raises :class:`InvalidRequest` where what the call gave
     can't hold; what it merely inherited is bent to fit.
     """
     levels = {Level.CALL: call, Level.AGENT: agent, Level.PLATFORM: platform}
     attempts, attempts_from = _first({level: said.max_attempts for level, said in levels.items()}, 1)
     ladder, ladder_from = _first({level: said.escalation_ladder for level, said in levels.items()}, ())
     final, final_from = _final_fallback(levels, fallback_policy)
-    interval, interval_from = _interval(levels, timeout, attempts)
-    policy = HumanRetryPolicy(attempts, interval, _fit_ladder(ladder, ladder_from, attempts), final)
+    interval, interval_from = _interval(levels, window, attempts)
+    ladder = _fit_ladder(ladder, ladder_from, attempts)
+    if interval is not None:
+        _check_given(window, interval, attempts if attempts_from is Level.CALL else 1, call.escalation_ladder or ())
+    fitting = window.fitting(attempts, interval)
+    rungs = tuple(rung for rung in ladder if rung.attempt <= fitting)
+    policy = HumanRetryPolicy(fitting, interval, rungs, final)
     sources = {
-        "max_attempts": attempts_from,
+        "max_attempts": attempts_from if fitting == attempts else Level.CALL,
         "interval_seconds": interval_from,
+        "strategy": _first({level: said.strategy for level, said in levels.items()}, "fixed")[1],
         "escalation_ladder": ladder_from,
         "final_fallback_policy": final_from,
     }
-    return ResolvedPolicy(policy, sources, any(said.says_something for said in levels.values()))
+    given = any(said.says_something for said in levels.values())
+    return ResolvedPolicy(policy, sources, given, attempts - fitting)
+
+
+def _check_given(window: Window, interval: timedelta, attempts: int, rungs: tuple[Rung, ...]) -> None:
+    """Raises where an attempt that the call itself gave does not fit into its deadline."""
+    check_given_attempt(window, attempts, interval, MAX_ATTEMPTS)
+    for rung in rungs:
+        check_given_attempt(window, rung.attempt, interval, LADDER)
 
 
 def _first(said: Mapping[Level, T | None], default: T) -> tuple[T, Level]:
@@ -93,33 +120,84 @@ def _final_fallback(
     return _first(said, FallbackPolicy.FAIL)
 
 
-def _interval(
-    levels: Mapping[Level, PolicyFields], timeout: timedelta | None, attempts: int
-) -> tuple[timedelta | None, Level]:
-    """The time between attempts; absent, the call's timeout. Never longer than that timeout (RFC-0026 §4.2(2))."""
+def _interval(levels: Mapping[Level, PolicyFields], window: Window, attempts: int) -> tuple[timedelta | None, Level]:
+    """The time between attempts; absent, the call's timeout. Never longer than that timeout (RFC-0026 §4.2(2)), and
+    for a veto never longer than its share of the window."""
+    longest = window.share(attempts) if window.is_veto else window.longest_interval
     for level, said in levels.items():
         if said.interval is None:
             continue
-        if timeout is None or said.interval <= timeout:
-            return said.interval, level
         if level is Level.CALL:
-            message = "retry_policy.interval_seconds must not be greater than timeout_seconds."
-            raise InvalidRequest(message, path="retry_policy.interval_seconds")
-        return timeout, Level.CALL
-    if timeout is None and attempts > 1:
+            check_given_interval(window, said.interval, attempts)
+            return said.interval, level
+        if longest is None or said.interval <= longest:
+            return said.interval, level
+        return longest, Level.CALL
+    if longest is None and attempts > 1:
         message = "More than one attempt needs retry_policy.interval_seconds or timeout_seconds."
-        raise InvalidRequest(message, path="retry_policy.interval_seconds")
-    return timeout, Level.CALL if timeout is not None else Level.DEFAULT
+        raise InvalidRequest(message, path=INTERVAL)
+    return longest, Level.CALL if longest is not None else Level.DEFAULT
 
 
 def _fit_ladder(ladder: tuple[Rung, ...], level: Level, attempts: int) -> tuple[Rung, ...]:
     """The rungs within the attempts, in order. What the call gave must fit; what it inherited is dropped."""
     fitting = tuple(rung for rung in ladder if 1 <= rung.attempt <= attempts)
     if level is Level.CALL:
-        path = "retry_policy.escalation_ladder"
+        path = LADDER
         if len(fitting) < len(ladder):
             raise InvalidRequest(f"Every rung's attempt must be between 1 and max_attempts ({attempts}).", path=path)
         if len({rung.attempt for rung in ladder}) < len(ladder):
             raise InvalidRequest("Two rungs name the same attempt.", path=path)
     once = {rung.attempt: rung for rung in reversed(fitting)}
     return tuple(once[number] for number in sorted(once))
+
+
+LONGEST_SECONDS = 31_536_000
+"""A year: the longest duration on the wire (API.md §1)."""
+
+Seconds = Annotated[int, Field(strict=True, ge=1, le=LONGEST_SECONDS)]
+
+
+class RungFields(BaseModel):
+    """One entry of ``escalation_ladder``. An empty ``notify_to`` is the published SDK's way to write none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    attempt: StrictInt
+    channel_hint: str | None = Field(default=None, max_length=64)
+    notify_to: str | None = Field(default=None, max_length=320)
+    quiet: StrictBool | None = Field(
+        default=None, description="Wait while everybody whom the attempt asks is outside their working hours."
+    )
+
+
+class RetryPolicyFields(BaseModel):
+    """``retry_policy`` as it may be given at any level; absent fields are inherited (RFC-0026 §5)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_attempts: Annotated[int, Field(strict=True, ge=1, le=MOST_ATTEMPTS)] | None = None
+    interval_seconds: Seconds | None = None
+    strategy: Literal["fixed"] | None = None
+    escalation_ladder: list[RungFields] | None = Field(default=None, max_length=MOST_ATTEMPTS)
+    final_fallback_policy: FallbackPolicy | None = None
+
+    def fields(self) -> PolicyFields:
+        """The same in the domain's words."""
+        interval, ladder = self.interval_seconds, self.escalation_ladder
+        return PolicyFields(
+            max_attempts=self.max_attempts,
+            interval=None if interval is None else timedelta(seconds=interval),
+            escalation_ladder=None if ladder is None else tuple(_rung(rung) for rung in ladder),
+            final_fallback_policy=self.final_fallback_policy,
+            strategy=self.strategy,
+        )
+
+
+def policy_fields(stored: Mapping[str, JsonValue]) -> PolicyFields:
+    """What an agent's stored default says."""
+    return RetryPolicyFields.model_validate(stored).fields() if stored else PolicyFields()
+
+
+def _rung(rung: RungFields) -> Rung:
+    return Rung(rung.attempt, rung.channel_hint or None, rung.notify_to or None, rung.quiet or False)

@@ -1,4 +1,4 @@
-"""More than one answer: who has given one, whether another counts, and how many are missing.
+"""Quorum: more than one answer. Who has given one, whether another counts, and how many are missing.
 
 Every counted answer is the same value by another person. What was counted stays: an answer is never taken back.
 
@@ -13,6 +13,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from core.domain.people import canonical
 from core.domain.suspension import Given, Status, Suspension
 from core.domain.vocabulary import ANSWER_RECORDED, AnswerGiven, Event, Outcome
 from core.domain.wire import instant
@@ -25,7 +26,7 @@ def is_shared(suspension: Suspension) -> bool:
 
 def answer_of(suspension: Suspension, identity: str) -> Given | None:
     """What this person has answered already."""
-    return next((one for one in suspension.answers if one.by == identity), None)
+    return next((one for one in suspension.answers if canonical(one.by) == identity), None)
 
 
 def differs(suspension: Suspension, value: JsonValue) -> bool:

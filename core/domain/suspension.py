@@ -1,7 +1,7 @@
-"""The record of one question to a person, and the values that it is made of.
+"""Suspensions: the record of one question to a person, and the values that it is made of.
 
-Everything in :class:`Ask` is frozen when the question is opened: ladder, recipients and choices never follow later
-changes of the configuration. Only the fields of :class:`Suspension` beside ``ask`` move, and only through
+Everything in :class:`Ask` is frozen when the question opens. Ladder, recipients and choices never follow later changes
+of the configuration. Only the fields of :class:`Suspension` beside ``ask`` move, and only through
 ``core.domain.machine``.
 
 Source: RFC-0025 §4, §5; RFC-0026 §4.1.
@@ -184,6 +184,7 @@ class Ask:
     responders: tuple[str, ...] = ()
     answers_required: int = 1
     timeout: timedelta | None = None
+    deadline: timedelta | None = None
     expires_at: datetime | None = None
     fallback_value: JsonValue = None
     with_retry_policy: bool = False
@@ -200,6 +201,13 @@ class Ask:
     @property
     def max_attempts(self) -> int:
         return self.policy.max_attempts
+
+    @property
+    def ladder_ends_at(self) -> datetime | None:
+        """When its last attempt has waited long enough, whatever the deadline is."""
+        if self.deadline is None or self.kind is Kind.VETO or self.policy.interval is None:
+            return self.expires_at
+        return self.suspended_at + self.policy.interval * self.policy.max_attempts
 
     def due_at(self, attempt: int) -> datetime:
         """When ``attempt`` is due, anchored at the start so that a slow worker does not bend the ladder."""
@@ -246,7 +254,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The question was handed over ``to`` one person (``core.domain.handover``)."""
+    """The question was handed over ``to`` one person (``core.domain.machine``)."""
 
     to: str
     by: str
@@ -286,8 +294,9 @@ class Suspension:
     """One question and how far it has come.
 
     ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
-    ``shift`` is by how much all remaining times have moved since it was asked (API.md §3); ``look_at`` is when the
-    clock has to look at this record again, ``None`` when never. ``answers`` are those so far where several are needed,
+    ``shift`` is by how much all remaining times have moved since it was asked (API.md §3), ``outage_shift`` how much of
+    that was our own outages, which is all that moves a deadline; ``look_at`` is when the clock has to look at this
+    record again, ``None`` when never. ``answers`` are those so far where several are needed,
     ``assigned`` whom it was handed over to, ``clarifications`` what the agent was asked back; each in order.
     """
 
@@ -298,11 +307,14 @@ class Suspension:
     claim: Claim | None = None
     ended: Ended | None = None
     shift: timedelta = timedelta(0)
+    outage_shift: timedelta = timedelta(0)
     look_at: datetime | None = None
     version: int = 1
     answers: tuple[Given, ...] = ()
     assigned: tuple[Assignment, ...] = ()
     clarifications: tuple[Clarification, ...] = ()
+    in_part: bool = False
+    """Only of what people are shown (``core.domain.redaction.redaction``): it lacks some of what the agent wrote."""
 
     @property
     def id(self) -> str:
@@ -315,12 +327,29 @@ class Suspension:
     @property
     def expires_at(self) -> datetime | None:
         """When silence ends it, ``None`` where it waits for ever."""
-        end = self.ask.expires_at
-        return None if end is None else end + self.shift
+        end, deadline = self.ask.ladder_ends_at, self.deadline_at
+        if end is None:
+            return None
+        return end + self.shift if deadline is None else min(end + self.shift, deadline)
+
+    @property
+    def deadline_at(self) -> datetime | None:
+        """The latest that it may ever end by silence, ``None`` where no deadline was given."""
+        deadline = self.ask.deadline
+        return None if deadline is None else self.ask.suspended_at + deadline + self.outage_shift
 
     def due_at(self, attempt: int) -> datetime:
-        """When ``attempt`` is due: the time that was agreed at the start, and the shift."""
-        return self.ask.due_at(attempt) + self.shift
+        """When ``attempt`` is due: the time that was agreed at the start, and the shift. Asking back moves none of them
+        into the last half interval before a deadline: nobody is left out by it."""
+        agreed = self.ask.due_at(attempt)
+        if self.deadline_at is None or self.ask.policy.interval is None:
+            return agreed + self.shift
+        latest = max(agreed + self.outage_shift, self.deadline_at - self.ask.policy.interval / 2)
+        return min(agreed + self.shift, latest)
+
+    def gives_way(self, attempt: int) -> bool:
+        """Whether ``attempt`` comes at the time of the one after it, which then stands for both."""
+        return attempt < self.ask.max_attempts and self.due_at(attempt) == self.due_at(attempt + 1)
 
     @property
     def asked(self) -> tuple[str, ...]:

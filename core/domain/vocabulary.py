@@ -1,4 +1,6 @@
-"""The words of the machine: what happened, what is recorded, what must be done, and all of it together.
+"""Signals, events, effects and outcomes: the machine's vocabulary.
+
+A signal is what happened, an event what is recorded, an effect what must be done. An outcome is all of it together.
 
 Source: RFC-0025 §3; RFC-0026 §4.4; API.md §3, §4.
 """

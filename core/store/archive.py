@@ -1,6 +1,6 @@
-"""Suspensions on their way out of the database: chosen and noted, read whole, removed.
+"""The archive: suspensions on their way out of the database. Chosen and noted, read whole, removed.
 
-The note (``archived``) is written before anything leaves, and stays for ever: it holds no content, but the id and the
+The note (``archived``) is written before anything leaves, and stays for ever. It holds no content, but the id and the
 ref, which are never given to another question (API.md §6), and the file that has the rest.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.containers.intents import title_of
+from core.domain.intent import title_of
 from core.store.database import Tx
 from core.store.outbox import RowKind, RowStatus
 from core.store.tables import archived, intents, outbox, suspensions, tokens

@@ -1,7 +1,7 @@
-"""What is known of PagerDuty's incidents, for every replica alike: their questions, their moves, their assignees.
+"""PagerDuty's incidents, for every replica alike: their questions, their moves, their assignees.
 
-Also what was told of an incident before anybody knew it (``parked``), and which mailbox an account had when it was
-first seen. Nothing here outlives :data:`KEPT`, but for the accounts.
+Also kept: what was reported of an incident before anybody knew it (``parked``), and which mailbox an account had when
+it was first seen. Nothing here outlives :data:`KEPT`, except the accounts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from core.domain.acknowledged import Did, Move
+from core.domain.incident_claims import Did, Move
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import incidents, pager_accounts, parked
+from core.store.upserts import insert
 
 KEPT = timedelta(days=7)
 """How long after it was last heard of. Events are at most 49 hours old when they arrive."""
@@ -61,7 +61,7 @@ def get(conn: sa.Connection, incident_id: str) -> Incident | None:
 
 def lock(tx: Tx, incident_id: str, now: datetime) -> Incident:
     """The incident, held still until this transaction is over; a new one where it is not known."""
-    statement = _dialect(tx).insert(incidents).values(id=incident_id, touched_at=now).on_conflict_do_nothing()
+    statement = insert(tx, incidents).values(id=incident_id, touched_at=now).on_conflict_do_nothing()
     tx.conn.execute(statement)
     row = tx.conn.execute(sa.select(incidents).where(incidents.c.id == incident_id).with_for_update()).one()
     return _incident(row)
@@ -99,7 +99,7 @@ def forget_old(tx: Tx, now: datetime) -> None:
 def park(tx: Tx, one: Parked) -> None:
     values = {"id": one.id, "incident": one.incident, "body": one.body}
     values |= {"arrived_at": one.arrived_at, "look_at": one.look_at}  # type: ignore[dict-item]
-    tx.conn.execute(_dialect(tx).insert(parked).values(**values).on_conflict_do_nothing())
+    tx.conn.execute(insert(tx, parked).values(**values).on_conflict_do_nothing())
 
 
 def parked_of(conn: sa.Connection, incident_id: str) -> list[Parked]:
@@ -154,7 +154,7 @@ _ACCOUNT = Prepared(sa.select(pager_accounts).where(pager_accounts.c.id == sa.bi
 
 def keep_account(tx: Tx, user_id: str, email: str, now: datetime) -> None:
     """The mailbox of a new account, or that it is still the same. One that is known is never given another."""
-    new = _dialect(tx).insert(pager_accounts).values(id=user_id, email=email, asked_at=now)
+    new = insert(tx, pager_accounts).values(id=user_id, email=email, asked_at=now)
     tx.conn.execute(new.on_conflict_do_nothing())
     same = (pager_accounts.c.id == user_id) & (pager_accounts.c.email == email)
     tx.conn.execute(pager_accounts.update().where(same).values(asked_at=now))
@@ -162,10 +162,6 @@ def keep_account(tx: Tx, user_id: str, email: str, now: datetime) -> None:
 
 def _update(tx: Tx, incident_id: str, **values: Any) -> None:
     tx.conn.execute(incidents.update().where(incidents.c.id == incident_id).values(**values))
-
-
-def _dialect(tx: Tx) -> Any:
-    return postgresql if tx.conn.dialect.name == "postgresql" else sqlite
 
 
 def _incident(row: Any) -> Incident:

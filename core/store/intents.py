@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.containers.intents import Intent, IntentStatus
+from core.domain.intent import UNBORN, Intent, IntentStatus
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import intents, suspensions
@@ -52,6 +52,7 @@ def advance(tx: Tx, intent: Intent) -> None:
             "suspension_id": intent.suspension_id,
             "log_length": intent.log_length,
             "log_mac": intent.log_mac,
+            "log_seal": intent.log_seal,
             "updated_at": intent.updated_at,
         },
     )
@@ -64,6 +65,7 @@ _ADVANCING = (
     "suspension_id",
     "log_length",
     "log_mac",
+    "log_seal",
     "updated_at",
 )
 _ADVANCE = Prepared(
@@ -134,6 +136,7 @@ def _columns(intent: Intent) -> dict[str, Any]:
         "suspension_id": intent.suspension_id,
         "log_length": intent.log_length,
         "log_mac": intent.log_mac,
+        "log_seal": intent.log_seal or None,
         "created_at": intent.created_at,
         "updated_at": intent.updated_at,
     }
@@ -142,6 +145,7 @@ def _columns(intent: Intent) -> dict[str, Any]:
 def _record(row: Any) -> Intent:
     values = row._asdict()
     values["status"] = IntentStatus(values["status"])
+    values["log_seal"] = values["log_seal"] or None
     return Intent(**values)
 
 
@@ -159,4 +163,5 @@ def new(intent_id: str, title: str, created_by: str, now: datetime, status: Inte
         created_by=created_by,
         created_at=now,
         updated_at=now,
+        log_seal=UNBORN,
     )

@@ -33,14 +33,28 @@ class Outage:
     length: timedelta
 
     def since(self, asked_at: datetime) -> timedelta:
-        """How much of it a question met that was asked at ``asked_at``, in whole seconds."""
-        met = self.length if asked_at <= self.silent_from else min(self.length, self.back_at - asked_at)
+        """How much of it a question met that was asked at ``asked_at``, in whole seconds; less than nothing where a
+        wrong clock's is taken off (:func:`take_off`)."""
+        whole = asked_at <= self.silent_from or self.length < timedelta(0)
+        met = self.length if whole else min(self.length, self.back_at - asked_at)
         return timedelta(seconds=math.ceil(met.total_seconds()))
 
 
 def record(tx: Tx, silent_from: datetime, back_at: datetime, length: timedelta) -> None:
     """Write an outage down, once: raises ``IntegrityError`` where another process has already done so."""
     tx.conn.execute(outages.insert().values(silent_from=silent_from, back_at=back_at, length=length))
+
+
+def take_off(tx: Tx, now: datetime, by: timedelta) -> None:
+    """A clock that was wrongly set forward has been set back: times that moved by it move back, once, whoever says so.
+
+    It is an outage of negative length, met by every question that was asked by then, be it by the wrong clock.
+    """
+    latest = tx.conn.execute(sa.select(outages).order_by(outages.c.id.desc()).limit(1)).first()
+    if latest is None or latest.back_at <= now or latest.length < timedelta(0):
+        return  # nothing was recorded by the wrong clock, or somebody else has said so
+    asked = tx.conn.scalar(sa.select(sa.func.max(suspensions.c.suspended_at))) or latest.back_at
+    record(tx, latest.back_at, max(asked, latest.back_at) + timedelta(microseconds=1), -by)
 
 
 def newest(conn: sa.Connection) -> int:

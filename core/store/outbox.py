@@ -4,12 +4,12 @@
        ▲                  │
        └── postponed ─────┘      (deferred, ambiguous, or its process died)
 
-A row may be *born* ``sending``: written with the lease of the process that will send it right after the commit, so
-that the usual case costs no claim. A lease of a process that has died is void; such a row may have been sent, and
-says so (``ambiguous``).
+A row may be *born* ``sending``: written with the lease of the process that sends it right after the commit, which saves
+a claim. The lease of a process that has died is void; such a row may have been sent, and says so (``ambiguous``). Only
+the holder of the lease says what became of a row (``core/delivery/leases.py``).
 
-Only whoever holds the lease says what became of a row: one that was taken for dead and comes back changes nothing
-(``core/late.py``).
+:func:`overdue` says whether anything is late that nobody has dealt with. A deferred message is due later and is not
+late; one that is held by a pause is not due at all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -51,7 +51,8 @@ AGENTS = "agents"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message on its way. ``id`` is the delivery id, the ``webhook-id`` of a callback."""
+    """One message on its way. ``id`` is the delivery id, the ``webhook-id`` of a callback; ``lane`` the place that it
+    takes turns with (``core/delivery/turns.py``)."""
 
     kind: RowKind
     channel: str
@@ -69,6 +70,7 @@ class Row:
     reason: str | None = None
     settled_at: datetime | None = None
     lease_until: datetime | None = None
+    lane: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
@@ -94,18 +96,65 @@ def _values(row: Row, owner: str) -> dict[str, Any]:
 
 def claim(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until: datetime) -> list[Row]:
     """Lease up to ``limit`` rows of ``channel`` that are due, the most overdue first."""
+    rows = due(tx, channel, now=now, limit=limit)
+    lease(tx, rows, owner, until)
+    return rows
+
+
+def due(tx: Tx, channel: str, *, now: datetime, limit: int, lane: str | None = None) -> list[Row]:
+    """Up to ``limit`` rows of ``channel`` that are due, the most overdue first; of one ``lane`` where it is given.
+    Nobody else takes them before this transaction is over."""
+    mine = [outbox.c.channel == channel] if lane is None else [outbox.c.channel == channel, outbox.c.lane == lane]
     wanted = (
         sa.select(*_COLUMNS)
-        .where(outbox.c.status == sa.literal_column("'pending'"), outbox.c.channel == channel, outbox.c.due_at <= now)
+        .where(outbox.c.status == sa.literal_column("'pending'"), *mine, outbox.c.due_at <= now)
         .order_by(outbox.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    rows = [_row(row) for row in tx.conn.execute(wanted)]
+    return [_row(row) for row in tx.conn.execute(wanted)]
+
+
+def lease(tx: Tx, rows: Sequence[Row], owner: str, until: datetime) -> None:
+    """``rows``, as :func:`due` found them, are in the hands of ``owner``."""
     if rows:
         leased = {"status": RowStatus.SENDING.value, "lease_owner": owner, "lease_until": until}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_([row.id for row in rows])).values(**leased))
-    return rows
+
+
+def extend(tx: Tx, ids: Sequence[str], owner: str, until: datetime) -> set[str]:
+    """Those of the rows ``ids`` that ``owner`` has in hand still; their leases end at ``until``."""
+    mine = outbox.c.id.in_(ids) & (outbox.c.lease_owner == owner)
+    extended = outbox.update().where(mine).values(lease_until=until).returning(outbox.c.id)
+    return set(tx.conn.scalars(extended))
+
+
+def heads(conn: sa.Connection, channel: str) -> list[tuple[str, datetime]]:
+    """Each lane of ``channel`` with waiting rows, and when its next one is due. Two steps down an index for each lane,
+    however many rows it has."""
+    return [(head.lane, head.due_at) for head in _HEADS.all(conn, {"channel": channel})]
+
+
+_ONE = sa.literal_column("1", sa.Integer)
+
+
+def _heads() -> sa.Select[Any]:
+    first, after, head = outbox.alias("first"), outbox.alias("after"), outbox.alias("head")
+
+    def waiting(rows: sa.FromClause) -> sa.ColumnElement[bool]:
+        return (rows.c.status == sa.literal_column("'pending'")) & (rows.c.channel == sa.bindparam("channel"))
+
+    start = sa.select(first.c.lane).where(waiting(first)).order_by(first.c.lane).limit(_ONE).scalar_subquery()
+    lanes = sa.select(start.label("lane")).cte("lanes", recursive=True)
+    following = sa.select(after.c.lane).where(waiting(after), after.c.lane > lanes.c.lane)
+    step = sa.select(following.order_by(after.c.lane).limit(_ONE).scalar_subquery()).where(lanes.c.lane.is_not(None))
+    lanes = lanes.union_all(step)
+    due_at = sa.select(head.c.due_at).where(waiting(head), head.c.lane == lanes.c.lane)
+    soonest = due_at.order_by(head.c.due_at).limit(_ONE).scalar_subquery()
+    return sa.select(lanes.c.lane, soonest.label("due_at")).where(lanes.c.lane.is_not(None))
+
+
+_HEADS = Prepared(_heads())
 
 
 def void_leases(tx: Tx, *, owner: str, now: datetime) -> int:
@@ -176,7 +225,7 @@ _SETTLE = Prepared(
         lease_until=None,
     )
 )
-_FORGET = outbox.update().where(outbox.c.id == sa.bindparam("_id")).values(body=None)
+_FORGET = outbox.update().where(outbox.c.id == sa.bindparam("_id")).values(body=sa.bindparam("_left"))
 
 
 def settle(
@@ -189,7 +238,7 @@ def settle(
     receipt: Mapping[str, str] | None = None,
     reason: str | None = None,
 ) -> bool:
-    """This row is done. What a short message said is forgotten: it may hold a sign-in link.
+    """This row is done. What a short message said is forgotten, but for what it proposed: it may hold a sign-in link.
 
     False where ``owner`` has it in hand no longer; nothing is changed then.
     """
@@ -206,8 +255,14 @@ def settle(
         },
     )
     if settled and row.kind is RowKind.TELL:
-        tx.conn.execute(_FORGET, {"_id": row.id})
+        tx.conn.execute(_FORGET, {"_id": row.id, "_left": _left_of(row)})
     return settled > 0
+
+
+def _left_of(row: Row) -> Mapping[str, JsonValue] | None:
+    """What stays of a short message: a bare yes that comes back means nothing without it."""
+    proposal = (row.body or {}).get("proposal")
+    return None if proposal is None else {"proposal": proposal}
 
 
 def accept(tx: Tx, row: Row, now: datetime, receipt: Mapping[str, str]) -> bool:
@@ -215,7 +270,7 @@ def accept(tx: Tx, row: Row, now: datetime, receipt: Mapping[str, str]) -> bool:
     again, or it is done."""
     waiting = (outbox.c.id == row.id) & (outbox.c.status == sa.literal_column("'pending'"))
     delivered = {"status": RowStatus.DELIVERED.value, "receipt": dict(receipt), "settled_at": now}
-    forgotten = {"body": None} if row.kind is RowKind.TELL else {}
+    forgotten = {"body": _left_of(row)} if row.kind is RowKind.TELL else {}
     return tx.conn.execute(outbox.update().where(waiting).values(**delivered, **forgotten)).rowcount > 0
 
 
@@ -281,7 +336,8 @@ def earlier_receipts(conn: sa.Connection, row: Row) -> list[Mapping[str, str]]:
 
 
 def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
-    """The question has ended: drop the notices that were surely not sent; returns those that a channel has accepted.
+    """The question has ended: drop the notices that were surely not sent; returns those that a channel has accepted,
+    and those that may be there although nobody can say so.
 
     One that may have been sent stays: its next try finds out, and it is withdrawn then. Changes to messages that wait
     are dropped too, since what follows shows more.
@@ -293,7 +349,8 @@ def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
     if waiting:
         gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(waiting)).values(**gone))
-    return [row for row in notices if row.status is RowStatus.DELIVERED]
+    unconfirmed = [row for row in notices if row.status is RowStatus.DROPPED and row.receipt]
+    return [*(row for row in notices if row.status is RowStatus.DELIVERED), *unconfirmed]
 
 
 RETURNED = "returned: "
@@ -304,7 +361,7 @@ def refuse_returned(tx: Tx, row_id: str, why: str, now: datetime) -> bool:
     """A notice has come back for good: it is refused, though its channel had accepted it, or was about to say so.
 
     False where nothing of the kind can have been sent, or where it was settled otherwise. Whoever has it in hand
-    learns when they settle it (``core/late.py``).
+    learns when they settle it (``core/delivery/leases.py``).
     """
     own = outbox.c
     tried = (own.status == sa.literal_column("'pending'")) & ((own.tries > 0) | own.ambiguous)
@@ -385,3 +442,18 @@ def _row(row: Any) -> Row:
     values = row._asdict()
     values["kind"], values["status"] = RowKind(values["kind"]), RowStatus(values["status"])
     return Row(**values)
+
+
+def overdue(conn: sa.Connection, now: datetime, grace: timedelta) -> str | None:
+    """``question``, ``message`` or ``sending`` where one of those has been due for longer than ``grace``, or has been
+    in hand for longer than its lease; ``None`` where all is in time."""
+    late = now - grace
+    waiting = {
+        "question": (suspensions.c.status == sa.literal_column("'open'")) & (suspensions.c.look_at < late),
+        "message": (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at < late),
+        "sending": (outbox.c.status == sa.literal_column("'sending'")) & (outbox.c.lease_until < now),
+    }
+    for what, condition in waiting.items():
+        if conn.scalar(sa.select(sa.literal(1)).where(condition).limit(1)):
+            return what
+    return None

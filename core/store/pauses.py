@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.domain.wire import instant
 from core.store import outbox
@@ -19,6 +18,7 @@ from core.store.database import Tx
 from core.store.outbox import Row, RowStatus
 from core.store.tables import installation, suspensions
 from core.store.tables import outbox as rows
+from core.store.upserts import upsert
 
 HELD = datetime(9999, 1, 1, tzinfo=UTC)
 """When a held notice is due: not before somebody lifts the pause."""
@@ -62,9 +62,7 @@ def current(conn: sa.Connection) -> Pause | None:
 def begin(tx: Tx, pause: Pause) -> None:
     """Pause, or replace the pause that stands."""
     value = json.dumps({"by": pause.by, "at": instant(pause.at), "reason": pause.reason})
-    dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
-    kept = dialect.insert(installation).values(key=_KEY, value=value)
-    tx.conn.execute(kept.on_conflict_do_update(index_elements=["key"], set_={"value": kept.excluded.value}))
+    upsert(tx, installation, {"key": _KEY, "value": value}, ("key",))
 
 
 def hold(tx: Tx, row: Row, now: datetime, owner: str) -> bool:

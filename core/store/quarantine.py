@@ -1,7 +1,7 @@
-"""What came in and could not be read: kept for a while as it came, so that somebody can look at it.
+"""The quarantine: what came in and could not be read, kept for a while as it came, so that somebody can look at it.
 
-Anybody can send what we can't read, so all of it together takes no more than so much room; what comes beyond that is
-noted and counted without its bytes.
+Anybody can send what we can't read, so all of it together takes a bounded room. What comes beyond that is noted and
+counted without its bytes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.store.database import Tx
 from core.store.tables import quarantine
+from core.store.upserts import insert
 
 MOST_BYTES = 256 * 1024 * 1024
 
@@ -41,8 +41,7 @@ def keep(tx: Tx, one: Quarantined) -> bool:
     used = tx.conn.scalar(sa.select(sa.func.coalesce(sa.func.sum(own.size), 0)).where(own.raw.is_not(None))) or 0
     raw = one.raw if used + one.size <= MOST_BYTES else None
     values = {name: getattr(one, name) for name in _NAMES} | {"raw": raw}
-    dialect = postgresql if tx.conn.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(quarantine).values(**values).on_conflict_do_nothing()
+    statement = insert(tx, quarantine).values(**values).on_conflict_do_nothing()
     return tx.conn.execute(statement, execution_options={"preserve_rowcount": True}).rowcount == 1
 
 

@@ -14,17 +14,21 @@ from sqlalchemy.pool import NullPool
 
 from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs
-from core.store.database import Database
-from core.store.unusable import cannot_be_used, opening
+from core.store.database import Database, cannot_be_used, opening
 
-HEAD = "0004"
+HEAD = "0010"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
 
 
 def current_revision(database: Database) -> str | None:
-    """The revision that the database is at, ``None`` for an empty one; raises :class:`DatabaseUnavailable`."""
+    """The revision that the database is at, ``None`` for an empty one.
+
+    Raises :class:`DatabaseUnavailable`, or :class:`ForeignDatabase` for a file of another program, which is left as it
+    is.
+    """
+    database.check_ours()
     try:
         with database.engine.connect() as conn:
             if not sa.inspect(conn).has_table("alembic_version"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
+from core.domain.audience import audience_of
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
@@ -40,6 +40,7 @@ COLUMNS = (
     suspensions.c.answers,
     suspensions.c.assigned,
     suspensions.c.clarifications,
+    suspensions.c.outage_shift,
 )
 
 
@@ -83,6 +84,10 @@ _MOVING = (
     "answers",
     "assigned",
     "clarifications",
+    "outage_shift",
+    "expires_at",
+    "audience",
+    "audience_version",
 )
 _INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
 _UPDATE = Prepared(
@@ -106,6 +111,10 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "answers": _several(_ANSWERS, suspension.answers),
         "assigned": _several(_ASSIGNED, suspension.assigned),
         "clarifications": _several(_CLARIFICATIONS, suspension.clarifications),
+        "outage_shift": suspension.outage_shift or None,
+        "expires_at": suspension.expires_at,
+        "audience": audience_of(suspension).written() if suspension.is_open else None,
+        "audience_version": suspension.version,
     }
 
 
@@ -124,6 +133,7 @@ def record(row: Any) -> Suspension:
         claim=None if row.claim is None else _CLAIM.validate_python(row.claim),
         ended=None if row.ended is None else _ENDED.validate_python(row.ended),
         shift=row.shift or timedelta(0),
+        outage_shift=row.outage_shift or timedelta(0),
         look_at=row.look_at,
         version=row.version,
         answers=_ANSWERS.validate_python(row.answers) if row.answers else (),
@@ -167,16 +177,22 @@ def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
     return bool(_REF_IS_TAKEN.scalar(conn, {"ref": ref}))
 
 
-def open_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
-    """The id of the open suspension that registered ``signal_id``."""
+def open_by_signal(conn: sa.Connection, signal_id: str, creator: str | None) -> dict[str, str]:
+    """The ids of the open suspensions that registered ``signal_id``, by the key that made each; of ``creator`` alone,
+    if it is given."""
     waiting = (suspensions.c.signal_id == signal_id) & (suspensions.c.status == sa.literal_column("'open'"))
-    found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
-    return found
+    if creator is not None:
+        waiting &= suspensions.c.created_by == creator
+    found = conn.execute(sa.select(suspensions.c.created_by, suspensions.c.id).where(waiting))
+    return {row.created_by: row.id for row in found}
 
 
-def latest_by_signal(conn: sa.Connection, signal_id: str) -> str | None:
-    """The id of the newest suspension that registered ``signal_id``, open or ended."""
+def latest_by_signal(conn: sa.Connection, signal_id: str, creator: str | None) -> str | None:
+    """The id of the newest suspension that registered ``signal_id``, open or ended; of ``creator`` alone, if it is
+    given."""
     mine = sa.select(suspensions.c.id).where(suspensions.c.signal_id == signal_id)
+    if creator is not None:
+        mine = mine.where(suspensions.c.created_by == creator)
     found: str | None = conn.scalar(mine.order_by(suspensions.c.suspended_at.desc()).limit(1))
     return found
 
@@ -215,32 +231,6 @@ def next_look(conn: sa.Connection) -> datetime | None:
         .limit(1)
     )
     return found
-
-
-def open_naming(
-    conn: sa.Connection, beginnings: Collection[str], *, after: tuple[datetime, str] | None, limit: int
-) -> list[Suspension]:
-    """Open suspensions whose question or hand-over names one of ``beginnings`` (a reference, or how it begins;
-    :data:`NOBODY` for those that name no responders); oldest first, younger than ``after`` (``suspended_at`` and id).
-
-    It may hold some that name them for a later attempt only, or elsewhere: look again. What does not name them is
-    passed over in the database, along the index of what is open.
-    """
-    table = suspensions.c
-    named = []
-    for beginning in beginnings:
-        written = _NO_RESPONDERS if beginning is NOBODY else json.dumps(beginning)[:-1]
-        named += [column.contains(written, autoescape=True) for column in (_ASK_TEXT, _ASSIGNED_TEXT)]
-    statement = sa.select(*COLUMNS).where(table.status == sa.literal_column("'open'"), sa.or_(*named))
-    if after is not None:
-        statement = statement.where(sa.tuple_(table.suspended_at, table.id) > sa.tuple_(*_typed(after)))
-    statement = statement.order_by(table.suspended_at, table.id).limit(limit)
-    return [record(row) for row in conn.execute(statement)]
-
-
-NOBODY = ""
-_NO_RESPONDERS = '"responders":[]'
-_ASK_TEXT, _ASSIGNED_TEXT = (sa.type_coerce(suspensions.c[name], sa.Text) for name in ("ask", "assigned"))
 
 
 @dataclass(frozen=True, slots=True)

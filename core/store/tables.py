@@ -16,6 +16,8 @@ from sqlalchemy.types import TypeDecorator
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+"""``json.dumps`` would make one anew for each value."""
 
 
 class Instant(TypeDecorator[datetime]):
@@ -51,7 +53,7 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        return None if value is None else json.dumps(value, separators=(",", ":"))
+        return None if value is None else _COMPACT.encode(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
@@ -84,6 +86,7 @@ intents = sa.Table(
     sa.Column("suspension_id", sa.Text),
     sa.Column("log_length", sa.Integer, nullable=False),
     sa.Column("log_mac", sa.Text, nullable=False),
+    sa.Column("log_seal", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("updated_at", Instant, nullable=False),
     sa.Index("ix_intents_created", "created_at", "id"),
@@ -117,6 +120,10 @@ suspensions = sa.Table(
     sa.Column("answers", Json),
     sa.Column("assigned", Json),
     sa.Column("clarifications", Json),
+    sa.Column("outage_shift", Span),
+    sa.Column("expires_at", Instant),
+    sa.Column("audience", sa.Text),
+    sa.Column("audience_version", sa.Integer),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
@@ -125,7 +132,14 @@ suspensions = sa.Table(
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
-    sa.Index("uq_suspensions_open_signal", "signal_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index(
+        "uq_suspensions_open_signal",
+        "signal_id",
+        "created_by",
+        unique=True,
+        sqlite_where=_OPEN,
+        postgresql_where=_OPEN,
+    ),
 )
 
 events = sa.Table(
@@ -170,7 +184,9 @@ outbox = sa.Table(
     sa.Column("reason", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("settled_at", Instant),
+    sa.Column("lane", sa.Text, nullable=False, server_default=sa.text("''")),
     sa.Index("ix_outbox_pending", "channel", "due_at", sqlite_where=_PENDING, postgresql_where=_PENDING),
+    sa.Index("ix_outbox_lanes", "channel", "lane", "due_at", sqlite_where=_PENDING, postgresql_where=_PENDING),
     sa.Index("ix_outbox_sending", "lease_until", sqlite_where=_SENDING, postgresql_where=_SENDING),
     sa.Index("ix_outbox_suspension", "suspension_id"),
     sa.Index("ix_outbox_callbacks", "kind", "created_at", "id"),
@@ -227,6 +243,11 @@ api_keys = sa.Table(
     sa.Column("roles", Json, nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("salt", sa.Text),
+    sa.Column("previous_hash", sa.Text),
+    sa.Column("previous_until", Instant),
+    sa.Column("revoked_at", Instant),
+    sa.Column("file_until", Instant),
 )
 
 seen = sa.Table(

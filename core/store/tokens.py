@@ -12,7 +12,7 @@ from core.domain.people import Address
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import tokens
-from core.tokens import TokenPurpose, fingerprint
+from core.tokens import TokenMaker, TokenPurpose, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,23 @@ _KEEP_ON = {
     "sqlite": Prepared(sqlite.insert(tokens).on_conflict_do_nothing()),
     "postgresql": Prepared(postgresql.insert(tokens).on_conflict_do_nothing()),
 }
+
+
+def renew(tx: Tx, maker: TokenMaker) -> None:
+    """Keep for every link and address that is out the token that ``maker`` makes for it, too: under another key a
+    message that is sent again would else have a link that leads nowhere."""
+    last = ""
+    while rows := tx.conn.execute(_SOME, {"after": last}).all():
+        last = rows[-1].digest
+        made = []
+        for row in rows:
+            purpose, address = TokenPurpose(row.purpose), Address(row.channel, row.address, row.person)
+            token = maker.token(purpose, row.suspension_id, row.channel, row.address)
+            made.append((token, purpose, row.suspension_id, address))
+        keep(tx, made)
+
+
+_SOME = sa.select(tokens).where(tokens.c.digest > sa.bindparam("after")).order_by(tokens.c.digest).limit(1_000)
 
 
 def find(conn: sa.Connection, token: str, purpose: TokenPurpose) -> Held | None:

@@ -1,7 +1,7 @@
-"""Who is alive: each process that runs the clock writes a beat every few seconds.
+"""Workers: who is alive. Each process that runs the clock writes a beat every few seconds.
 
-A beat is how long nobody looked after an outage (``latest_beat``), and how the others know that what a worker had in
-hand is free again (``seen``).
+After an outage, a beat says how long nobody looked (``latest_beat``). It also tells the others that what a silent
+worker had in hand is free again (``seen``).
 """
 
 from __future__ import annotations

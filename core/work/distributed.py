@@ -4,7 +4,7 @@ A job says "look", and a look does everything that is due; so one job stands for
 second, and none stands for a suspension. What is due beyond the horizon gets its job from the look before it:
 procrastinate reads every waiting job each time it asks for one, so that they must be few.
 
-What is due at once is not left to a job's delay: it is told to every worker with the commit (``core/news.py``).
+What is due at once is not left to a job's delay: it is told to every worker with the commit (``core/work/news.py``).
 Beneath all of it lies the sweep: each worker looks every few seconds, and finds what has no job.
 
 Source: DESIGN.md, "When to look again"; docs/decisions/0005.
@@ -44,7 +44,7 @@ HORIZON = timedelta(seconds=30)
 STALLED = timedelta(seconds=20)
 """A worker of procrastinate's that has been silent for so long is dead."""
 
-_PATIENCE = timedelta(seconds=5)  # for procrastinate's goodbye, where the database does not answer
+_PATIENCE = timedelta(seconds=2)  # for procrastinate's goodbye, where the database does not answer
 _FARTHEST = timedelta(days=1)
 _REMEMBERED = 2_000
 
@@ -213,8 +213,18 @@ def _pool(database: Database) -> psycopg_pool.AsyncConnectionPool:
     """Procrastinate's connections. Its own pool would be left open where it is cancelled while it opens."""
     from psycopg_pool import AsyncConnectionPool
 
+    from core.store.postgres import async_connections
+
+    patience = database.deadlines.call.total_seconds()
     return AsyncConnectionPool(
-        database.conninfo, min_size=1, max_size=2, open=False, check=AsyncConnectionPool.check_connection
+        database.conninfo,
+        connection_class=async_connections(database.deadlines),
+        min_size=1,
+        max_size=2,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
+        timeout=patience,
+        reconnect_timeout=patience,  # else its pauses would grow to a minute while the database is away
     )
 
 

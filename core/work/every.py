@@ -1,4 +1,4 @@
-"""Something small, again and again, as long as the process lives."""
+"""Repeated tasks: something small, again and again, as long as the process lives."""
 
 from __future__ import annotations
 
@@ -10,21 +10,34 @@ from datetime import timedelta
 import structlog
 
 from core.errors import DatabaseUnavailable
+from core.work.health import Health
 
 log = structlog.get_logger(__name__)
 
+AGAIN = timedelta(seconds=1)
+"""After a call that failed the next one comes so soon."""
+
+LIMIT = timedelta(seconds=30)
+"""A call that takes longer is given up."""
+
 
 class Every:
-    """Calls ``do`` at an interval; a call that fails is not the last. ``name`` is what the log calls it."""
+    """Calls ``do`` at an interval; a call that fails, or hangs, is not the last. ``name`` is what the log, and
+    ``health``, call it."""
 
-    def __init__(self, name: str, interval: timedelta, do: Callable[[], Awaitable[object]]) -> None:
+    def __init__(
+        self, name: str, interval: timedelta, do: Callable[[], Awaitable[object]], health: Health | None = None
+    ) -> None:
         self._name = name
         self._interval = interval
         self._do = do
+        self._health = health
+        self._failed = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """The first call comes after one interval."""
+        self._begins()
         self._task = asyncio.create_task(self._run(), name=self._name)
 
     async def stop(self) -> None:
@@ -34,13 +47,38 @@ class Every:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+        if self._health is not None:
+            self._health.ends(self._name)
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(self._interval.total_seconds())
+            pause = min(self._interval, AGAIN) if self._failed else self._interval
+            await asyncio.sleep(pause.total_seconds())
+            self._begins()
             try:
-                await self._do()
-            except DatabaseUnavailable:
-                log.warning("periodic.failed", what=self._name, reason="database_unavailable")
+                async with asyncio.timeout(LIMIT.total_seconds()):
+                    await self._do()
+            except DatabaseUnavailable as unavailable:
+                self._fails(unavailable.reason)
+            except TimeoutError:
+                self._fails("given_up")
             except Exception as failure:  # it is tried again: what it does keeps other things alive
+                self._failed = True
                 log.exception("periodic.failed", what=self._name, reason=type(failure).__name__)
+            else:
+                self._succeeds()
+
+    def _begins(self) -> None:
+        if self._health is not None:
+            self._health.begins(self._name, self._interval)
+
+    def _fails(self, reason: str) -> None:
+        """One line for a row of failures."""
+        if not self._failed:
+            log.warning("periodic.failed", what=self._name, reason=reason)
+        self._failed = True
+
+    def _succeeds(self) -> None:
+        if self._failed:
+            log.info("periodic.works_again", what=self._name)
+        self._failed = False

@@ -1,4 +1,4 @@
-"""One look at a time: when woken, and at every sweep, whatever becomes of the one before."""
+"""Looks, one at a time: when woken, and at every sweep. One that hangs is given up, and the next goes ahead."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ SWEEP = timedelta(seconds=5)
 """How long nobody may have looked. Counted in the event loop's own seconds, which go on when somebody sets the
 host's clock back."""
 
+LIMIT = timedelta(seconds=30)
+"""A look that takes longer is given up and begun anew; what it has committed stands."""
+
+AGAIN = timedelta(seconds=1)
+"""After a look that failed the next one comes so soon."""
+
 
 class Looking:
     """Calls ``look`` from one task. :meth:`wake` may be called from the event loop only."""
@@ -29,6 +35,7 @@ class Looking:
         self._ended = 0
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+        self._failed = False
 
     @property
     def is_on(self) -> bool:
@@ -63,18 +70,36 @@ class Looking:
     async def _run(self, look: Callable[[], Awaitable[None]]) -> None:
         while await self._woken():
             self._begun += 1
-            try:
-                await look()
-            except DatabaseUnavailable:
-                log.warning("work.look_failed", reason="database_unavailable")  # the sweep looks again
-            except Exception as failure:  # whatever it was, the questions that wait must not wait for ever
-                log.exception("work.look_failed", reason=type(failure).__name__)
+            self._failed = not await self._look(look)
             async with self._changed:
                 self._ended = self._begun
                 self._changed.notify_all()
 
+    async def _look(self, look: Callable[[], Awaitable[None]]) -> bool:
+        """Whether it came to its end."""
+        try:
+            async with asyncio.timeout(LIMIT.total_seconds()):
+                await look()
+        except DatabaseUnavailable as unavailable:
+            self._tell(unavailable.reason)
+        except TimeoutError:
+            self._tell("given_up")
+        except Exception as failure:  # whatever it was, the questions that wait must not wait for ever
+            log.exception("work.look_failed", reason=type(failure).__name__)
+        else:
+            if self._failed:
+                log.info("work.looks_again")
+            return True
+        return False
+
+    def _tell(self, reason: str) -> None:
+        """One line for a row of failures."""
+        if not self._failed:
+            log.warning("work.look_failed", reason=reason)
+
     async def _woken(self) -> bool:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), self._sweep.total_seconds())
+            pause = min(self._sweep, AGAIN) if self._failed else self._sweep
+            await asyncio.wait_for(self._wake.wait(), pause.total_seconds())
         self._wake.clear()
         return not self._stopping

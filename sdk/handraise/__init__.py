@@ -5,20 +5,28 @@ from handraise.client import Handraise
 from handraise.errors import (
     ConfigurationError,
     HandraiseError,
-    InputCancelledError,
-    InputTimeoutError,
     InvalidCallback,
-    NotAnswered,
     RequestRefused,
     ServerUnavailable,
     UnexpectedResponse,
 )
 from handraise.questions import EscalationRung, HumanRetryPolicy, ResumeTarget, SuspensionChoice
-from handraise.records import InputResponse, Suspended, SuspensionRecord
+from handraise.records import (
+    Clarification,
+    GivenAnswer,
+    InputCancelledError,
+    InputResponse,
+    InputTimeoutError,
+    NotAnswered,
+    Suspended,
+    SuspensionRecord,
+)
 
 __all__ = [
+    "Clarification",
     "ConfigurationError",
     "EscalationRung",
+    "GivenAnswer",
     "Handraise",
     "HandraiseError",
     "HumanRetryPolicy",

@@ -1,4 +1,4 @@
-"""Is this callback from our server, and what does it say?
+"""Callbacks: whether one is from our server, and what it says.
 
 Source: Standard Webhooks, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md;
 API.md §5.
@@ -18,7 +18,7 @@ from typing import Protocol
 from pydantic import Field, JsonValue, ValidationError
 
 from handraise.errors import ConfigurationError, InvalidCallback
-from handraise.records import InputResponse, Instant, JsonObject, Received
+from handraise.records import Clarification, InputResponse, Instant, JsonObject, Received
 
 MISSING_HEADER = "missing_header"
 MALFORMED_TIMESTAMP = "malformed_timestamp"
@@ -38,11 +38,12 @@ class Headers(Protocol):
 
 
 class Resumed(Received):
-    """How a question ended, as the callback tells it (API.md §5).
+    """How a question ended, or that a person asks back, as the callback tells it (API.md §5).
 
     ``webhook_id`` is the same however often this one is sent: an agent that has seen it has done its work.
     ``type`` is ``intent.resumed``, ``intent.suspension_expired``, ``intent.suspension_cancelled``,
-    ``intent_authorized`` or ``intent_vetoed``; ignore those you don't know.
+    ``intent_authorized`` or ``intent_vetoed``; ignore those you don't know. With ``clarification_requested`` nothing
+    has ended: ``clarification`` is what :meth:`Handraise.clarification` answers.
     """
 
     webhook_id: str
@@ -69,6 +70,9 @@ class Resumed(Received):
     state: JsonValue = None
     action_digest: str | None = None
     receipt: str | None = None
+    suspended_at: Instant | None = None
+    signal_metadata: JsonObject = Field(default_factory=dict)
+    clarification: Clarification | None = None
 
     @property
     def answer(self) -> InputResponse | None:

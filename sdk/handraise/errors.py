@@ -1,4 +1,4 @@
-"""What can go wrong, by who can mend it.
+"""Errors, by who can mend them.
 
     HandraiseError
     ├── ConfigurationError      url or key are missing or can't be used
@@ -6,7 +6,7 @@
     ├── ServerUnavailable       no answer for as long as the client was patient
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
-    └── NotAnswered             the question ended, and nothing says how to go on
+    └── NotAnswered             the question ended, and nothing says how to go on (:mod:`handraise.records`)
         ├── InputTimeoutError
         └── InputCancelledError
 
@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
-
-    from handraise.records import SuspensionRecord
 
 
 class HandraiseError(Exception):
@@ -83,30 +81,3 @@ class InvalidCallback(HandraiseError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-class NotAnswered(HandraiseError):
-    """The question ended without anything to go on with. ``suspension`` is the ended record."""
-
-    def __init__(self, message: str, suspension: SuspensionRecord) -> None:
-        super().__init__(message)
-        self.suspension = suspension
-
-
-class InputTimeoutError(NotAnswered):
-    """Time ran out and the policy was to fail (RFC-0025 §6). It is not a denial: nobody decided.
-
-    ``reason`` is the server's code: ``input_timeout``, ``notice_undelivered`` (a veto window that nobody could have
-    seen) or ``portfolio_deadline_exceeded``.
-    """
-
-    def __init__(self, suspension: SuspensionRecord) -> None:
-        self.reason = suspension.error or "input_timeout"
-        super().__init__(f"{suspension.ref or 'The question'} ended unanswered: {self.reason}.", suspension)
-
-
-class InputCancelledError(NotAnswered):
-    """The question was taken back; ``suspension.reason`` says why where somebody said so."""
-
-    def __init__(self, suspension: SuspensionRecord) -> None:
-        super().__init__(f"{suspension.ref or 'The question'} was cancelled.", suspension)

@@ -1,4 +1,4 @@
-"""What a question is made of, and its body on the wire.
+"""Questions: what one is made of, and its body on the wire.
 
 Only the server judges a question, so that there is one set of rules: what is not known here is sent on and refused
 there by name. A field that is not given is not sent, which is how the policy cascade tells *given* from *inherited*
@@ -78,7 +78,9 @@ class Options(TypedDict, total=False):
     channel_hint: str | None  # slack, email or pagerduty
     notify_to: str | None  # one recipient: an e-mail, group:NAME, slack:C…, email:x@y, pagerduty:SERVICE
     responders: Sequence[str] | None  # who may answer
-    timeout_seconds: int | None
+    answers_required: int | None  # how many people have to give the same answer; 1 is the default
+    timeout_seconds: int | None  # of one attempt; of the whole window for a veto
+    deadline_seconds: int | None  # of the whole window; alone it is timeout_seconds too
     fallback_policy: str | None  # fail, complete_with_fallback or use_default_and_continue
     fallback_value: JsonValue
     retry_policy: HumanRetryPolicy | Mapping[str, JsonValue] | None

@@ -1,4 +1,4 @@
-"""What the server tells about a question: that it waits, where it stands, and how it ended.
+"""Records: what the server tells about a question. That it waits, where it stands, and how it ended.
 
 Unknown fields are kept and known ones may be missing, so that an older agent goes on talking to a newer server.
 """
@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from handraise.errors import InputCancelledError, InputTimeoutError, NotAnswered
+from handraise.errors import HandraiseError
 from handraise.questions import HumanRetryPolicy, SuspensionChoice, Wire
 
 
@@ -47,6 +47,27 @@ class InputResponse(Received):
     metadata: JsonObject = Field(default_factory=dict)
 
 
+class Clarification(Received):
+    """What a person has asked the agent back. ``text`` is what it has said; while ``held_until`` is set, the clock
+    waits for that."""
+
+    question: str
+    asked_by: str | None = None
+    asked_at: Instant | None = None
+    text: str | None = None
+    held_until: Instant | None = None
+
+
+class GivenAnswer(Received):
+    """One person's answer to a question that needs several."""
+
+    value: JsonValue = None
+    responded_by: str | None = None
+    responded_at: Instant | None = None
+    channel: str | None = None
+    reason: str | None = None
+
+
 class SuspensionRecord(Received):
     """One question and how far it has come (RFC-0025 §5). ``id`` is a secret: it goes to nobody but the agent.
 
@@ -67,21 +88,31 @@ class SuspensionRecord(Received):
     responders: tuple[str, ...] = ()
     suspended_at: Instant | None = None
     timeout_seconds: int | None = None
+    deadline_seconds: int | None = None
     expires_at: Instant | None = None
     fallback_value: JsonValue = None
     fallback_policy: str | None = None
     retry_policy: HumanRetryPolicy | None = None
     confidence_at_suspension: float | None = None
     decision_record: JsonObject | None = None
+    action: JsonObject | None = None
+    action_digest: str | None = None
+    form_schema: JsonObject | None = None
+    on_behalf_of: str | None = None
+    session_id: str | None = None
+    signal_id: str | None = None
+    created_by: str | None = None
+    status: str | None = None
     attempt: int | None = None
     max_attempts: int | None = None
     next_attempt_at: Instant | None = None
     claimed_by: str | None = None
     claim_until: Instant | None = None
     assigned_to: str | None = None
-    clarification: JsonObject | None = None
+    clarification: Clarification | None = None
     answers_required: int | None = None
     answers_received: int | None = None
+    answers: tuple[GivenAnswer, ...] = ()
     response: JsonValue = None
     responded_by: str | None = None
     responded_at: Instant | None = None
@@ -142,12 +173,14 @@ class PlannedAttempt(Received):
     channel: str
     notify_to: str | None = None
     recipients: tuple[str, ...] = ()
+    quiet: bool | None = None
 
 
 class Suspended(Received):
     """The suspended outcome (API.md §2): the question is stored and on its way, the process may end.
 
-    ``status`` is ``pending_veto`` for a veto window. ``ref`` may be shown to anybody, ``suspension_id`` to nobody.
+    ``status`` is ``pending_veto`` for a veto window. ``silence`` says what happens if nobody answers, and when. ``ref``
+    may be shown to anybody, ``suspension_id`` to nobody.
     """
 
     status: str
@@ -162,4 +195,32 @@ class Suspended(Received):
     descriptor: JsonObject = Field(default_factory=dict)
     suspended_at: Instant | None = None
     expires_at: Instant | None = None
+    silence: str | None = None
     ladder: tuple[PlannedAttempt, ...] = ()
+
+
+class NotAnswered(HandraiseError):
+    """The question ended without anything to go on with. ``suspension`` is the ended record."""
+
+    def __init__(self, message: str, suspension: SuspensionRecord) -> None:
+        super().__init__(message)
+        self.suspension = suspension
+
+
+class InputTimeoutError(NotAnswered):
+    """Time ran out and the policy was to fail (RFC-0025 §6). It is not a denial: nobody decided.
+
+    ``reason`` is the server's code: ``input_timeout``, ``notice_undelivered`` (a veto window that nobody could have
+    seen) or ``portfolio_deadline_exceeded``.
+    """
+
+    def __init__(self, suspension: SuspensionRecord) -> None:
+        self.reason = suspension.error or "input_timeout"
+        super().__init__(f"{suspension.ref or 'The question'} ended unanswered: {self.reason}.", suspension)
+
+
+class InputCancelledError(NotAnswered):
+    """The question was taken back; ``suspension.reason`` says why where somebody said so."""
+
+    def __init__(self, suspension: SuspensionRecord) -> None:
+        super().__init__(f"{suspension.ref or 'The question'} was cancelled.", suspension)

@@ -74,6 +74,32 @@ def test_a_signed_callback_says_how_the_question_ended():
     assert (resumed.answer.value, resumed.answer.choice_label) == ("approve", "Approve refund")
 
 
+def test_a_person_who_asks_back_is_quoted_and_nothing_has_ended():
+    asked = {"question": "Which card?", "asked_by": "alice@example.com", "asked_at": "2026-03-23T10:00:30Z"}
+    held = {**asked, "text": None, "held_until": "2026-03-23T11:00:30Z"}
+    data = {"intent_id": "intent-1", "suspension_id": "susp-1", "value": None, "clarification": held}
+    body = encoded({"type": "clarification_requested", "timestamp": "2026-03-23T10:01:00Z", "data": data})
+    told = verify_callback(signed(body), body, SECRET, now=NOW)
+    assert (told.resolution, told.answer) == (None, None)
+    assert told.clarification is not None
+    assert (told.clarification.question, told.clarification.asked_by, told.clarification.text) == (
+        "Which card?",
+        "alice@example.com",
+        None,
+    )
+    assert told.clarification.held_until == datetime(2026, 3, 23, 11, 0, 30, tzinfo=UTC)
+
+
+def test_a_callback_says_when_it_was_asked_and_gives_the_signals_own_metadata_back():
+    extra = {"suspended_at": "2026-03-23T10:00:00Z", "signal_metadata": {"queue": "refunds"}}
+    body = encoded({**BODY, "data": {**BODY["data"], **extra}})
+    told = verify_callback(signed(body), body, SECRET, now=NOW)
+    assert told.suspended_at == datetime(2026, 3, 23, 10, 0, tzinfo=UTC)
+    assert told.signal_metadata == {"queue": "refunds"}
+    older = encoded()
+    assert verify_callback(signed(older), older, SECRET, now=NOW).signal_metadata == {}
+
+
 def test_the_clock_is_the_systems_own_when_none_is_given():
     body = encoded()
     assert verify_callback(signed(body, at=datetime.now(UTC)), body, SECRET).value == "approve"

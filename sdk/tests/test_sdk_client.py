@@ -35,7 +35,7 @@ from handraise import (
 )
 
 KEY = "agent-key-1"
-LIMIT = 10
+LIMIT = 30
 REASONS = {200: "OK", 201: "Created", 204: "No Content", 307: "Temporary Redirect", 403: "Forbidden", 503: "Away"}
 
 
@@ -427,6 +427,12 @@ async def test_only_what_was_given_is_sent_so_that_the_rest_is_inherited(server,
         ],
         "retry_policy": {"max_attempts": 2, "escalation_ladder": [{"attempt": 2, "channel_hint": "email"}]},
     }
+
+
+async def test_how_many_have_to_answer_and_by_when_is_sent_by_name(server, client):
+    await client.suspend("Refund?", response_type="confirm", answers_required=2, deadline_seconds=600)
+    asked = {"question": "Refund?", "response_type": "confirm", "answers_required": 2, "deadline_seconds": 600}
+    assert server.seen[-1].json == asked
 
 
 async def test_the_agents_own_state_travels_untouched_nulls_included(server, client):

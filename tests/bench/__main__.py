@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, replies, waiting, webhooks
+from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, replies, silent, waiting, webhooks
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -30,6 +30,7 @@ PARTS: dict[str, tuple[str, Part]] = {
     "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
     "mails": ("1,000 reminders over one SMTP host; SQLite", mails.sqlite),
+    "silent": ("callbacks beside 100 and 500 agents that say nothing; SQLite", silent.sqlite),
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "webhooks": ("10,000 webhooks of PagerDuty's, shuffled and repeated; SQLite", webhooks.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),

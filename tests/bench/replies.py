@@ -16,14 +16,15 @@ from pathlib import Path
 
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.replies import MailRules, read_mail
-from channels.grammar import read_answer
+from channels.email.inbound import MailRules, read_mail, read_reply
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 from tests.bench.sheet import Sheet
 
 _RULES = MailRules(
-    Mailboxes.of("Handraise <handraise@example.com>", "answers@example.com"), SenderAuth.TOKEN_ONLY, "mx.example.com"
+    Mailboxes.of("Handraise <handraise@example.com>", "answers@example.com", key=b"mail"),
+    SenderAuth.TOKEN_ONLY,
+    "mx.example.com",
 )
 _CHOICES = (NoticeChoice(0, "Approve refund", "approve"), NoticeChoice(1, "Deny refund", "deny"))
 _HEAD = (
@@ -69,7 +70,7 @@ HOSTILE = {
 
 def read_whole(raw: bytes) -> None:
     """A mail as the inbox reads it: classified, trimmed, parsed."""
-    read_answer(read_mail(raw, _RULES).words.lines, ResponseType.CHOICE, _CHOICES)
+    read_reply(read_mail(raw, _RULES).words, ResponseType.CHOICE, _CHOICES)
 
 
 def _parse_only(raw: bytes) -> None:

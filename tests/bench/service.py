@@ -34,7 +34,7 @@ def write_config(folder: Path, database_url: str, smtp_port: int, name: str = "h
     settings = {
         "database_url": database_url,
         "http": {"port": port},
-        "secret_key": "the-secret-key-of-the-bench",
+        "secret_key": "the-secret-key-of-the-bench-alone",
         "api_keys": [
             {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"], "webhook_secrets": [SECRET]},
             {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},

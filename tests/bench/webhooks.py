@@ -21,9 +21,9 @@ from typing import Any
 import aiohttp
 import yaml
 
-from bot.sandbox.pagerduty import API_TOKEN, WEBHOOK_SECRET, PagerDutySandbox
-from bot.sandbox.pagerduty_webhooks import envelope, incident_data, note_data, signature
-from bot.sandbox.pagerduty_world import Incident, User
+from bot.sandbox.pagerduty.app import API_TOKEN, WEBHOOK_SECRET, PagerDutySandbox
+from bot.sandbox.pagerduty.webhooks import envelope, incident_data, note_data, signature
+from bot.sandbox.pagerduty.world import Incident, User
 from bot.sandbox.serving import serving as serving_app
 from tests.bench import measures
 from tests.bench.process import processor_seconds
@@ -146,7 +146,7 @@ def _config(folder: Path, pager: str) -> tuple[Path, str]:
     settings = {
         "database_url": f"sqlite+aiosqlite:///{folder}/webhooks.db",
         "http": {"port": port},
-        "secret_key": "the-secret-key-of-the-bench",
+        "secret_key": "the-secret-key-of-the-bench-alone",
         "api_keys": [
             {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"]},
             {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},

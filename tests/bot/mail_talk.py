@@ -16,7 +16,7 @@ class Talk:
     async def hear(self) -> str:
         """One reply, all its lines; empty once the other side has hung up."""
         lines: list[str] = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while line := (await self.reader.readline()).decode().rstrip("\r\n"):
                 lines.append(line)
                 if line[3:4] != "-":

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bot.mail_inbox import Arrival, MailInbox
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail
+from bot.inbound.mail.inbox import Arrival, MailInbox
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.replies import MailRules
+from channels.email.channel import EmailChannel
+from channels.email.inbound import MailRules
+from core.inbound.settle import Correspondence
 from tests.world import World
 
-OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example", key=b"mail")
 RULES = MailRules(OURS, SenderAuth.DMARC, "handraise.example")
 
 ALICE, BOB = "alice@example.com", "bob@example.com"
@@ -49,7 +51,21 @@ def signed_reply(world: World, mail: Mail, text: str = "approve", sender: str = 
 
 def inbox_of(world: World, **rules: Any) -> MailInbox:
     """An inbox of the test's own on the world's database, for what no webhook says: the envelope, other rules."""
-    return MailInbox(world.service.engine, world.clock, replace(RULES, **rules), lambda holder: "https://h.test/a/page")
+    channel = world.service.channels["email"]
+    assert isinstance(channel, EmailChannel)
+    own = replace(RULES, **{"ours": channel.ours} | rules)
+    observer = world.service.transitions.observer
+    return MailInbox(world.service.engine, correspondence_of(world), world.clock, own, observer=observer)
+
+
+def correspondence_of(world: World) -> Correspondence:
+    """What writes down what comes in, on the world's database as the engine has it now."""
+    return Correspondence(world.service.engine.database, world.service.transitions, world.clock)
+
+
+def delivery_of(mail: Mail) -> str:
+    """The id by which the timeline names the delivery: public, and in the Message-ID."""
+    return mail.message_id.removeprefix("<n.").partition("@")[0]
 
 
 async def take(

@@ -16,42 +16,48 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.agents import CallbackAgents
+from bot.callbacks.agents import CallbackAgents
 from bot.config import Settings
-from bot.responders import Directory
+from bot.inbound.slack.app import SlackApp, add_sockets, build_slack_app
+from bot.inbound.slack.outcomes import Told
+from bot.inbound.slack.sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, SocketTiming
+from bot.people.directory import Directory
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.slack_app import SlackApp, add_sockets, build_slack_app
-from bot.slack_sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, Pace
+from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
+from channels.slack.payloads import signer
 from channels.slack.people import SlackPeople
-from channels.slack.values import signer
-from core.domain.asking import AskRequest
+from core.delivery.links import LinkMaker
+from core.delivery.pause import Pausing
+from core.delivery.queues import Lanes
+from core.delivery.relay import Relay
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
+from core.domain.request import AskRequest
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
-from core.engine import Engine
+from core.engine.drafting import Drafter
+from core.engine.engine import Engine
+from core.engine.planning import Planner
+from core.engine.transitions import Transitions
 from core.hub import Hub
-from core.lanes import Lanes
-from core.opening import Drafter
-from core.pausing import Pausing
-from core.planning import Planner
+from core.inbound.reports import Incoming
 from core.ports import Backoff, Channel
-from core.relay import Relay
 from core.store import outbox, schema
 from core.store.database import open_database
-from core.store.places import Places
+from core.store.locks import Places
 from core.tokens import TokenMaker
-from core.transitions import Transitions
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
+from tests.world import UNHURRIED
 
 AGENT = Actor("refund-agent", frozenset({Role.AGENT}), "refund-agent")
 REFUND = (
     Choice("approve", "Approve refund", style=Style.PRIMARY),
     Choice("deny", "Deny refund", style=Style.DANGER),
 )
+EVERYBODY = (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"), ("U4", "Olga"))
+"""Olga is an operator: she may read every question."""
 SECRET_KEY = b"the service's own key, 32 bytes."
 
 Mode = Literal["http", "socket"]
@@ -95,6 +101,14 @@ class SlackService:
         return None if ended is None else ended.value
 
 
+def no_sign_in(*_wanted: object) -> str:
+    raise NotImplementedError("no mail here signs anybody in")
+
+
+def a_personal_link(url: str) -> Told:
+    return Told(f"Here: {url}", url)
+
+
 def open_question(**changes: Any) -> dict[str, Any]:
     return {"choices": (), **changes}
 
@@ -104,22 +118,23 @@ TEXT = open_question(response_type=ResponseType.TEXT)
 
 @asynccontextmanager
 async def slack_service(
-    folder: Path, mode: Mode = "http", pace: Pace | None = None, **options: Any
+    folder: Path, mode: Mode = "http", pace: SocketTiming | None = None, **options: Any
 ) -> AsyncIterator[SlackService]:
     """``options`` are :func:`build_slack_app`'s. In Socket Mode the sockets are open when the block begins."""
     clock = HandClock()
-    sandbox = SlackSandbox(now=clock.now)
+    options = {"in_time": UNHURRIED, **options}
+    sandbox = SlackSandbox(now=clock.now, ack_within=2 * UNHURRIED.total_seconds())
     workspace = sandbox.workspace
-    for user_id, name in (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"), ("U9", "Stranger")):
+    for user_id, name in (*EVERYBODY, ("U9", "Stranger")):
         workspace.add_user(user_id, name, f"{name.lower()}@example.com")
-    workspace.add_channel("C1", "ops", "U1", "U2", "U3", "U9")
+    workspace.add_channel("C1", "ops", "U1", "U2", "U3", "U4", "U9")
     people = [
-        {"name": name, "email": f"{name.lower()}@example.com", "slack_user_id": user_id}
-        for user_id, name in (("U1", "Alice"), ("U2", "Bob"), ("U3", "Carol"))
+        {"name": name, "email": f"{name.lower()}@example.com", "slack_user_id": user_id} for user_id, name in EVERYBODY
     ]
     people.append({"name": "Dora", "email": "dora@example.com"})  # known by her e-mail alone
     slack = {"bot_token": workspace.bot_token, "signing_secret": sandbox.signing_secret, "default_channel": "C1"}
-    settings = Settings(slack=slack, people=people)  # type: ignore[arg-type]
+    keys = [{"name": "olga@example.com", "key": "olga-key", "roles": ["operator"]}]
+    settings = Settings(slack=slack, people=people, api_keys=keys)  # type: ignore[arg-type]
     database_file = folder / "handraise.db"
     database = open_database(f"sqlite:///{database_file}")
     schema.prepare(database)
@@ -137,7 +152,8 @@ async def slack_service(
         once = Backoff(timedelta(seconds=1), timedelta(seconds=1), timedelta(seconds=1))
         public_url = "https://handraise.example.com"
         pausing = Pausing(database, transitions, clock)
-        relay = Relay(database, lanes, transitions, channels, agents, tokens, clock, work, public_url, once, pausing)
+        links = LinkMaker(public_url, tokens, no_sign_in)
+        relay = Relay(database, lanes, transitions, channels, agents, links, clock, work, once, pausing)
 
         async def look() -> datetime | None:
             moments = (await engine.look(), await relay.look())
@@ -145,10 +161,12 @@ async def slack_service(
 
         door = build_slack_app(
             engine,
+            Incoming(database, transitions, clock),
             client,
             signing_secret=sandbox.signing_secret if mode == "http" else None,
             sign=signer(SECRET_KEY),
             public_url=public_url,
+            personal=lambda identity, leads_to: a_personal_link(f"{public_url}/signin/{identity}?to={leads_to}"),
             now=clock.now,
             people=accounts,
             **options,
@@ -166,7 +184,7 @@ async def slack_service(
 
 
 @asynccontextmanager
-async def reached(service: SlackService, slack_url: str, mode: Mode, pace: Pace | None) -> AsyncIterator[None]:
+async def reached(service: SlackService, slack_url: str, mode: Mode, pace: SocketTiming | None) -> AsyncIterator[None]:
     """Slack reaches the service in this mode for as long as the block lasts."""
     door, sandbox = service.door, service.sandbox
     if mode == "http":

@@ -21,9 +21,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from bot.agents import CallbackAgents
-from bot.clock import SystemClock
+from bot.callbacks.agents import CallbackAgents
 from bot.sandbox.serving import serving
+from bot.wiring.roles import SystemClock
 from core.ports import Callback, Deferred, Delivered, Delivery, Refused
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -69,7 +69,7 @@ def callback(url: str, body: Mapping[str, Any] = BODY, key: str = "refund-agent"
 
 async def call(agents: CallbackAgents, url: str, body: Mapping[str, Any] = BODY) -> Delivery:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await agents.resume(callback(url, body))
     finally:
         await agents.close()
@@ -180,7 +180,7 @@ async def test_sixty_agents_that_say_nothing_do_not_delay_the_sixty_first(agent:
             waiting.put_nowait(f"http://agent{n}.localhost:{port}/resume")
         waiting.put_nowait(agent.url)
         lanes = [asyncio.create_task(lane()) for _ in range(agents.lanes)]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             await arrived.wait()
         assert not silent.hold.is_set()
         silent.hold.set()

@@ -180,7 +180,7 @@ suspension:
 """
     policy = read(text, SLACK).suspension.policy
     rungs = (Rung(2, "slack", "boss@example.com"),)
-    assert policy == PolicyFields(None, timedelta(minutes=1), rungs, None)
+    assert policy == PolicyFields(None, timedelta(minutes=1), rungs, None, "fixed")
 
 
 def test_an_account_in_europe_is_reached_there(read: Reads) -> None:
@@ -276,14 +276,15 @@ def test_a_file_that_is_not_there(read: Reads, tmp_path: Path) -> None:
 
 MAIL = "email: {smtp_url: 'smtp://h', from: a@example.com}\n"
 PAGER = f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}\n"
-ROOT = {"HANDRAISE_SECRET_KEY": "0123456789abcdef"}
+PUBLIC = "public_url: https://hand.example.com\n"
+ROOT = {"HANDRAISE_SECRET_KEY": "0123456789abcdef" * 2}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
 def test_off_loopback_a_secret_key_is_needed(read: Reads, host: str) -> None:
     text = f"http: {{host: '{host}'}}"
     assert refusal(read, text) == "handraise.yaml: secret_key is missing: http.host is not loopback"
-    assert read(text, ROOT).secret_key == "0123456789abcdef"
+    assert read(f"{text}\n{PUBLIC}", ROOT).secret_key == "0123456789abcdef" * 2
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -294,7 +295,6 @@ def test_on_loopback_no_secret_is_needed(read: Reads, host: str) -> None:
 @pytest.mark.parametrize(
     ("text", "environ", "line"),
     [
-        ("", {"HANDRAISE_SECRET_KEY": "short"}, "HANDRAISE_SECRET_KEY must have at least 16 characters"),
         (MAIL, ROOT, "handraise.yaml: email.inbound_secret is missing"),
         (PAGER, ROOT, "handraise.yaml: pagerduty.webhook_secrets is missing"),
     ],
@@ -305,15 +305,33 @@ def test_off_loopback_every_way_in_needs_its_secret(read: Reads, text: str, envi
 
 @pytest.mark.parametrize("door", ["listen: 'lmtp://127.0.0.1:2424'", "imap_url: 'imaps://u:p@h'"])
 def test_off_loopback_mail_needs_no_secret_where_it_comes_in_by_other_doors(read: Reads, door: str) -> None:
-    text = f"http: {{host: 0.0.0.0}}\nemail: {{smtp_url: 'smtp://h', from: a@example.com, {door}}}"
+    text = f"{PUBLIC}http: {{host: 0.0.0.0}}\nemail: {{smtp_url: 'smtp://h', from: a@example.com, {door}}}"
     email = read(text, ROOT).email
     assert email is not None
     assert email.inbound_secret is None
 
 
-def test_links_of_a_service_on_every_interface_lead_to_this_machine(read: Reads) -> None:
-    assert read("http: {host: 0.0.0.0, port: 80}", ROOT).public_url == "http://127.0.0.1:80"
-    assert read("http: {host: '::', port: 80}", ROOT).public_url == "http://[::1]:80"
+HERE = ["http://127.0.0.1:8080", "https://localhost", "http://hand.localhost:1", "http://[::1]:1", "http://0.0.0.0:80"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
+def test_off_loopback_links_must_lead_somewhere(read: Reads, host: str) -> None:
+    reached = f"http: {{host: {host}}}\n"
+    assert refusal(read, reached, ROOT) == "handraise.yaml: public_url is missing: http.host is not loopback"
+    for url in HERE:
+        line = "handraise.yaml: public_url must not lead to this machine: http.host is not loopback"
+        assert refusal(read, f"{reached}public_url: '{url}'\n", ROOT) == line
+    assert read(f"{reached}{PUBLIC}", ROOT).public_url == "https://hand.example.com"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+@pytest.mark.parametrize("url", ["http://hand.example.com", "HTTP://192.0.2.1:8080", "http://localhost.example.com"])
+def test_what_people_sign_in_at_is_never_plain_http_off_loopback(read: Reads, url: str, host: str) -> None:
+    assert refusal(read, f"http: {{host: {host}}}\npublic_url: {url}\n", ROOT).startswith(
+        "handraise.yaml: public_url must "
+    )
+    for here in HERE:
+        assert read(f"public_url: '{here}'\n").public_url == here
 
 
 # --- Secrets stay secret ------------------------------------------------------------------------------------------
@@ -346,7 +364,7 @@ def test_no_refusal_quotes_a_secret(read: Reads, text: str) -> None:
 
 def test_settings_show_no_secret(read: Reads) -> None:
     text = f"""
-secret_key: hunter2-root
+secret_key: hunter2-root-and-30-characters-more
 database_url: postgresql+psycopg://u:hunter2@h/d
 slack: {{bot_token: hunter2-bot, signing_secret: hunter2-sign, app_token: xapp-hunter2}}
 email: {{smtp_url: 'smtp://u:hunter2@h', from: a@example.com, inbound_secret: hunter2-in}}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings, load
-from core.domain.redaction import PAGE, Policy
-from core.domain.sensitive.kinds import Kind
+from core.domain.redaction.kinds import Kind
+from core.domain.redaction.redaction import PAGE, Policy
+from core.engine.quotas import Quota
 from core.errors import ConfigError
-from core.quotas import Quota
 
 KEYS = "api_keys: [{name: a, key: k1, roles: [agent], quotas: {per_minute: 5}}, {name: b, key: k2, roles: [agent]}]"
 

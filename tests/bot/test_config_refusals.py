@@ -43,12 +43,17 @@ def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = N
 
 NOT_YAML = [
     ("http: [1", "handraise.yaml: line 1, column 9: this is not valid YAML"),
-    ("slack: {bot_token: *hunter2}", "handraise.yaml: line 1, column 20: this is not valid YAML"),
+    (
+        "slack: {bot_token: *hunter2}",
+        "handraise.yaml: line 1: aliases (*name) are not read; write the value out",
+    ),
     ("http: 2001-13-45", "handraise.yaml: this is not valid YAML"),
     ("http: \x07", "handraise.yaml: this is not valid YAML"),
     ("[" * 3000, "handraise.yaml: this is not valid YAML"),
     ("- http", "handraise.yaml: must hold keys and values, such as http: {port: 8080}"),
     ("http: {port: 1}\nlog: {}\nhttp: {port: 2}", "handraise.yaml: line 3: http is given twice"),
+    ("http: &a {port: 1}\nlog: *a", "handraise.yaml: line 2: aliases (*name) are not read; write the value out"),
+    ("http: &a {port: 1}\nlog: {<<: *a}", "handraise.yaml: line 2: aliases (*name) are not read; write the value out"),
     ("http:\n  port: 1\n  port: 2", "handraise.yaml: line 3: port is given twice"),
 ]
 

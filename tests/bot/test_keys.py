@@ -83,7 +83,8 @@ def test_a_root_key_shows_nothing_of_itself() -> None:
 
 
 def test_a_configured_secret_key_is_used_and_nothing_is_written(tmp_path: Path) -> None:
-    assert root_key(settings(tmp_path, secret_key="configured"), tmp_path) == RootKey(b"configured")
+    secret = "configured-for-this-installation-alone"
+    assert root_key(settings(tmp_path, secret_key=secret), tmp_path) == RootKey(secret.encode())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,12 +11,26 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail
+from channels.email.addressing import Mailboxes
+from channels.email.channel import EmailChannel
 from core.ports import Delivered
 from core.store import outbox
 from core.store.outbox import RowStatus
-from tests.bot.mail_world import ALICE, BOB, Asked, ask_by_mail, lines, notices, reasons, take, words_back
+from tests.bot.mail_world import (
+    ALICE,
+    BOB,
+    Asked,
+    ask_by_mail,
+    delivery_of,
+    inbox_of,
+    lines,
+    notices,
+    reasons,
+    take,
+    words_back,
+)
 from tests.world import World, running
 
 CAROL = "carol@example.com"
@@ -32,6 +46,25 @@ LADDER: dict[str, Any] = {
 
 def bounce_of(world: World, mail: Mail) -> bytes:
     return mail_replies.bounce(mail, at=world.clock.now(), mail_server="mx.example.com")
+
+
+def ours_in(world: World) -> Mailboxes:
+    channel = world.service.channels["email"]
+    assert isinstance(channel, EmailChannel)
+    return channel.ours
+
+
+def return_id_of(mail: Mail) -> str:
+    return mail.sender.partition("+")[2].partition("@")[0]
+
+
+def without_the_mail(world: World, mail: Mail, name: str, value: str) -> bytes:
+    """A report that brings back nothing of the mail itself, with one more field about all of it."""
+    report = bounce_of(world, mail).replace(mail.sender.encode(), b"handraise@handraise.example")
+    head, _, copy = report.partition(b"Content-Type: message/rfc822")
+    assert copy
+    reporting = b"Reporting-MTA: "
+    return head.replace(reporting, f"{name}: {value}\r\n".encode() + reporting) + b"Content-Type: message/rfc822\r\n"
 
 
 async def ask_up_a_ladder(world: World, **fields: Any) -> tuple[Asked, Mail]:
@@ -190,7 +223,7 @@ async def test_a_veto_window_whose_only_notice_came_back_authorises_nothing(worl
 async def test_a_bounce_that_overtakes_the_end_of_its_own_send_counts(world: World) -> None:
     """The report is there before the sender has written down that the notice was taken."""
     asked, mail = await ask_up_a_ladder(world)
-    delivery = mail.sender.partition("+")[2].partition("@")[0]
+    delivery = delivery_of(mail)
     row = await world.service.database.read(lambda conn: outbox.get(conn, delivery))
     assert row is not None
     sending = outbox.outbox.update().where(outbox.outbox.c.id == delivery).values(status="sending", receipt=None)
@@ -248,12 +281,13 @@ async def test_the_original_recipient_counts_where_the_address_was_an_alias(worl
     assert await attempt_of(world, asked) == 2
 
 
-@pytest.mark.parametrize("name", [b"0" * 32, b"1" * 32])
-async def test_a_bounce_of_a_mail_that_we_never_sent_moves_nothing(world: World, name: bytes) -> None:
+@pytest.mark.parametrize("delivery", ["0" * 32, "1" * 32])
+async def test_a_bounce_of_a_mail_that_we_never_sent_moves_nothing(world: World, delivery: str) -> None:
     asked, mail = await ask_up_a_ladder(world)
-    delivery = mail.sender.partition("+")[2].partition("@")[0].encode()
+    stranger = ours_in(world).return_id(delivery)
 
-    response = await world.mailbox.post(bounce_of(world, mail).replace(delivery, name))
+    raw = bounce_of(world, mail).replace(return_id_of(mail).encode(), stranger.encode())
+    response = await world.mailbox.post(raw.replace(delivery_of(mail).encode(), delivery.encode()))
 
     assert response.status_code == 202
     assert await attempt_of(world, asked) == 1
@@ -263,22 +297,22 @@ async def test_a_bounce_of_a_mail_that_we_never_sent_moves_nothing(world: World,
 async def test_the_public_name_of_a_question_is_not_enough_to_move_it(world: World) -> None:
     """``ref`` is in every subject, and the thread's root in every reply to anybody."""
     asked, mail = await ask_up_a_ladder(world)
-    delivery = mail.sender.partition("+")[2].partition("@")[0]
-    forged = bounce_of(world, mail).replace(f"bounces+{delivery}".encode(), b"answers")
+    forged = bounce_of(world, mail).replace(mail.sender.encode(), b"answers@handraise.example")
+    forged = forged.replace(return_id_of(mail).encode(), asked["ref"].encode())
 
-    await world.mailbox.post(forged.replace(f"n.{delivery}".encode(), f"q.{asked['ref']}".encode()))
+    await world.mailbox.post(forged.replace(f"n.{delivery_of(mail)}".encode(), f"q.{asked['ref']}".encode()))
     await world.settle()
 
     assert await attempt_of(world, asked) == 1
 
 
 async def test_a_reply_token_is_not_enough_to_move_a_question(world: World) -> None:
-    """It stands in the notice's links, and whoever gets it passed on has it; the delivery id is in its head alone."""
+    """It stands in the notice's links, and whoever gets it passed on has it; the return id is in its head alone."""
     asked, mail = await ask_up_a_ladder(world)
-    delivery = mail.sender.partition("+")[2].partition("@")[0].encode()
     forged = bounce_of(world, mail).replace(mail.sender.encode(), mail.answers_to.encode())
+    forged = forged.replace(return_id_of(mail).encode(), b"none")
 
-    await world.mailbox.post(forged.replace(delivery, b"0" * 32))
+    await world.mailbox.post(forged.replace(delivery_of(mail).encode(), b"0" * 32))
     await world.settle()
 
     assert await attempt_of(world, asked) == 1
@@ -306,6 +340,67 @@ async def test_a_bounce_that_names_the_mail_inside_alone_counts(world: World) ->
     await world.settle()
 
     assert await attempt_of(world, asked) == 2
+
+
+async def test_a_bounce_that_brings_nothing_of_the_mail_but_its_envelope_id_counts(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    raw = without_the_mail(world, mail, "Original-Envelope-Id", return_id_of(mail))
+
+    await world.mailbox.post(raw)
+    await world.settle()
+
+    assert await attempt_of(world, asked) == 2
+
+
+# --- What an agent can read of its own notices --------------------------------------------------------------------
+
+
+async def test_an_agent_finds_nothing_on_its_timeline_that_makes_a_bounce_count(world: World) -> None:
+    """Its notice, its delivery id, its Message-ID: every place of a report that could name them does."""
+    asked, mail = await ask_up_a_ladder(world)
+    path = f"/v1/suspensions/{asked['suspension_id']}/timeline"
+    [seen] = [one for one in (await world.call("GET", path, "agent")).json()["items"] if one["kind"] == "delivery"]
+    message_id = seen["receipt"]["message_id"]
+    envelope = f"bounces+{seen['id']}@handraise.example"
+    forged = without_the_mail(world, mail, "Original-Envelope-Id", seen["id"])
+    forged = forged.replace(b"handraise@handraise.example", envelope.encode())
+    named = f"In-Reply-To: {message_id}\r\nReferences: {message_id}\r\nX-Handraise-Return: {seen['id']}\r\n".encode()
+    inside = b"Content-Type: text/rfc822-headers\r\n\r\nMessage-ID: " + message_id.encode() + b"\r\n" + named
+
+    for raw in (forged, named + forged, forged.replace(b"Content-Type: message/rfc822\r\n", inside)):
+        await take(world, raw, sender="", to=(envelope,))
+
+    assert await attempt_of(world, asked) == 1
+    assert await notices(world, asked) == [(1, "delivered", None)]
+    assert {reason for _, reason in await reasons(world, asked)} == {"unproven"}
+
+
+async def test_the_api_shows_no_return_id_to_anybody(world: World) -> None:
+    asked, mail = await ask_up_a_ladder(world)
+    await world.mailbox.bounce(mail)
+    await world.settle()
+    one = f"/v1/suspensions/{asked['suspension_id']}"
+    intent = f"/v1/intents/{asked['intent_id']}"
+
+    for path in (one, f"{one}/timeline", "/v1/suspensions", "/v1/callbacks", intent, f"{intent}/events"):
+        for who in ("agent", "admin"):
+            said = await world.call("GET", path, who)
+            assert said.status_code in {200, 403}, path
+            assert return_id_of(mail) not in said.text, path
+
+
+async def test_a_bounce_of_a_mail_that_an_older_version_sent_is_noted_only(world: World) -> None:
+    """Its envelope sender was the bare delivery id: the agent could have made it."""
+    asked, mail = await ask_up_a_ladder(world)
+    older = f"bounces+{delivery_of(mail)}@handraise.example"
+    raw = bounce_of(world, mail).replace(mail.sender.encode(), older.encode())
+    raw = raw.replace(f"X-Handraise-Return: {return_id_of(mail)}\r\n".encode(), b"")
+    assert await inbox_of(world).knows(older)
+
+    await take(world, raw, sender="", to=(older,))
+
+    assert await attempt_of(world, asked) == 1
+    assert await reasons(world, asked) == [("bounce", "unproven")]
 
 
 async def test_a_bounce_of_a_short_message_is_noted_and_refuses_no_notice(world: World) -> None:

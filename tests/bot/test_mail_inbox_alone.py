@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import sign
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import sign
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, take, words_back
 from tests.world import INBOUND_SECRET, World, running
@@ -98,7 +98,7 @@ async def test_a_signature_is_good_for_five_minutes_and_for_its_own_mail_only(wo
 
 async def test_nothing_that_a_person_wrote_is_logged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     asked, mail = await ask_by_mail(world, "Refund the secret order?")
-    await world.mailbox.reply(mail, "approve, for the hidden reason")
+    await world.mailbox.reply(mail, "approve\n\nReason: for the hidden reason")
     await world.mailbox.forge_reply(mail, "approve", sender="mallory@evil.test")
     await world.told(asked)
 
@@ -118,4 +118,4 @@ async def test_a_person_at_a_domain_with_an_umlaut_answers_under_the_name_that_m
 
         await world.mailbox.reply(mail, "approve", sender=sent)
 
-        assert (await world.told(asked))["data"]["responded_by"] == written
+        assert (await world.told(asked))["data"]["responded_by"] == sent  # an identity has its domain as the DNS does

@@ -9,27 +9,30 @@ from contextlib import asynccontextmanager, closing, contextmanager
 
 import pytest
 
-from bot.mail_inbox import MailInbox
-from bot.mail_listener import MailListener
+from bot.inbound.mail.inbox import MailInbox
+from bot.inbound.mail.lmtp import MailListener
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.limits import LARGEST_MAIL
-from channels.email.listening import ListenAddress
-from channels.email.receiving import CLOSING, TAKEN, TOO_MANY, TOO_SLOW, Patience
-from channels.email.replies import MailRules
+from channels.email.inbound import MailRules
+from channels.email.lmtp import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Patience
 from tests.bot.mail_talk import Talk, talking
-from tests.bot.mail_world import ask_by_mail, is_open, signed_reply, words_back
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.ports import free_port
 from tests.world import World
 
-OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example", key=b"mail")
 
 
 @asynccontextmanager
 async def listener(
     world: World, patience: Patience | None = None, most: int = 10
 ) -> AsyncIterator[tuple[MailListener, int]]:
-    inbox = MailInbox(world.service.engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
+    inbox = MailInbox(
+        world.service.engine,
+        correspondence_of(world),
+        world.clock,
+        MailRules(OURS, SenderAuth.DMARC, "handraise.example"),
+    )
     port = free_port()
     address = ListenAddress("lmtp", "127.0.0.1", port)
     listening = MailListener(inbox, address, "handraise.example", patience=patience, most=most)
@@ -52,13 +55,13 @@ def slow_commit(world: World) -> Iterator[None]:
 
 
 async def until_taking(listening: MailListener) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not listening.is_taking:
             await asyncio.sleep(0.01)
 
 
 async def until_answered(world: World, asked: dict[str, object]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await is_open(world, asked):
             await asyncio.sleep(0.01)
 
@@ -175,7 +178,9 @@ async def test_at_the_end_what_has_come_in_whole_is_answered_and_the_rest_may_co
 async def test_who_listens_to_the_whole_world_is_warned(
     world: World, capsys: pytest.CaptureFixture[str], host: str, warned: bool
 ) -> None:
-    inbox = MailInbox(world.service.engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "h"), str)
+    inbox = MailInbox(
+        world.service.engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "h")
+    )
     listening = MailListener(inbox, ListenAddress("smtp", host, free_port()), "handraise.example")
     await listening.start()
     await listening.stop_taking()

@@ -21,12 +21,16 @@ class Died(BaseException):
 
 
 class Dying:
-    """A database that is used so many times, and then the process dies: before or after what it was asked to do."""
+    """A database that is used so many times, and then the process dies: before or after what it was asked to do.
+
+    It counts what is asked in the course of the mail. The service looks at what is due by itself, whenever it likes.
+    """
 
     def __init__(self, database: Database, uses: int, *, after: bool) -> None:
         self._database = database
         self._left = uses
         self._after = after
+        self._dies = asyncio.current_task()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
@@ -38,6 +42,8 @@ class Dying:
         return await self._use(lambda: self._database.read(job))
 
     async def _use(self, use: Callable[[], Awaitable[Any]]) -> Any:
+        if asyncio.current_task() is not self._dies:
+            return await use()
         self._left -= 1
         if self._left < 0 and not self._after:
             raise Died
@@ -52,16 +58,13 @@ async def take_dying(world: World, raw: bytes, to: str, uses: int, *, after: boo
     engine = world.service.engine
     real = engine.database
     dying: Any = Dying(real, uses, after=after)
-    parts: tuple[Any, ...] = (engine, engine.incoming, engine.correspondence)
-    for part in parts:
-        object.__setattr__(part, "database", dying)
+    engine.database = dying
     try:
         await take(world, raw, sender=ALICE, to=(to,))
     except Died:
         return True
     finally:
-        for part in parts:
-            object.__setattr__(part, "database", real)
+        engine.database = real
     return False
 
 
@@ -133,7 +136,7 @@ async def test_nobody_takes_a_reply_away_by_sending_one_of_its_name_first(world:
 async def test_so_many_mails_of_one_person_within_an_hour_are_acted_upon(world: World) -> None:
     asked, mail = await ask_by_mail(world)
     for number in range(25):
-        await take(world, signed_reply(world, mail, f"hm {number}"), sender=ALICE, to=(mail.answers_to,))
+        await take(world, signed_reply(world, mail, f"h{'m' * (number + 1)}"), sender=ALICE, to=(mail.answers_to,))
 
     await take(world, signed_reply(world, mail), sender=ALICE, to=(mail.answers_to,))
     assert await is_open(world, asked)

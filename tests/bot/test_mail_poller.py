@@ -10,32 +10,31 @@ import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.mail_inbox import MailInbox
-from bot.mail_poller import MAILBOX, MailPoller, Pace
+from bot.inbound.mail.imap import MAILBOX, MailboxTiming, MailPoller
+from bot.inbound.mail.inbox import MailInbox
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.imap import KEYWORD, ImapSession
-from channels.email.imap_connecting import ImapAccount, ImapLost
-from channels.email.imap_server import ImapServer
-from channels.email.limits import LARGEST_MAIL
-from channels.email.replies import MailRules
-from core.store.places import Places
-from tests.bot.mail_world import ask_by_mail, is_open, signed_reply, words_back
+from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapServer, ImapSession
+from channels.email.inbound import MailRules
+from channels.email.lmtp import LARGEST_MAIL
+from core.store.locks import Places
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers
 from tests.ports import free_port
 from tests.world import World, running
 
 pytestmark = pytest.mark.mailservers
 
-PATIENCE = 20
-OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@imap.example")
-QUICK = Pace(
+PATIENCE = 30
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@imap.example", key=b"mail")
+QUICK = MailboxTiming(
     longest_pause=timedelta(milliseconds=50),
     without_database=timedelta(milliseconds=50),
     told_after=timedelta(milliseconds=100),
@@ -51,23 +50,30 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
 
 @asynccontextmanager
 async def looking(
-    world: World, url: str, *, every: timedelta = timedelta(minutes=20), done_folder: str | None = None
+    world: World,
+    url: str,
+    *,
+    every: timedelta = timedelta(minutes=20),
+    done_folder: str | None = None,
+    told_after: timedelta = QUICK.told_after,
 ) -> AsyncIterator[tuple[MailPoller, list[str]]]:
     """Somebody who looks into it, and the reasons that operators were told. With this ``every`` only IDLE wakes it."""
     engine, told = world.service.engine, list[str]()
-    inbox = MailInbox(engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
+    inbox = MailInbox(
+        engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example")
+    )
     account = ImapAccount(ImapServer.parse(url), done_folder=done_folder)
 
     async def tell(reason: str) -> None:
         told.append(reason)
 
-    places = Places(engine.database, MAILBOX, 1)
-    poller = MailPoller(inbox, account, engine, places, tell, world.clock, every, QUICK)
+    places, pace = Places(engine.database, MAILBOX, 1), replace(QUICK, told_after=told_after)
+    poller = MailPoller(inbox, account, engine, places, tell, world.clock, every, pace)
     poller.start()
     try:
         yield poller, told
     finally:
-        await asyncio.wait_for(poller.stop_taking(), 10)
+        await asyncio.wait_for(poller.stop_taking(), 30)
 
 
 async def until(what: Callable[[], bool]) -> None:
@@ -237,7 +243,7 @@ async def test_mails_that_were_taken_are_moved_where_they_are_to_go(mx: MailServ
 
 async def test_a_connection_that_breaks_is_opened_anew(mx: MailServers, world: World) -> None:
     asked, mail = await ask_by_mail(world)
-    async with looking(world, mx.imap_url("answers")) as (poller, told):
+    async with looking(world, mx.imap_url("answers"), told_after=timedelta(minutes=1)) as (poller, told):
         await until(lambda: poller.standing == "connected")
         mx.kick("answers")
         lay(mx, signed_reply(world, mail))
@@ -285,5 +291,5 @@ async def test_the_service_itself_looks_says_so_and_ends_though_it_waits(
         await until_answered(world, asked)
         ready = await world.call("GET", "/readyz", None)
         assert ready.json()["mail_poller"] == "connected"
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await world.service.doors.stop_taking()

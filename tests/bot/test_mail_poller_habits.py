@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from bot.mail_inbox import MailInbox
-from bot.mail_poller import MAILBOX, MailPoller, Pace
+from bot.inbound.mail.imap import MAILBOX, MailboxTiming, MailPoller
+from bot.inbound.mail.inbox import MailInbox
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.imap import KEYWORD
-from channels.email.imap_connecting import ImapAccount
-from channels.email.imap_server import ImapServer
-from channels.email.replies import MailRules
-from core.store.places import Place, Places
-from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
+from channels.email.imap import KEYWORD, ImapAccount, ImapServer
+from channels.email.inbound import MailRules
+from core.store.locks import Place, Places
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply
 from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending
 from tests.world import CHANNEL, World, running
 
-OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example")
-QUICK = Pace(longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(seconds=2))
+OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example", key=b"mail")
+QUICK = MailboxTiming(
+    longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(seconds=2)
+)
 LONG = timedelta(minutes=20)
 
 
@@ -40,11 +40,13 @@ async def looking(
     *,
     every: timedelta = LONG,
     scheme: str = "imap",
-    pace: Pace = QUICK,
+    pace: MailboxTiming = QUICK,
     **account: Any,
 ) -> AsyncIterator[tuple[MailPoller, list[str]]]:
     engine, told = world.service.engine, list[str]()
-    inbox = MailInbox(engine, world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example"), str)
+    inbox = MailInbox(
+        engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example")
+    )
     who = "answers" if "token_file" in account else "answers:pw"
     mailbox = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), **account)
 
@@ -56,17 +58,17 @@ async def looking(
     try:
         yield poller, told
     finally:
-        await asyncio.wait_for(poller.stop_taking(), 10)
+        await asyncio.wait_for(poller.stop_taking(), 30)
 
 
 async def until(what: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not what():
             await asyncio.sleep(0.02)
 
 
 async def until_answered(world: World, asked: dict[str, Any]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await is_open(world, asked):
             await asyncio.sleep(0.02)
 
@@ -139,7 +141,7 @@ async def test_a_server_that_falls_silent_holds_up_no_end(world: World, command:
     async with pretending(PretendImap(silent_at=command)) as imap:
         imap.lay(signed_reply(world, mail))
         async with looking(world, imap) as (poller, _):
-            await asyncio.wait_for(imap.reached.wait(), 10)
+            await asyncio.wait_for(imap.reached.wait(), 30)
         assert poller.standing == "connecting"
 
 
@@ -202,17 +204,18 @@ async def test_a_mail_that_the_server_can_not_hand_out_holds_up_no_other(world: 
 async def test_operators_hear_of_a_mailbox_that_is_opened_again_and_again_and_never_looked_through(
     world: World,
 ) -> None:
-    pace = Pace(longest_pause=timedelta(milliseconds=50), told_after=timedelta(milliseconds=300))
+    pace = MailboxTiming(longest_pause=timedelta(milliseconds=50), told_after=timedelta(milliseconds=300))
     async with pretending(PretendImap(hangs_up=("SEARCH",))) as imap, looking(world, imap, pace=pace) as (_, told):
         await until(lambda: bool(told))
     assert set(told) == {"connection_lost"}
 
 
 async def test_connections_that_end_in_idle_are_nothing_to_tell(world: World) -> None:
-    pace = Pace(longest_pause=timedelta(milliseconds=50), told_after=timedelta(milliseconds=300))
+    """They end for longer than it takes to tell; none of them is opened as slowly as that."""
+    pace = MailboxTiming(longest_pause=timedelta(milliseconds=50), told_after=timedelta(seconds=2))
     imap = PretendImap(hangs_up=("IDLE",), patience=0.5)
     async with pretending(imap), looking(world, imap, pace=pace) as (_, told):
-        await until(lambda: imap.greeted > 3)
+        await until(lambda: imap.greeted > 6)
     assert told == []
 
 

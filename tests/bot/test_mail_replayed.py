@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail
 from tests.bot.mail_world import ALICE, Asked, ask_by_mail, is_open, reasons, take, words_back
 from tests.world import World
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox import mail_replies
+from bot.sandbox.mail import mailbox as mail_replies
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, reasons, take, words_back, written_back
 from tests.world import World, after, running
@@ -135,7 +135,8 @@ async def test_where_links_alone_answer_every_reply_gets_its_owner_the_link(
     await take(world, raw, sender=sender, to=(mail.answers_to,), sender_auth=SenderAuth.LINK_ONLY)
 
     (told,) = await written_back(world, asked)
-    assert (told.recipient, told.links) == (ALICE, ["https://h.test/a/page"])
+    assert (told.recipient, told.links) == (ALICE, mail.links[:1])
+    assert "Please reply" not in told.text
     assert await reasons(world, asked) == [("reply", reason)]
 
 
@@ -162,3 +163,12 @@ async def test_everything_written_back_is_marked_so_that_no_machine_answers(worl
         assert one.sender == "", "MAIL FROM <>: a bounce of it goes to nobody"
         assert one.header("Auto-Submitted") == "auto-replied"
         assert one.header("X-Auto-Response-Suppress") == "All"
+
+
+async def test_the_confirmation_of_a_text_repeats_what_was_recorded(world: World) -> None:
+    asked, mail = await ask_by_mail(world, response_type="text")
+
+    await world.mailbox.reply(mail, "Ship it to Oslo.\n\nNot before Monday.\n\nBest regards,\nAlice")
+
+    (told,) = await words_back(world, asked)
+    assert told.startswith("Recorded: “Ship it to Oslo.\n\nNot before Monday.”.")

@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from bot.addresses import Network, may_reach
-from bot.outbound import Answer, GuardedClient, Unanswered, check_url
+from bot.callbacks.client import Answer, GuardedClient, Network, Unanswered, check_url, may_reach
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 REFUSAL = Unanswered("address_refused")
@@ -71,7 +70,7 @@ class Listener:
             await self._count(-1)
 
     async def until_open(self, most: int) -> None:
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(30), self.changed:
             await self.changed.wait_for(lambda: self.open <= most)
 
     async def _count(self, more: int) -> None:
@@ -471,7 +470,7 @@ async def test_a_connection_is_kept_for_the_next_request(listener: Listener) -> 
 
 
 async def test_of_many_agents_called_once_each_only_some_connections_are_kept(listener: Listener) -> None:
-    guarded = client(LOOPBACK, connections=2)
+    guarded = client(LOOPBACK, connections=2, kept=2)
     for n in range(20):
         assert status(await guarded.post(f"http://agent{n}.localhost:{listener.port}/", {}, b"")) == 204
 
@@ -482,7 +481,7 @@ async def test_of_many_agents_called_once_each_only_some_connections_are_kept(li
 
 
 async def test_agents_that_can_not_be_reached_do_not_cost_the_others_their_connections(listener: Listener) -> None:
-    guarded = client(LOOPBACK, connections=2)
+    guarded = client(LOOPBACK, connections=2, kept=2)
     gc.disable()  # what failed is still in memory, on a busy server for long
     try:
         for _ in range(20):

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty_webhooks import Delivery, envelope, incident_data, signature
-from bot.sandbox.pagerduty_world import Incident, IncidentStatus, User
+from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, signature
+from bot.sandbox.pagerduty.world import Incident, IncidentStatus, User
 from tests.world import World
 
 ALICE = User("PALICE", "Alice", "alice@example.com")
@@ -153,7 +153,9 @@ async def test_one_acknowledgement_never_answers_two_questions(world: World) -> 
 # --- Notes --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("note", "value"), [("2", "deny"), ("approve", "approve"), ("Deny refund, too much", "deny")])
+@pytest.mark.parametrize(
+    ("note", "value"), [("2", "deny"), ("approve", "approve"), ("Deny refund\nReason: too much", "deny")]
+)
 async def test_a_note_by_a_responder_answers(world: World, note: str, value: str) -> None:
     _, incident = await page(world)
 
@@ -165,9 +167,25 @@ async def test_a_note_by_a_responder_answers(world: World, note: str, value: str
     assert incident.status is IncidentStatus.RESOLVED
 
 
+async def test_a_note_that_says_only_that_somebody_is_on_it_claims(world: World) -> None:
+    asked, incident = await page(world)
+
+    assert (await world.pager.add_note(incident, ALICE, "I'm on it.")).status_code == 202
+
+    assert (await world.show(asked))["claimed_by"] == "alice@example.com"
+    assert await is_open(world, asked)
+
+
 @pytest.mark.parametrize(
     "note",
-    ["I'm on it", "approve or deny?", "approval rates look low", "the customer called twice", "3", "approve if paid"],
+    [
+        "on it, approve",
+        "approve or deny?",
+        "approval rates look low",
+        "the customer called twice",
+        "3",
+        "approve if paid",
+    ],
 )
 async def test_a_note_in_doubt_changes_nothing(world: World, note: str) -> None:
     asked, incident = await page(world)

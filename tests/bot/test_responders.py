@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import pytest
 
 from bot.config import Settings
-from bot.responders import Directory
-from bot.slack_accounts import NoAccounts
+from bot.people.directory import Directory
+from bot.people.slack_accounts import NoAccounts
 from core.domain.people import Actor, Address, Role
+from core.engine.recipients import GONE, NOT_ALLOWED, no_longer_asked
 from core.errors import InvalidRecipient
-from core.recipients import GONE, NOT_ALLOWED, no_longer_asked
 from tests.core.examples import hourly
 
 KEY = "0123456789abcdef0123456789abcdef"

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_faults import SaysNo
-from bot.slack_accounts import AccountSearch
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import SaysNo
 from channels.slack.client import web_client
 from channels.slack.people import SlackPeople
 from tests.channels.slack.slack_examples import HandClock

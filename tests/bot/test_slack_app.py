@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_faults import DropBeforeStoring, SaysNo, Slow
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.faults import DropBeforeStoring, SaysNo, Slow
+from bot.sandbox.slack.records import Message
 from core.domain.suspension import Choice, ResponseType, Status
 from tests.bot.slack_service import REFUND, TEXT, Mode, SlackService, over_http, over_sockets, slack_service
 
@@ -138,14 +138,28 @@ async def test_a_forged_or_an_old_button_is_no_longer_open(action_id: str, value
     assert (await service.record(asked)).is_open
 
 
-async def test_the_link_button_changes_and_says_nothing(service: SlackService) -> None:
+async def test_open_gives_whoever_pressed_a_link_of_their_own(service: SlackService) -> None:
+    """Whoever they are is decided as for an answer, and nobody else sees the link."""
     asked = await service.ask()
     message = await service.sandbox.expect_message("Refund")
-    response = await service.sandbox.click("U1", message, "link")
-    assert response.status_code == 200
+    for user_id, identity in (("U1", "alice@example.com"), ("U2", "bob@example.com")):
+        response = await service.sandbox.click(user_id, message, "link")
+        assert response.status_code == 200
+        place = f"https://handraise.example.com/signin/{identity}?to=/q/{asked.ask.ref}"
+        await service.sandbox.expect_private(user_id, place)
     await service.door.close()
-    assert service.sandbox.workspace.ephemerals == []
+    assert len(service.sandbox.workspace.ephemerals) == 2
     assert (await service.record(asked)).is_open
+
+
+async def test_open_gives_a_stranger_no_link(service: SlackService) -> None:
+    await service.ask()
+    message = await service.sandbox.expect_message("Refund")
+    await service.sandbox.click("U9", message, "link")
+    await service.door.close()
+    [told] = service.sandbox.workspace.ephemerals
+    assert "/signin/" not in told.text
+    assert "directory" in told.text
 
 
 async def test_on_it_is_a_claim_and_no_answer(service: SlackService) -> None:
@@ -244,6 +258,15 @@ async def test_a_modal_says_how_far_an_answer_counts_and_keeps_one_that_differs(
     assert await service.answered(asked) == "v1.2.3"
 
 
+async def test_no_word_about_a_disagreement_holds_what_slack_may_not(service: SlackService) -> None:
+    asked = await service.ask(**TEXT, responders=("alice@example.com", "bob@example.com"), answers_required=2)
+    alices, bobs = await opened(service, "U1"), await opened(service, "U2")
+    await service.sandbox.submit(alices.id, "U1", {"answer": "4111 1111 1111 1111"})
+    await service.sandbox.submit(bobs.id, "U2", {"answer": "another"})
+    assert "alice@example.com answered “[redacted: card number]”" in bobs.errors["answer"]
+    assert (await service.record(asked)).is_open
+
+
 async def test_the_modal_opens_only_for_who_may_answer_and_while_it_is_open(service: SlackService) -> None:
     await service.ask(**TEXT)
     message = deepcopy(await service.sandbox.expect_message("Refund"))
@@ -322,7 +345,7 @@ async def test_while_the_database_is_broken_the_person_is_asked_to_try_again(ser
 async def test_a_database_that_is_too_slow_for_slack_still_saves_the_answer_once(
     tmp_path: Path, slack_mode: Mode
 ) -> None:
-    async with slack_service(tmp_path, slack_mode, in_time=timedelta(milliseconds=200)) as service:
+    async with slack_service(tmp_path, slack_mode, in_time=timedelta(seconds=1)) as service:
         asked = await service.ask()
         message = deepcopy(await service.sandbox.expect_message("Refund"))
         with closing(sqlite3.connect(service.database_file, isolation_level=None)) as other:
@@ -355,7 +378,7 @@ PAYLOAD = {"type": "block_actions", "user": {"id": "U1"}, "actions": []}
 
 async def knock(service: SlackService, body: bytes, **headers: str) -> httpx.Response:
     assert service.sandbox.events_url is not None
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
         return await client.post(service.sandbox.events_url, content=body, headers=headers)
 
 
@@ -470,7 +493,7 @@ async def test_no_signed_payload_whatever_its_shape_is_our_fault(service: SlackS
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     def shapes(kind: str, changes: dict[str, Any]) -> None:
         body = urlencode({"payload": json.dumps({**PAYLOAD, "type": kind, **changes})}).encode()
-        response = httpx.post(url, content=body, headers=signed(service, body), trust_env=False)
+        response = httpx.post(url, content=body, headers=signed(service, body), trust_env=False, timeout=30)
         assert response.status_code < 500
 
     await loop.run_in_executor(None, shapes)

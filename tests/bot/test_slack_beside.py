@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack_beside import Beside
+from bot.inbound.slack.background import Beside
 from channels.slack.client import web_client
 
 

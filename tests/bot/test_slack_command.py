@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_doings import type_command
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.doings import type_command
 from core.domain.suspension import Choice, ResponseType
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
+from tests.bot.test_slack_inbound import audited
 
 
 @pytest.fixture
@@ -29,14 +31,14 @@ async def typed(service: SlackService, user_id: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "list"])
-async def test_it_lists_what_waits_for_me_oldest_first(text: str, service: SlackService) -> None:
-    first = await service.ask(question="First?")
+async def test_it_lists_what_waits_for_me_the_soonest_deadline_first(text: str, service: SlackService) -> None:
+    second = await service.ask(question="Second <!channel>?", timeout=timedelta(hours=2))
     service.clock.advance(minutes=1)
-    second = await service.ask(question="Second <!channel>?")
+    first = await service.ask(question="First?")
     await service.ask(question="Not mine?", responders=("bob@example.com",))
     said = await typed(service, "U1", text)
     assert said.index(first.ask.ref) < said.index(second.ask.ref)
-    assert "First? — If nobody answers by 2026-03-24 10:00 UTC" in said
+    assert "First? — If nobody answers by 2026-03-24 10:01 UTC" in said
     assert "Not mine?" not in said
     assert "<!channel>" not in service.sandbox.workspace.ephemerals[-1].text
 
@@ -125,7 +127,7 @@ async def test_a_doubt_is_asked_about_and_answers_nothing(words: str, service: S
 
 async def test_a_reason_behind_the_choice_reaches_the_agent(service: SlackService) -> None:
     asked = await service.ask()
-    await typed(service, "U1", f"answer {asked.ask.ref} deny, because the parcel arrived")
+    await typed(service, "U1", f"answer {asked.ask.ref} deny reason: because the parcel arrived")
     ended = (await service.record(asked)).ended
     assert ended is not None
     assert (ended.value, ended.reason) == ("deny", "because the parcel arrived")
@@ -149,9 +151,37 @@ async def test_what_takes_more_than_a_line_is_answered_in_its_modal(kind: str, s
     assert await service.answered(asked) == ("7" if kind == "text" else {"size": 7})
 
 
-async def test_who_may_not_answer_is_told_who_may(service: SlackService) -> None:
+@pytest.mark.parametrize("words", ["approve", "", "on it", "what is this?"])
+@pytest.mark.parametrize("kind", ["choice", "text", "form"])
+async def test_who_may_not_see_a_question_is_told_what_is_said_of_one_that_there_is_not(
+    kind: str, words: str, service: SlackService
+) -> None:
+    schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    kinds: dict[str, dict[str, Any]] = {
+        "choice": {},
+        "text": TEXT,
+        "form": {"response_type": ResponseType.FORM, "choices": (), "form_schema": schema},
+    }
+    asked = await service.ask(**kinds[kind])
+    said = await typed(service, "U2", f"answer {asked.ask.ref} {words}")
+    assert said == await typed(service, "U2", f"answer HR-NONE {words}")
+    assert said == await typed(service, "U2", f"show {asked.ask.ref}")
+    record = await service.record(asked)
+    assert record.is_open
+    assert record.claim is None
+
+
+async def test_an_attempt_of_somebody_who_may_not_is_kept_all_the_same(service: SlackService) -> None:
     asked = await service.ask()
-    said = await typed(service, "U2", f"answer {asked.ask.ref} approve")
+    for _ in range(2):
+        await typed(service, "U2", f"answer {asked.ask.ref} approve")
+    [kept] = await audited(service, asked)
+    assert (kept["refused"], kept["reason"]) == ("bob@example.com", "not_a_responder")
+
+
+async def test_who_may_read_it_and_not_answer_is_told_who_may(service: SlackService) -> None:
+    asked = await service.ask()
+    said = await typed(service, "U4", f"answer {asked.ask.ref} approve")
     assert "You can't answer this. It can be answered by alice@example.com." in said
     assert (await service.record(asked)).is_open
 

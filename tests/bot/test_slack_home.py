@@ -1,4 +1,4 @@
-"""The App Home: what waits for me, oldest first, with the deadline, and something to press."""
+"""The App Home: what waits for me, the soonest deadline first, and something to press."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack_blocks import check_message
-from bot.sandbox.slack_doings import expect_home, open_home, press_home, tell
-from bot.sandbox.slack_faults import RateLimited, SaysNo
-from bot.sandbox.slack_records import View
+from bot.inbound.slack.home import rest_after
+from bot.sandbox.slack.blocks import check_message
+from bot.sandbox.slack.doings import expect_home, open_home, press_home, tell
+from bot.sandbox.slack.faults import RateLimited, SaysNo
+from bot.sandbox.slack.records import View
 from channels.slack.home import home_view
+from core.domain.action import ShownAction
+from core.domain.notice import WhenCut
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
 from tests.channels.slack.slack_examples import a_notice
+from tests.core.store_examples import keep, numbered
 
 
 @pytest.fixture
@@ -34,15 +38,31 @@ def questions(view: View) -> list[str]:
     return [block["text"]["text"] for block in view.content["blocks"] if block["block_id"].startswith("question:")]
 
 
-async def test_it_lists_what_waits_for_me_oldest_first_with_the_deadline(service: SlackService) -> None:
-    await service.ask(question="First?")
+async def test_it_lists_what_waits_for_me_the_soonest_deadline_first(service: SlackService) -> None:
+    await service.ask(question="Second?", timeout=timedelta(hours=2))
     service.clock.advance(minutes=5)
     await service.ask(question="Not mine?", responders=("bob@example.com",))
-    await service.ask(question="Second?")
+    await service.ask(question="First?")
     assert (await open_home(service.sandbox, "U1")).status_code == 200
     view = await expect_home(service.sandbox, "U1", "2 waiting for you")
     assert questions(view) == ["First?", "Second?"]
     assert "If nobody answers by 2026-03-24 10:05 UTC, the agent stops." in text_of(view)
+
+
+async def test_it_says_how_many_wait_however_many_they_are(service: SlackService) -> None:
+    """The one with the soonest deadline is shown, though it was asked last."""
+    mine = [numbered(n, responders=("alice@example.com",), timeout=timedelta(days=9)) for n in range(1, 300)]
+    await keep(service.engine.database, *mine)
+    await service.ask(question="Soon?")
+    await open_home(service.sandbox, "U1")
+    view = await expect_home(service.sandbox, "U1", "300 waiting for you")
+    assert questions(view)[0] == "Soon?"
+    assert "and 276 more" in text_of(view)
+
+
+@pytest.mark.parametrize(("took", "rest"), [(0, 3), (0.3, 3), (2, 18)])
+def test_looking_after_homes_takes_a_tenth_of_the_time_at_most(took: float, rest: float) -> None:
+    assert rest_after(timedelta(seconds=took)) == timedelta(seconds=rest)
 
 
 async def test_nothing_waits_for_who_has_nothing(service: SlackService) -> None:
@@ -160,7 +180,7 @@ async def test_a_home_that_slack_does_not_take_is_published_with_the_next_change
 async def test_a_home_that_slack_puts_off_is_published_once_it_may_be(service: SlackService) -> None:
     service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
     await open_home(service.sandbox, "U1")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while "U1" not in service.sandbox.workspace.homes:
             service.clock.advance(seconds=31)
             await asyncio.sleep(0.01)
@@ -172,7 +192,7 @@ async def test_as_long_as_slack_wants_to_be_left_alone_no_home_is_published(
     service.sandbox.fail_next(RateLimited(retry_after=30), "views.publish")
     await open_home(service.sandbox, "U1")
     logged = ""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while "slack.home_not_published" not in (logged := logged + capsys.readouterr().out):
             await asyncio.sleep(0.01)
     await open_home(service.sandbox, "U2")
@@ -194,13 +214,37 @@ async def test_more_than_fits_leads_to_the_inbox(tmp_path: Path) -> None:
         assert len(view.content["blocks"]) <= 100
         assert len(questions(view)) == 24
         assert "and 6 more" in text_of(view)
-        assert "https://handraise.example.com/inbox" in text_of(view)
+        await press_home(service.sandbox, "U1", "more", "link")
+        opened = await service.sandbox.expect_view("U1")
+        link = "https://handraise.example.com/signin/alice@example.com?to=/inbox"
+        assert f"<{link}>" in text_of(opened), "Slack makes a link of nothing else in a modal"
         assert "<!channel>" not in text_of(view)
 
 
 def test_the_blocks_of_a_home_are_slacks_own() -> None:
     """Checked as a message's are, in parts."""
-    blocks: list[dict[str, Any]] = home_view([a_notice(ref=f"HR-{n}") for n in range(3)], 2, "https://x/inbox")[
-        "blocks"
-    ]
+    blocks: list[dict[str, Any]] = home_view([a_notice(ref=f"HR-{n}") for n in range(3)], 2)["blocks"]
     check_message(blocks)
+
+
+def home_of(action: dict[str, Any], when_cut: WhenCut = WhenCut.ANSWER) -> tuple[str, list[str]]:
+    """The question's text and what there is to press under it."""
+    notice = a_notice(context={}, action=ShownAction(action, "1a2b3c4d"))
+    blocks: list[dict[str, Any]] = home_view([notice], 0, when_cut)["blocks"]
+    check_message(blocks)
+    pressed = [one["text"]["text"] for block in blocks if block["type"] == "actions" for one in block["elements"]]
+    return blocks[1]["text"]["text"], pressed
+
+
+def test_what_will_run_stands_above_the_buttons_that_set_it_free() -> None:
+    text, pressed = home_of({"tool": "refund", "amount": 49999})
+    assert text.startswith("Refund order 12345?\n*Exactly this will run* (sha256 1a2b3c4d)\n```\n{")
+    assert '"amount": 49999' in text
+    assert pressed == ["Approve refund", "Deny refund"]
+
+
+def test_an_action_that_a_home_has_no_room_for_is_opened_before_it_is_answered() -> None:
+    text, pressed = home_of({"log": "x" * 700}, WhenCut.OPEN)
+    assert text.endswith("…\n```\n… open to read all")
+    assert pressed == []
+    assert home_of({"log": "x" * 100}, WhenCut.OPEN)[1] == ["Approve refund", "Deny refund"]

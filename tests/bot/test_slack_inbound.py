@@ -13,17 +13,18 @@ from typing import Any
 import httpx
 import pytest
 
-from bot import slack_threads
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_delivery import Kind
-from bot.sandbox.slack_doings import say, tell, type_command
-from bot.sandbox.slack_faults import RateLimited
-from bot.sandbox.slack_payloads import event_callback, slash_command, view_submission
-from bot.sandbox.slack_records import Message, View
-from channels.slack.modal import ANSWER_BLOCK
-from channels.slack.values import Carried, sealed, signer
+from bot.inbound.slack import threads as slack_threads
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.delivery import Kind
+from bot.sandbox.slack.doings import say, tell, type_command
+from bot.sandbox.slack.faults import RateLimited
+from bot.sandbox.slack.payloads import event_callback, slash_command, view_submission
+from bot.sandbox.slack.records import Message, View
+from channels.slack.modals import ANSWER_BLOCK
+from channels.slack.payloads import Carried, sealed, signer
 from core.domain.suspension import ResponseType, Status, Suspension
-from core.store import log, outbox
+from core.store import event_log as log
+from core.store import outbox
 from tests.bot.slack_service import SECRET_KEY, TEXT, Mode, SlackService, over_http, slack_service
 
 BOTH = {"responders": ("alice@example.com", "bob@example.com")}
@@ -42,7 +43,7 @@ async def message_of(service: SlackService, text: str = "Refund") -> Message:
 
 async def all_sent(service: SlackService, asked: Suspension) -> None:
     """Return when nothing about this question is under way."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             rows = await service.engine.database.read(lambda conn: outbox.of_suspension(conn, asked.id))
             if all(row.settled_at is not None for row in rows):

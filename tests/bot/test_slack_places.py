@@ -11,17 +11,18 @@ import sqlalchemy as sa
 from slack_bolt.response import BoltResponse
 from slack_sdk.socket_mode.request import SocketModeRequest
 
+from bot.inbound.connection import ConnectionState
+from bot.inbound.slack.sockets import SOCKETS, SOCKETS_OF_ONE, SlackSockets, SocketTiming
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.slack_sockets import SOCKETS, SOCKETS_OF_ONE, Pace, SlackSockets, Standing
+from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.client import web_client
 from core.store.database import Database, open_database
-from core.store.places import Place, Places
+from core.store.locks import Place, Places
 
 END_SESSIONS = sa.text(
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND NOT pid = ANY(:but)"
 )
-PACE = Pace(places=timedelta(seconds=1))
+PACE = SocketTiming(places=timedelta(seconds=1))
 
 
 async def take(_request: SocketModeRequest) -> BoltResponse:
@@ -44,7 +45,7 @@ async def databases(postgres_url: str) -> AsyncIterator[tuple[Database, Database
 async def take_over(places: Places, database: Database) -> list[Place]:
     """The server ends the sessions that hold places, and another process has them all."""
     taken: list[Place] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while len(taken) < SOCKETS_OF_ONE:
             mine = [place.session.scalar(sa.select(sa.func.pg_backend_pid())) for place in taken if place.session]
             with database.engine.connect() as conn:
@@ -72,8 +73,8 @@ async def test_a_process_that_has_lost_its_places_stands_by_until_there_are_some
         await are(SOCKETS_OF_ONE)
         taken = await take_over(theirs, others)
         await are(0)
-        async with asyncio.timeout(5):
-            while keeper.standing is not Standing.STANDBY:
+        async with asyncio.timeout(30):
+            while keeper.standing is not ConnectionState.STANDBY:
                 await asyncio.sleep(0.02)
         for place in taken:
             await theirs.give_back(place)

@@ -9,19 +9,30 @@ from contextlib import closing, contextmanager
 from copy import deepcopy
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from bot.sandbox.slack_faults import DropBeforeStoring, RateLimited, SaysNo
-from bot.sandbox.slack_records import Message
-from bot.sandbox.slack_socket import DISABLED, Socket
-from bot.sandbox.slack_socket_faults import AckLost, CutAfterDelivery, Duplicated, RefreshAfterDelivery
-from bot.slack_sockets import SOCKETS_OF_ONE, Pace, Standing
+from bot.inbound.connection import ConnectionState
+from bot.inbound.slack.sockets import SOCKETS_OF_ONE, SocketTiming
+from bot.sandbox.slack.faults import (
+    AckLost,
+    CutAfterDelivery,
+    DropBeforeStoring,
+    Duplicated,
+    RateLimited,
+    RefreshAfterDelivery,
+    SaysNo,
+)
+from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.socket import DISABLED, Socket
 from tests.bot.slack_service import TEXT, SlackService, slack_service
 
 OPEN = "apps.connections.open"
-QUICK = Pace(
+SILENCE = timedelta(seconds=1)
+"""A socket that says nothing for twice as long is dead. A busy machine lets a living one wait for a while, too."""
+QUICK = SocketTiming(
     settled=timedelta(milliseconds=200),
     longest_pause=timedelta(milliseconds=50),
     places=timedelta(milliseconds=50),
@@ -45,7 +56,7 @@ async def sockets(service: SlackService, opened: int, now: int = SOCKETS_OF_ONE)
 
 
 async def until(what: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not what():
             await asyncio.sleep(0.01)
 
@@ -57,6 +68,11 @@ def slow_commit(service: SlackService) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
+
+
+async def said_to_all(service: SlackService) -> None:
+    """Return when the answer is committed: who waits for that longer than Slack does is told so, and goes on."""
+    await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via slack")
 
 
 async def a_message(service: SlackService) -> Message:
@@ -85,6 +101,7 @@ async def test_a_refresh_while_a_click_is_under_way_loses_neither_answer_nor_ack
         click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
         await sockets(service, opened=3)
     assert (await click).status_code == 200
+    await said_to_all(service)
     assert await service.answered(asked) == "approve"
 
 
@@ -107,7 +124,7 @@ async def test_a_connection_that_dies_under_a_click_keeps_the_answer(service: Sl
     service.sandbox.sockets.fail_next(CutAfterDelivery())
     with slow_commit(service), pytest.raises(httpx.ReadTimeout):
         await service.sandbox.click("U1", message, "ans:0")
-    await service.sandbox.expect_message("Answered “Approve refund” by alice@example.com via slack")
+    await said_to_all(service)
     assert await service.answered(asked) == "approve"
     await sockets(service, opened=3)
     await service.sandbox.click("U1", message, "ans:0")
@@ -133,7 +150,7 @@ async def test_dropped_sockets_are_opened_again(service: SlackService) -> None:
 
 
 async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, "socket", Pace(ping=timedelta(milliseconds=100))) as service:
+    async with slack_service(tmp_path, "socket", SocketTiming(ping=SILENCE)) as service:
         asked = await service.ask()
         service.sandbox.sockets.silence()
         fresh = await sockets(service, opened=4)
@@ -143,7 +160,7 @@ async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> N
 
 
 async def test_sockets_that_ping_and_hear_nothing_are_given_up_too(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, "socket", Pace(ping=timedelta(milliseconds=100))) as service:
+    async with slack_service(tmp_path, "socket", SocketTiming(ping=SILENCE)) as service:
         service.sandbox.sockets.ping_every = 0.02
         service.sandbox.sockets.drop()
         await sockets(service, opened=4)
@@ -155,19 +172,19 @@ async def test_sockets_that_ping_and_hear_nothing_are_given_up_too(tmp_path: Pat
 
 
 async def test_a_socket_that_slack_does_not_greet_is_none(tmp_path: Path) -> None:
-    pace = Pace(ping=timedelta(milliseconds=150), longest_pause=timedelta(milliseconds=50))
+    pace = SocketTiming(ping=timedelta(milliseconds=150), longest_pause=timedelta(milliseconds=50))
     async with slack_service(tmp_path, "socket", pace) as service:
         service.sandbox.sockets.greets = False
         service.sandbox.sockets.drop()
         await until(lambda: service.sandbox.sockets.opened >= 6)
-        assert service.door.standing is Standing.CONNECTING
+        assert service.door.standing is ConnectionState.CONNECTING
         service.sandbox.sockets.greets = True
-        await until(lambda: service.door.standing is Standing.CONNECTED)
+        await until(lambda: service.door.standing is ConnectionState.CONNECTED)
 
 
 async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp_path: Path) -> None:
     short = timedelta(milliseconds=100)
-    pace = Pace(oldest=timedelta(milliseconds=300), settled=short, linger=short)
+    pace = SocketTiming(oldest=timedelta(milliseconds=300), settled=short, linger=short)
     async with slack_service(tmp_path, "socket", pace) as service:
         asked = await service.ask()
         message = await a_message(service)
@@ -175,11 +192,12 @@ async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp
             click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
             await until(lambda: service.sandbox.sockets.opened >= 4)
         assert (await click).status_code == 200
+        await said_to_all(service)
         assert await service.answered(asked) == "approve"
 
 
 async def test_a_click_that_slack_gives_to_a_socket_just_replaced_counts(tmp_path: Path) -> None:
-    async with slack_service(tmp_path, "socket", Pace(oldest=timedelta(seconds=1))) as service:
+    async with slack_service(tmp_path, "socket", SocketTiming(oldest=timedelta(seconds=1))) as service:
         asked = await service.ask()
         message = await a_message(service)
         world = service.sandbox.sockets
@@ -191,7 +209,7 @@ async def test_a_click_that_slack_gives_to_a_socket_just_replaced_counts(tmp_pat
 
 
 async def test_old_sockets_that_still_work_are_no_alarm_while_the_next_cannot_be_opened(tmp_path: Path) -> None:
-    pace = Pace(
+    pace = SocketTiming(
         oldest=timedelta(milliseconds=300),
         longest_pause=timedelta(milliseconds=50),
         told_after=timedelta(milliseconds=100),
@@ -201,13 +219,13 @@ async def test_old_sockets_that_still_work_are_no_alarm_while_the_next_cannot_be
         message = await a_message(service)
         service.sandbox.faults.switch_on(SaysNo("internal_error"), OPEN)
         await asyncio.sleep(1)  # sockets age by the real clock: both are past their age, and nobody is told
-        assert service.door.standing is Standing.CONNECTED
+        assert service.door.standing is ConnectionState.CONNECTED
         await service.sandbox.click("U1", message, "ans:0")
         assert await service.answered(asked) == "approve"
         assert service.alerts == []
         service.sandbox.sockets.drop()
         await until(lambda: bool(service.alerts))
-        assert service.door.standing is Standing.CONNECTING
+        assert service.door.standing is ConnectionState.CONNECTING
 
 
 async def test_where_slack_allows_one_socket_there_is_one_until_it_allows_more(service: SlackService) -> None:
@@ -226,7 +244,7 @@ async def test_slack_may_be_away_for_a_while(service: SlackService, fault: RateL
     service.sandbox.fail_next(fault, OPEN)
     service.sandbox.sockets.drop()
     await sockets(service, opened=4)
-    await until(lambda: service.door.standing is Standing.CONNECTED)
+    await until(lambda: service.door.standing is ConnectionState.CONNECTED)
 
 
 async def test_operators_hear_that_slack_has_been_away_for_long(service: SlackService) -> None:
@@ -234,16 +252,16 @@ async def test_operators_hear_that_slack_has_been_away_for_long(service: SlackSe
     service.sandbox.sockets.drop()
     await until(lambda: bool(service.alerts))
     assert set(service.alerts) == {"internal_error"}
-    assert service.door.standing is Standing.CONNECTING
+    assert service.door.standing is ConnectionState.CONNECTING
     service.sandbox.faults.switch_off(OPEN)
     await sockets(service, opened=4)
-    await until(lambda: service.door.standing is Standing.CONNECTED)
+    await until(lambda: service.door.standing is ConnectionState.CONNECTED)
 
 
 async def test_operators_hear_at_once_that_socket_mode_was_switched_off(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with slack_service(tmp_path, "socket", Pace(told_after=timedelta(hours=1))) as service:
+    async with slack_service(tmp_path, "socket", SocketTiming(told_after=timedelta(hours=1))) as service:
         service.sandbox.sockets.token_trouble = "account_inactive"
         await service.sandbox.sockets.disconnect(reason=DISABLED)
         await until(lambda: bool(service.alerts))
@@ -253,18 +271,28 @@ async def test_operators_hear_at_once_that_socket_mode_was_switched_off(
     assert service.sandbox.sockets.app_token not in said
 
 
-async def test_stopping_finishes_the_click_that_is_under_way(service: SlackService) -> None:
+async def test_stopping_finishes_the_click_that_is_under_way(
+    service: SlackService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = await service.ask()
     message = await a_message(service)
+    arrived, take = asyncio.Event(), service.door.take
+
+    async def notice(*what: Any) -> Any:
+        arrived.set()
+        return await take(*what)
+
+    monkeypatch.setattr(service.door, "take", notice)
     with slow_commit(service):
         click = asyncio.create_task(service.sandbox.click("U1", message, "ans:0"))
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(arrived.wait(), 30)
         stopping = asyncio.create_task(service.door.stop_taking())
         await asyncio.sleep(0.05)
         assert not stopping.done()
     assert (await click).status_code == 200
     await stopping
     assert service.sandbox.sockets.sockets == []
+    await said_to_all(service)
     assert await service.answered(asked) == "approve"
 
 

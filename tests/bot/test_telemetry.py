@@ -17,7 +17,7 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.logger import get_bolt_logger
 
 from bot.config.settings import LogFormat, LogLevel
-from bot.telemetry import HIDDEN, Metrics, set_up_logging
+from bot.observability.telemetry import HIDDEN, Metrics, set_up_logging
 
 SetUp = Callable[..., io.StringIO]
 
@@ -25,7 +25,7 @@ SetUp = Callable[..., io.StringIO]
 @pytest.fixture
 def set_up() -> Iterator[SetUp]:
     """Set the logs up into a buffer; whatever was there before is put back."""
-    root = logging.getLogger()
+    root, before = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers[:], root.level
 
     def into_buffer(level: LogLevel = "info", form: LogFormat = "json") -> io.StringIO:
@@ -36,7 +36,7 @@ def set_up() -> Iterator[SetUp]:
     yield into_buffer
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -216,6 +216,7 @@ def test_every_metric_is_there_from_the_start() -> None:
         "notices_paused",
         "mail_received",
         "mail_quarantined",
+        "http_refused",
     }
     found = samples(Metrics())
     assert found["suspension_attempts_total", "pagerduty"] == 0

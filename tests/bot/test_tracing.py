@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from bot.tracing import NO_TRACING, tracing_of
+from bot.observability.tracing import NO_TRACING, tracing_of
 from core.ports import Callback, Delivered
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_a_service_without_tracing_does_not_import_the_extra() -> None:
 
 
 def test_the_service_runs_where_the_extra_is_not_installed() -> None:
-    code = f"{BLOCKED}\nimport bot.server\nfrom bot.tracing import NO_TRACING, tracing_of"
+    code = f"{BLOCKED}\nimport bot.server\nfrom bot.observability.tracing import NO_TRACING, tracing_of"
     there = f"{{'OTEL_EXPORTER_OTLP_ENDPOINT': '{COLLECTOR}'}}"
     done = python(f"{code}\nprint(tracing_of(None, {there}) is NO_TRACING)")
     assert done.stdout.splitlines()[-1] == "True"
@@ -71,7 +71,7 @@ def test_the_service_runs_where_the_extra_is_not_installed() -> None:
 
 
 def test_our_own_setting_needs_the_extra_and_says_so() -> None:
-    done = python(f"{BLOCKED}\nfrom bot.tracing import tracing_of\ntracing_of('{COLLECTOR}', {{}})")
+    done = python(f"{BLOCKED}\nfrom bot.observability.tracing import tracing_of\ntracing_of('{COLLECTOR}', {{}})")
     assert "pip install 'handraise-server[otel]'" in done.stderr
 
 

@@ -24,8 +24,11 @@ from playwright.async_api import (
 )
 
 from bot.sandbox.serving import serving
+from core.domain.answers import GivenAnswer
+from core.domain.people import Actor
 from core.domain.suspension import ResponseType, Suspension
-from tests.bot.web.pages_world import ALICE, BOB, World, a_site
+from tests.bot.web.pages_world import ALICE, BOB, START, World, a_site
+from tests.core.store_examples import keep, numbered
 
 pytestmark = pytest.mark.browser
 
@@ -193,11 +196,65 @@ async def test_a_keyboard_is_enough(browser: Browser, site: World) -> None:
     assert await ended(site, asked) == ("deny", ALICE, "web", "By keyboard")
 
 
-async def test_deadlines_are_shown_in_the_reader_s_own_time_too(browser: Browser, site: World) -> None:
-    await site.ask()
+TOLD = "2026-03-24 04:00 UTC"
+"""When the question's hour is over."""
+
+
+async def test_every_page_tells_times_in_the_browser_s_zone_and_keeps_utc_beside_it(
+    browser: Browser, site: World
+) -> None:
+    asked = await site.ask()
+    await site.engine.claim(asked.id, Actor(BOB), "slack")
+    link = await site.link_of(ALICE)
     async with a_page(browser, site, timezone_id="Asia/Kolkata") as page:
-        await page.goto(await site.link_of(ALICE))
-        await expect(page.locator(".left")).to_have_text("1 h left (Tue 24 Mar, 09:30 your time)")
+        await sign_in(page, site, ALICE)
+        for place in ("/inbox", f"/q/{asked.ask.ref}", link):
+            await page.goto(place)
+            time = page.locator("time").get_by_text("2026-03-24 09:30 GMT+5:30", exact=True)
+            await expect(time).to_have_attribute("title", TOLD)
+            await expect(time).to_have_attribute("datetime", "2026-03-24T04:00:00Z")
+            await expect(page.locator("main")).not_to_contain_text("UTC")
+        await expect(page.locator("main")).to_contain_text("is on it until 2026-03-24 09:00 GMT+5:30")
+        await site.engine.respond(GivenAnswer(asked.id, Actor(BOB), "slack", "deny"))
+        await page.goto(link)
+        await expect(page.locator("main")).to_contain_text("2026-03-24 08:30 GMT+5:30")
+
+
+async def test_without_javascript_and_in_utc_times_stay_in_utc(browser: Browser, site: World) -> None:
+    await site.ask()
+    link = await site.link_of(ALICE)
+    here: dict[str, Any]
+    for here in ({"timezone_id": "Asia/Kolkata", "java_script_enabled": False}, {"timezone_id": "UTC"}):
+        async with a_page(browser, site, **here) as page:
+            await page.goto(link)
+            await expect(page.locator("main time").first).to_have_text(TOLD)
+
+
+async def test_the_inbox_is_paged_through_by_keyboard_on_a_phone_without_javascript(
+    browser: Browser, site: World
+) -> None:
+    many = [
+        numbered(n, responders=(ALICE,), suspended_at=START, timeout=timedelta(minutes=60 + n), context={"risk": 0.7})
+        for n in range(1, 73)
+    ]
+    async with a_page(browser, site, java_script_enabled=False) as page:
+        await sign_in(page, site, ALICE)
+        await keep(site.engine.database, *many)
+        await page.goto("/inbox")
+        await expect(page.locator(".count")).to_have_text("72")
+        await expect(page.locator(".inbox .ref")).to_have_count(50)
+        onward = page.get_by_role("link", name="Next")
+        await onward.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".inbox .ref").first).to_have_text("HR-0051")
+        await expect(page.locator(".inbox .ref").last).to_have_text("HR-0072")
+        assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        for one in await page.locator(".pager a, .inbox a").all():
+            box = await one.bounding_box()
+            assert box is not None
+            assert box["height"] >= FINGER
+        await page.get_by_role("link", name="Previous").click()
+        await expect(page.locator(".inbox .ref").first).to_have_text("HR-0001")
 
 
 async def test_signing_in_leads_to_the_question_and_signing_out_away_from_it(browser: Browser, site: World) -> None:

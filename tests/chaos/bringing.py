@@ -59,6 +59,9 @@ class Bringing:
                 self.records.happened["nobody answered"] += 1
             else:
                 self.records.statuses[response.status_code] += 1
+                if response.status_code >= 500 and response.status_code not in {502, 503}:
+                    where = "/".join(response.request.url.path.split("/")[:3])  # what follows may be a secret
+                    self.records.server_errors.append(f"{where} {response.status_code}")
                 if response.status_code not in {502, 503}:
                     return response, door
             await asyncio.sleep(_PAUSE)
@@ -71,8 +74,6 @@ class Bringing:
             return
         response, door = told
         status = response.status_code
-        if status >= 500:
-            self.records.server_errors.append(f"{act.way} {status}")
         firm = status in _FIRM.get(act.way, ())
         kept = status in {200, 202} and act.way in {Way.SLACK, Way.MAIL, Way.PAGER}
         if act.then_kill and (firm or kept):

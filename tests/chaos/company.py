@@ -14,7 +14,7 @@ from core.domain.vocabulary import (
     CLARIFIED,
     RENOTIFIED,
 )
-from core.store.log import Logged
+from core.store.event_log import Logged
 from core.store.outbox import RowKind, RowStatus
 from tests.chaos.evidence import Evidence, Story, asks_back
 

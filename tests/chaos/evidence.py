@@ -11,14 +11,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.keys import RootKey
-from bot.sandbox.mailbox import Mail
-from bot.sandbox.pagerduty_world import Incident
-from bot.sandbox.slack_records import Message
-from core.containers.intents import Intent
-from core.domain.resumption import ASKED_BACK
+from bot.sandbox.mail.mailbox import Mail
+from bot.sandbox.pagerduty.world import Incident
+from bot.sandbox.slack.records import Message
+from core.domain.callback import ASKED_BACK
+from core.domain.intent import Intent
 from core.domain.suspension import Suspension
-from core.store import intents, log, outbox, suspensions
-from core.store.log import Logged
+from core.store import event_log as log
+from core.store import intents, outbox, suspensions
+from core.store.event_log import Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.tables import outbox as outbox_table
 from core.store.tables import suspensions as suspensions_table
@@ -85,11 +86,13 @@ class Evidence:
         return next((story for story in self.stories.values() if story.ref == ref), None)
 
     def is_doubtful(self, delivery: str) -> bool:
-        """Whether this one may have come twice: in flight at a kill, spoiled, or on its way as the database went."""
+        """Whether this one may have come twice: in flight at a kill, spoiled, or on its way as the database went or a
+        process froze."""
         records = self.records
         if delivery in records.in_flight or delivery in self.spoiled:
             return True
-        return any(records.was_away(one.at, _SETTLING) for one in self.arrivals if one.delivery == delivery)
+        mine = [one.at for one in self.arrivals if one.delivery == delivery]
+        return any(records.was_away(at, _SETTLING) or records.was_frozen(at) for at in mine)
 
 
 def gather(conn: sa.Connection, secret: str, world: World, records: Records, left: tuple[int, int]) -> Evidence:

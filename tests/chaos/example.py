@@ -1,29 +1,31 @@
 """The evidence of a run that nothing is wrong with, made by hand: two questions, and whatever can happen to one.
 
 The first is asked in Slack and again by mail, and answered in Slack. The second needs two people; it is handed over to
-a third, and the agent is asked back.
+a third, and the agent is asked back. A worker froze with the first one's mail in hand, which another then sent, and was
+asked to end later; the clock was set forward after its last attempt, and a disk was dead for some seconds.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from bot.sandbox.pagerduty_world import Incident, IncidentStatus, Service
-from bot.sandbox.slack_records import Message
-from core.containers.intents import Intent, IntentStatus
+from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service
+from bot.sandbox.slack.records import Message
+from core.domain.callback import ASKED_BACK
+from core.domain.intent import Intent, IntentStatus
 from core.domain.machine import decide, open_suspension
-from core.domain.resumption import ASKED_BACK
 from core.domain.suspension import Ask, Suspension
 from core.domain.vocabulary import AnswerGiven, AskedBack, Assigned, AttemptDue, Clarified, Event, Signal
 from core.store import intents
-from core.store.log import Logged
+from core.store.event_log import Logged
 from core.store.outbox import AGENTS, Row, RowKind, RowStatus
 from tests.chaos.evidence import Arrival, Evidence, Story
 from tests.chaos.plan import ALICE, BOB, CAROL, Act, Question, Way
-from tests.chaos.records import Asked, Call, Given, Records
+from tests.chaos.records import Asked, BadDisk, Call, ClockSet, Ending, Freeze, Given, Hardship, Probe, Records
 from tests.core.examples import HOUR, LADDER, START, a_question, after
 
 FIRST, SECOND = "susp-1", "susp-2"
@@ -151,6 +153,8 @@ def _records(stories: dict[str, Story]) -> Records:
     asked = {one: _asked(story.suspension.ask) for one, story in stories.items()}
     first, second = asked[FIRST], asked[SECOND]
     return Records(
+        due=frozenset({Hardship.FREEZE, Hardship.CLOCK}),
+        suffered=Counter({Hardship.FREEZE: 1, Hardship.CLOCK: 2}),
         asked=list(asked.values()),
         given=[
             _given(first, Way.SLACK, "approve", ALICE, after(hours=2, minutes=5), kept=True),
@@ -166,7 +170,25 @@ def _records(stories: dict[str, Story]) -> Records:
             Call("asked-2", SECOND, {}, 204, after(minutes=2), ASKED_BACK),
             Call("told-2", SECOND, _told(CAROL), 200, after(minutes=6), "intent.resumed"),
         ],
+        freezes=[_freeze()],
+        endings=[Ending("worker-1", 3.0, 0, in_hand=4), Ending("worker-1", 0.5, 0)],
+        clock_sets=[ClockSet(after(hours=2, minutes=1), timedelta(minutes=2), timedelta())],
+        bad_disks=[_bad_disk()],
+        alone=[0.04, 0.05, 0.06],
+        beside=[0.05, 0.08, 3.0],
     )
+
+
+def _freeze() -> Freeze:
+    begin, end = after(minutes=59, seconds=50), after(minutes=60, seconds=20)
+    return Freeze("worker-1", begin, end, frozenset({"mail-1"}), after(minutes=60, seconds=13))
+
+
+def _bad_disk() -> BadDisk:
+    probes = [(1, 200, 503), (4, 503, 503), (6, 200, 201)]
+    since = after(minutes=10)
+    told = [Probe(since + timedelta(seconds=second), ready, made) for second, ready, made in probes]
+    return BadDisk(True, since, since + timedelta(seconds=5), told)
 
 
 def _asked(ask: Ask) -> Asked:

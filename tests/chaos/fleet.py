@@ -9,7 +9,8 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from asyncio.subprocess import PIPE, STDOUT
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ import httpx
 import yaml
 
 from bot.sandbox.serving import loopback_client
-from tests.chaos.records import Records, now
+from tests.chaos.host import Wall
+from tests.chaos.records import Ending, Freeze, Records, now
 from tests.chaos.store import Store, being_sent, known_workers
 from tests.ports import free_port
 from tests.process import ROOT
@@ -26,17 +28,22 @@ from tests.process import ROOT
 _READY_SECONDS = 90
 _USUAL_START_SECONDS = 4
 _RESTART_SECONDS = 0.2
+_LOG_BUFFER = 1024 * 1024
 _CANT_BEGIN = 2
 """The exit status of a process that can't begin (API.md §9); its one line names the setting."""
 _A_MOMENT = timedelta(seconds=5)
+_ENDS_WITHIN = 20
 _AT_WORK = timedelta(seconds=2)
 """How long a process gets to do something before the next kill at random: a slow machine would see none of it."""
 
 
 class Member:
-    """One process on its own port. ``owner`` is the name under which it leases rows, where that is known."""
+    """One process on its own port. ``owner`` is the name under which it leases rows, where that is known.
 
-    def __init__(self, folder: Path, name: str, settings: dict[str, Any], roles: Sequence[str]) -> None:
+    ``clock`` is the file of the host's clock. What it writes goes through a pipe: a full disk takes no log.
+    """
+
+    def __init__(self, folder: Path, name: str, settings: dict[str, Any], roles: Sequence[str], clock: Path) -> None:
         self.name = name
         self.roles = tuple(roles)
         self.port = free_port()
@@ -48,6 +55,9 @@ class Member:
         self.owner: str | None = None
         self.ready_since: datetime | None = None
         self.killed = False
+        self.asked_to_end = False
+        self._clock = clock
+        self._writing: asyncio.Task[None] | None = None
 
     def last_words(self) -> str:
         """The last line that it wrote."""
@@ -56,29 +66,49 @@ class Member:
 
     @property
     def is_ready(self) -> bool:
-        return self.ready_since is not None
+        return self.ready_since is not None and not self.killed
 
     @property
     def serves_people(self) -> bool:
         return not self.roles or "api" in self.roles
 
+    @property
+    def works(self) -> bool:
+        return not self.roles or "worker" in self.roles
+
     async def spawn(self, public_url: str) -> asyncio.subprocess.Process:
         settings = {**self._settings, "http": {"port": self.port}, "public_url": public_url}
         self._file.write_text(yaml.safe_dump(settings))
-        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self._file)]
+        command = [sys.executable, "-m", "tests.chaos.host", str(self._clock), "--config", str(self._file)]
         command += [argument for role in self.roles for argument in ("--role", role)]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-        self.killed = False
-        with self.log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+        self.killed = self.asked_to_end = False
+        self.process = await asyncio.create_subprocess_exec(
+            *command, cwd=ROOT, env=environ, stdout=PIPE, stderr=STDOUT, limit=_LOG_BUFFER
+        )
+        self._writing = asyncio.create_task(self._keep_log(self.process))
         return self.process
+
+    async def _keep_log(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        with self.log.open("ab", buffering=0) as log:
+            while written := await process.stdout.read(_LOG_BUFFER):
+                log.write(written)
+
+    async def all_written(self) -> None:
+        """Return when the log holds everything that a process that has ended wrote."""
+        if self._writing is not None:
+            await self._writing
 
 
 class Fleet:
     """Keeps every member running until :meth:`down`, as a supervisor would."""
 
-    def __init__(self, members: Sequence[Member], store: Store, records: Records, chance: random.Random) -> None:
+    def __init__(
+        self, members: Sequence[Member], store: Store, records: Records, chance: random.Random, wall: Wall
+    ) -> None:
         self.members = members
+        self.wall = wall
         self._store = store
         self._records = records
         self._chance = chance
@@ -86,6 +116,8 @@ class Fleet:
         self._starting = asyncio.Lock()
         self._http = loopback_client(timeout=2)
         self._stopping = False
+        self.is_spared = False
+        """While something else happens to its hosts, nobody is killed."""
         self.pace = 1.0
         """How much slower than usual this machine is, by how long the members took to start: 1 to 4."""
 
@@ -113,7 +145,11 @@ class Fleet:
 
     def _at_work(self) -> set[tuple[str, ...]]:
         since = now() - _AT_WORK
-        return {one.roles for one in self.members if one.ready_since is not None and one.ready_since < since}
+        return {
+            one.roles
+            for one in self.members
+            if one.is_ready and one.ready_since is not None and one.ready_since < since
+        }
 
     def door(self) -> Member | None:
         """Some process that people and vendors reach, ``None`` while there is none."""
@@ -121,7 +157,10 @@ class Fleet:
         return self._chance.choice(doors) if doors else None
 
     def kill(self, member: Member) -> bool:
-        """``kill -9``; false where it is not up."""
+        """``kill -9``; false where it is not up, or all of them are spared."""
+        return not self.is_spared and self._kill(member)
+
+    def _kill(self, member: Member) -> bool:
         process = member.process
         if process is None or process.returncode is not None or member.killed:
             return False
@@ -131,29 +170,48 @@ class Fleet:
         return True
 
     def kill_one(self, *, worker: bool = False) -> bool:
-        fit = [one for one in self.members if one.is_ready and (not worker or not one.roles or "worker" in one.roles)]
+        fit = [one for one in self.members if one.is_ready and (not worker or one.works)]
         return bool(fit) and self.kill(self._chance.choice(fit))
 
-    async def down(self) -> None:
-        """SIGTERM to each; whoever does not end cleanly within its ten seconds and some is noted, and killed."""
-        self._stopping = True
-        for member in self.members:
-            if member.process is not None and member.process.returncode is None:
-                member.process.terminate()
-        for member in self.members:
-            await self._await_end(member)
-
-    async def _await_end(self, member: Member) -> None:
+    @contextlib.contextmanager
+    def frozen(self, member: Member) -> Iterator[Freeze]:
+        """``member`` stands still for as long as the block lasts, and then goes on as if nothing had been."""
         process = member.process
-        if process is None:
-            return
+        assert process is not None
+        freeze = Freeze(member.name, now())
+        process.send_signal(signal.SIGSTOP)
+        self._records.freezes.append(freeze)
         try:
-            async with asyncio.timeout(20):
-                status = await process.wait()
+            yield freeze
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+            freeze.end = now()
+
+    async def ask_to_end(self, member: Member, in_hand: int | None = None) -> None:
+        """SIGTERM; noted is when it ended, and how. Whoever does not is killed in the end.
+
+        ``in_hand`` is how many rows it is sending, if that is why it is asked now.
+        """
+        process = member.process
+        if process is None or process.returncode is not None or member.killed:
+            return
+        member.asked_to_end = True
+        began = time.monotonic()
+        process.terminate()
+        try:
+            async with asyncio.timeout(_ENDS_WITHIN):
+                status: int | None = await process.wait()
         except TimeoutError:
             status = None
-        if status != 0 and not member.killed:
-            self._records.unclean_ends.append(f"{member.name}: {status}")
+            self._kill(member)
+        if status is None or not member.killed:
+            self._records.endings.append(Ending(member.name, time.monotonic() - began, status, in_hand))
+
+    async def down(self) -> None:
+        """SIGTERM to all of them."""
+        self._stopping = True
+        await asyncio.gather(*(self.ask_to_end(member) for member in self.members))
 
     async def close(self) -> None:
         """Nothing that was started here outlives this."""
@@ -179,6 +237,7 @@ class Fleet:
                 member.owner = added.pop() if len(added) == 1 else None
             status = await process.wait()
             member.ready_since = None
+            await member.all_written()
             if self._stopping:
                 return
             await self._bury(member, status)
@@ -195,6 +254,8 @@ class Fleet:
 
     async def _bury(self, member: Member, status: int) -> None:
         """What it had in hand when it died, before anybody else takes it up."""
+        if member.asked_to_end and not member.killed:
+            return  # how it ended is noted where it was asked
         if not member.killed:
             if status == _CANT_BEGIN and "database_url" in member.last_words():
                 self._records.happened["could not begin: the database"] += 1  # its connection was cut meanwhile

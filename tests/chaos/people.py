@@ -15,10 +15,10 @@ from typing import Any
 
 import httpx
 
-from bot.sandbox import mail_replies
-from bot.sandbox.pagerduty_webhooks import Delivery, envelope, incident_data, note_data
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, note_data
 from bot.sandbox.serving import loopback_client
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.records import Message
 from channels.slack.notes import NOT_SAVED
 from tests.chaos.bringing import Bringing, Told
 from tests.chaos.fleet import Fleet, Member

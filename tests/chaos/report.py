@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tests.chaos.evidence import Evidence, Story
 from tests.chaos.invariants import Finding
+from tests.chaos.partition_invariants import Finding as Partitioned
 from tests.chaos.run import Mode
 
 _MOST_SHOWN = 5
@@ -20,9 +21,21 @@ def show(mode: Mode, seed: int, evidence: Evidence, findings: Sequence[Finding])
         print(f"  {count:>6}  {name}")
     print()
     for finding in findings:
-        print(f"  {'ok   ' if not finding.wrong else 'WRONG'} {finding.checked:>6}  {finding.invariant}")
+        said = "WRONG" if finding.wrong else "ok" if finding.checked else "-"  # a mode may have nothing to look at
+        print(f"  {said:<5} {finding.checked:>6}  {finding.invariant}")
     for finding in findings:
         _show_wrong(finding, evidence)
+    return not any(finding.wrong for finding in findings)
+
+
+def show_partition(title: str, findings: Sequence[Partitioned]) -> bool:
+    """Print what was found of a replica that was cut off; whether every invariant holds."""
+    print(f"\n{title}", flush=True)
+    for finding in findings:
+        worst = "" if finding.worst is None else f"at worst {finding.worst:5.1f} s"
+        print(f"  {'ok   ' if not finding.wrong else 'WRONG'} {finding.checked:>6}  {worst:<17}  {finding.invariant}")
+        for wrong, times in Counter(finding.wrong).most_common(_MOST_SHOWN):
+            print(f"                {times} × {wrong}")
     return not any(finding.wrong for finding in findings)
 
 

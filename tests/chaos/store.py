@@ -6,6 +6,7 @@ import asyncio
 import signal
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from sqlalchemy.pool import NullPool
 from core.store import schema
 from core.store.database import open_database
 from core.store.tables import outbox, suspensions, workers
+from tests.chaos.disk import Disk, a_disk
 from tests.chaos.wire import Wire
 from tests.postgres import Cluster, cluster
 
@@ -26,13 +28,17 @@ _POSTGRES = "postgresql+psycopg://postgres@/postgres"
 
 
 class Store:
-    """``server`` is the PostgreSQL that can be stopped and ``wire`` the line to it, both ``None`` on SQLite.
+    """``server`` is the PostgreSQL that can be stopped and ``wire`` the line to it, both ``None`` on SQLite; ``disk``
+    is what the file of SQLite is on.
 
     ``service_url`` is where the service finds it.
     """
 
-    def __init__(self, url: str, server: Cluster | None = None, wire: Wire | None = None) -> None:
+    def __init__(
+        self, url: str, server: Cluster | None = None, wire: Wire | None = None, disk: Disk | None = None
+    ) -> None:
         self.url = url
+        self.disk = disk
         self.service_url = url if wire is None else f"{_POSTGRES}{wire.query}"
         self.server = server
         self.wire = wire
@@ -69,6 +75,17 @@ def being_sent(owner: str | None) -> Callable[[sa.Connection], set[str]]:
     return job
 
 
+def in_hand(conn: sa.Connection) -> Counter[str]:
+    """How many rows each worker has leased."""
+    leased = sa.select(outbox.c.lease_owner).where(outbox.c.status == "sending", outbox.c.lease_owner.is_not(None))
+    return Counter(conn.scalars(leased))
+
+
+def empty_log(conn: sa.Connection) -> None:
+    """SQLite's write-ahead log goes into its file, and gives back its room, unless somebody is reading."""
+    conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def known_workers(conn: sa.Connection) -> set[str]:
     return set(conn.scalars(sa.select(workers.c.id)))
 
@@ -82,7 +99,8 @@ def unfinished(conn: sa.Connection) -> tuple[int, int]:
 
 @asynccontextmanager
 async def sqlite_store(folder: Path) -> AsyncIterator[Store]:
-    yield Store(f"sqlite+aiosqlite:///{folder}/chaos.db")
+    with a_disk(folder / "disk") as disk:
+        yield Store(f"sqlite+aiosqlite:///{disk.folder}/chaos.db", disk=disk)
 
 
 @asynccontextmanager

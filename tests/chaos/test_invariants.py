@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_world import IncidentStatus
-from core.containers.intents import IntentStatus
+from bot.sandbox.pagerduty.world import IncidentStatus
+from core.delivery.leases import TWICE
+from core.domain.intent import IntentStatus
 from core.domain.suspension import Status
-from core.domain.vocabulary import ANSWER_RECORDED, CLARIFIED, MESSAGE_RECEIVED, RENOTIFIED
-from core.late import TWICE
-from core.store.outbox import RowStatus
+from core.domain.vocabulary import ANSWER_RECORDED, CLARIFIED, EXPIRED, MESSAGE_RECEIVED, RENOTIFIED, RESUMED
+from core.store.outbox import RowKind, RowStatus
 from tests.chaos.evidence import Arrival, Evidence, Story
 from tests.chaos.example import FIRST, SECOND, evidence
 from tests.chaos.invariants import INVARIANTS, judge
 from tests.chaos.plan import ALICE, BOB, CAROL, Way
+from tests.chaos.records import ClockSet, Ending, Hardship, Records
 from tests.core.examples import after
 
 Break = Callable[[Evidence], Any]
@@ -101,9 +102,36 @@ def came_while_held(found: Evidence) -> None:
     story(found, SECOND, events=[*events[:place], attempt, *events[place:]])
 
 
+def in_doubt_and_never_came(found: Evidence) -> None:
+    """A page that PagerDuty never took, whose question has ended meanwhile."""
+    pages = [one.id for one in found.stories[FIRST].rows if one.channel == "pagerduty" and one.kind is RowKind.NOTIFY]
+    row(found, FIRST, pages[0], ambiguous=True)
+    found.incidents.pop(found.stories[FIRST].ref)  # type: ignore[attr-defined]
+
+
 def never(found: Evidence) -> None:
     """A suspension that a 201 was given for and that is not there."""
     found.stories.pop(FIRST)  # type: ignore[attr-defined]
+
+
+def set_arrival(found: Evidence, number: int, **when: float) -> None:
+    found.arrivals[number] = replace(found.arrivals[number], at=after(**when))
+
+
+def called(found: Evidence, **when: float) -> None:
+    """The first one's agent took its callback then."""
+    found.records.calls.append(replace(found.records.calls[0], at=after(**when)))
+
+
+def expired(found: Evidence) -> None:
+    """The first one, five minutes after its last attempt, of an hour that it had."""
+    event(found, FIRST, RESUMED, type=EXPIRED)
+    suspension(found, FIRST, status=Status.EXPIRED)
+
+
+def probe(found: Evidence, number: int, **changed: int) -> None:
+    probes = found.records.bad_disks[0].probes
+    probes[number] = replace(probes[number], **changed)
 
 
 FOUND_BY: dict[str, list[Break]] = {
@@ -152,6 +180,7 @@ FOUND_BY: dict[str, list[Break]] = {
         lambda found: row(found, FIRST, "told-1", status=RowStatus.DEAD),
     ],
     "whatever counts as delivered has arrived": [
+        in_doubt_and_never_came,
         lambda found: found.arrivals.pop(0),
         lambda found: found.incidents.pop(found.stories[FIRST].ref),  # type: ignore[attr-defined]
     ],
@@ -195,6 +224,48 @@ FOUND_BY: dict[str, list[Break]] = {
         asked_back_twice,
         came_while_held,
     ],
+    "whatever this run had to go through has come": [
+        lambda found: found.records.suffered.pop(Hardship.FREEZE),
+        lambda found: found.records.suffered.update({Hardship.CLOCK: -2}),
+    ],
+    "others take over what a frozen worker had in hand": [
+        lambda found: found.arrivals.pop(1),
+        lambda found: set_arrival(found, 1, minutes=59, seconds=51),
+        lambda found: set_arrival(found, 1, minutes=60, seconds=21),
+    ],
+    "a worker that was frozen sends nothing that another has sent meanwhile": [
+        lambda found: found.arrivals.append(Arrival("mail-1", "email", after(minutes=60, seconds=21))),
+        lambda found: (called(found, minutes=60), called(found, minutes=60, seconds=22)),
+    ],
+    "a clock that is set forward takes no time from a question": [
+        lambda found: found.records.clock_sets.insert(
+            0, ClockSet(after(hours=1, minutes=30), timedelta(minutes=10), timedelta())
+        ),
+        expired,
+        lambda found: found.records.clock_sets.append(ClockSet(after(hours=9), timedelta(minutes=2), timedelta())),
+    ],
+    "while the disk takes nothing every call is 503, and so is /readyz": [
+        lambda found: probe(found, 0, made=500),
+        lambda found: probe(found, 1, ready=500),
+        lambda found: probe(found, 1, ready=0),
+        lambda found: probe(found, 1, made=201),
+        lambda found: probe(found, 1, ready=200),
+        lambda found: probe(found, 2, ready=503),
+        lambda found: probe(found, 2, made=503),
+        lambda found: found.records.bad_disks[0].probes.clear(),
+        lambda found: (
+            setattr(found.records.bad_disks[0], "dead", False),
+            probe(found, 0, made=201),
+            probe(found, 1, made=201),
+        ),
+    ],
+    "agents that answer nothing delay no other": [lambda found: found.records.beside.extend([2.0, 2.0])],
+    "SIGTERM ends a process cleanly within twelve seconds": [
+        lambda found: found.records.endings.append(Ending("worker-1", 12.5, 0)),
+        lambda found: found.records.endings.append(Ending("worker-1", 1.0, 1)),
+        lambda found: found.records.endings.append(Ending("worker-1", 20.0, None)),
+        lambda found: found.records.endings.append(Ending("worker-1", 3.0, 0, in_hand=0)),
+    ],
     "the event chain verifies": [
         lambda found: story(found, FIRST, broken=found.stories[FIRST].events[1]),
         lambda found: intent(found, FIRST, log_length=1),
@@ -203,7 +274,6 @@ FOUND_BY: dict[str, list[Break]] = {
     "nothing failed that was not made to": [
         lambda found: found.records.server_errors.append("api 500"),
         lambda found: found.records.ended_by_themselves.append("worker-1"),
-        lambda found: found.records.unclean_ends.append("worker-1"),
     ],
 }
 
@@ -236,6 +306,55 @@ def test_what_was_in_flight_at_a_kill_may_come_twice() -> None:
     again(found, "slack-1")
     found.records.in_flight.add("slack-1")
     assert wrong(found) == set()
+
+
+def test_what_was_on_the_wire_as_a_worker_froze_may_come_twice() -> None:
+    found = evidence()
+    set_arrival(found, 1, minutes=59, seconds=51)
+    for second in (15, 21):  # from another worker, and once it goes on
+        found.arrivals.append(replace(found.arrivals[1], at=after(minutes=60, seconds=second)))
+    assert wrong(found) == set()
+
+
+def test_a_freeze_that_is_too_short_to_be_noticed_leaves_everything_in_hand() -> None:
+    found = evidence()
+    set_arrival(found, 1, minutes=60, seconds=21)
+    found.records.freezes[0].taken_over_at = after(minutes=60, seconds=21)
+    assert wrong(found) == set()
+
+
+def test_a_full_disk_may_still_take_what_fits() -> None:
+    found = evidence()
+    found.records.bad_disks[0].dead = False
+    probe(found, 1, ready=200, made=201)
+    assert wrong(found) == set()
+
+
+def test_attempts_that_move_with_a_clock_that_is_set_are_in_time() -> None:
+    found = evidence()
+    found.records.clock_sets[:] = [ClockSet(after(minutes=90), timedelta(minutes=10), timedelta())]
+    story_events = [
+        replace(one, created_at=one.created_at + timedelta(minutes=10)) if one.created_at > after(minutes=90) else one
+        for one in found.stories[FIRST].events
+    ]
+    story(found, FIRST, events=story_events)
+    assert "a clock that is set forward takes no time from a question" not in wrong(found)
+
+
+def test_what_the_set_clock_calls_later_is_compared_by_the_clock_on_the_wall() -> None:
+    records = Records()
+    assert records.by_the_wall(after(minutes=5)) == after(minutes=5)
+    records.clock_sets += [
+        ClockSet(after(minutes=10), timedelta(minutes=30), timedelta()),
+        ClockSet(after(minutes=20), timedelta(minutes=-5), timedelta(minutes=30)),
+    ]
+    assert [records.by_the_wall(after(minutes=minutes)) for minutes in (9, 41, 49, 51)] == [
+        after(minutes=9),
+        after(minutes=11),
+        after(minutes=19),  # and again at minute 24
+        after(minutes=26),
+    ]
+    assert records.by_the_wall(after(minutes=25)) == after(minutes=10)  # a time that was left out
 
 
 def test_what_two_workers_have_sent_is_no_second_notice() -> None:

@@ -6,14 +6,15 @@ Everything is drawn from the seed; when it strikes depends on the machine.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import signal
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from bot.sandbox.mail_smtp import Stage
-from bot.sandbox.pagerduty_faults import Fault as PagerFault
-from bot.sandbox.slack_faults import (
+from bot.sandbox.mail.smtp import Stage
+from bot.sandbox.pagerduty.app import Fault as PagerFault
+from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,
     Fault,
@@ -24,7 +25,8 @@ from bot.sandbox.slack_faults import (
     Slow,
 )
 from tests.chaos.fleet import Fleet
-from tests.chaos.records import Outage, Records, now
+from tests.chaos.hosts import Hosts
+from tests.chaos.records import WEATHER, Hardship, Outage, Records, now
 from tests.chaos.store import Store
 from tests.chaos.world import World
 
@@ -55,10 +57,18 @@ _IN_HAND = 1.5
 
 
 class Weather:
-    """``rush`` makes everything come so many times as often: a short run sees all of it too."""
+    """``rush`` makes kills and outages come so many times as often: a short run sees all of it too. Single requests
+    fail as often as ever: a message that fails each time waits ever longer for its next try."""
 
     def __init__(
-        self, world: World, fleet: Fleet, store: Store, records: Records, chance: random.Random, rush: float
+        self,
+        world: World,
+        fleet: Fleet,
+        store: Store,
+        records: Records,
+        chance: random.Random,
+        rush: float,
+        hosts: Hosts,
     ) -> None:
         self._world = world
         self._fleet = fleet
@@ -66,22 +76,28 @@ class Weather:
         self._records = records
         self._chance = chance
         self._rush = rush
+        self.hosts = hosts
+        self._over = asyncio.Event()
 
     async def storm(self) -> None:
-        """Until cancelled."""
+        """Until :meth:`end`. What has begun by then comes to its end, so that nothing stays switched off."""
         self._world.agent.fails = 0.25
         async with asyncio.TaskGroup() as group:
             group.create_task(self._every(0.25, self._slack_fails))
             group.create_task(self._every(0.35, self._mail_fails))
             group.create_task(self._every(0.5, self._pager_fails))
-            group.create_task(self._every(15, self._mail_refuses))
-            group.create_task(self._every(4, self._kill))
+            group.create_task(self._every(15 / self._rush, self._mail_refuses))
+            group.create_task(self._every(4 / self._rush, self._kill))
+            group.create_task(self.hosts.one_after_another(self._over))
             if self._store.server is not None:
-                group.create_task(self._every(12, self._database_away))
-                group.create_task(self._every(4, self._lose_a_commit))
+                group.create_task(self._every(12 / self._rush, self._database_away))
+                group.create_task(self._every(4 / self._rush, self._lose_a_commit))
+
+    def end(self) -> None:
+        self._over.set()
 
     def calm(self) -> None:
-        """No more failures; whatever was switched off is on again."""
+        """No more failures."""
         world = self._world
         world.agent.fails = 0.0
         world.slack.faults.clear()
@@ -91,9 +107,19 @@ class Weather:
             self._store.wire.behave()
 
     async def _every(self, seconds: float, strike: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            await asyncio.sleep(self._chance.uniform(0.4, 1.6) * seconds / self._rush)
+        while not await self._is_over_within(self._chance.uniform(0.4, 1.6) * seconds):
             await strike()
+
+    async def _is_over_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._over.wait()
+        return self._over.is_set()
+
+    async def _may_strike(self) -> bool:
+        """Once of each kind some member has been at work for a while: whether it is still time for it."""
+        await self._fleet.settled_in()
+        return not (self._fleet.is_spared or self._over.is_set())
 
     async def _slack_fails(self) -> None:
         if len(self._world.slack.faults) >= _AT_A_TIME:
@@ -137,12 +163,19 @@ class Weather:
 
     async def _kill(self) -> None:
         """At any moment, or while a message hangs behind a vendor's door: arrived, and nobody here knows."""
-        await self._fleet.settled_in()
+        if not await self._may_strike() or self._others_come_first():
+            return
         ambush = self._chance.choice((None, self._hold_slack, self._hold_mail))
         if ambush is not None and not await ambush():
             return
-        if self._fleet.kill_one(worker=ambush is not None):
+        if not self._fleet.is_spared and self._fleet.kill_one(worker=ambush is not None):
             self._records.happened["killed at random" if ambush is None else "killed in the middle of a send"] += 1
+            self._records.suffered[Hardship.KILL] += 1
+
+    def _others_come_first(self) -> bool:
+        """What needs processes that have been up for a while is not to be kept away by kills for ever."""
+        others = (self._records.due & WEATHER) - {Hardship.KILL}
+        return self._records.suffered[Hardship.KILL] > 0 and not self._records.have_suffered(others)
 
     async def _hold_slack(self) -> bool:
         """Whether a message has come, whose answer is held back."""
@@ -167,12 +200,14 @@ class Weather:
 
     async def _database_away(self) -> None:
         """Stopped with every connection cut off, or crashed, for a moment."""
-        await self._fleet.settled_in()
+        if not await self._may_strike():
+            return
         how = self._chance.choice((signal.SIGINT, signal.SIGQUIT))
         outage = Outage(now())
         self._records.outages.append(outage)
         await self._store.stop(how)
         self._records.happened["postgresql stopped" if how is signal.SIGINT else "postgresql crashed"] += 1
+        self._records.suffered[Hardship.DATABASE_AWAY] += 1
         try:
             await asyncio.sleep(self._chance.uniform(0.1, 2))
         finally:
@@ -181,7 +216,8 @@ class Weather:
 
     async def _lose_a_commit(self) -> None:
         """It stands, and who made it hears only that the connection broke."""
-        await self._fleet.settled_in()
+        if not await self._may_strike():
+            return
         wire = self._store.wire
         assert wire is not None
         before, outage = wire.lost, Outage(now())
@@ -191,3 +227,4 @@ class Weather:
             await asyncio.sleep(0.01)
         outage.end = now()
         self._records.happened["commits whose acknowledgement was lost"] += 1
+        self._records.suffered[Hardship.LOST_COMMIT] += 1

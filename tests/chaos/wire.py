@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _SOCKET = ".s.PGSQL.5432"
-_COMMIT = b"COMMIT"
+_COMMIT, _ROLLBACK = b"COMMIT", b"ROLLBACK"
+_LONGEST = 1_000_000
 
 
 class Wire:
@@ -24,9 +25,11 @@ class Wire:
         """Acknowledgements that were lost so far."""
         self._here, self._there = folder / _SOCKET, server / _SOCKET
         self._to_lose = 0
+        self._of = b""
 
-    def lose_an_acknowledgement(self) -> None:
-        """Of the next commit; its connection breaks."""
+    def lose_an_acknowledgement(self, of: str = "") -> None:
+        """Of the next commit of a transaction in which ``of`` was said; its connection breaks."""
+        self._of = of.encode()
         self._to_lose += 1
 
     def behave(self) -> None:
@@ -67,9 +70,9 @@ class Wire:
             to_server.close()
         to_client.close()
 
-    def takes(self, question: bytes) -> bool:
-        """Whether this is the commit whose acknowledgement is to be lost."""
-        if not self._to_lose or _COMMIT not in question:
+    def takes(self, said: bytes) -> bool:
+        """Whether the acknowledgement of the commit that ends what was ``said`` is to be lost."""
+        if not self._to_lose or self._of not in said:
             return False
         self._to_lose -= 1
         self.lost += 1
@@ -82,10 +85,16 @@ class _Line:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._is_doomed = False
+        self._said = b""
+        """In the transaction that is under way, or its end where that is long."""
 
     async def carry_questions(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         while question := await source.read(65536):
-            self._is_doomed = self._is_doomed or self._wire.takes(question)
+            self._said = (self._said + question)[-_LONGEST:]
+            if _COMMIT in question:
+                self._is_doomed = self._is_doomed or self._wire.takes(self._said)
+            if _COMMIT in question or _ROLLBACK in question:
+                self._said = b""
             target.write(question)
 
     async def carry_answers(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

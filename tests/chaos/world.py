@@ -9,16 +9,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.sandbox.mailbox import Mail, Mailbox
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_world import Incident
-from bot.sandbox.pagerduty_world import User as PagerUser
+from bot.sandbox.mail.mailbox import Mail, Mailbox
+from bot.sandbox.pagerduty.app import PagerDutySandbox
+from bot.sandbox.pagerduty.world import Incident
+from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import serving_all
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.records import Message
 from tests.chaos.receiver import PATIENCE, Receiver
 from tests.chaos.records import Records
-from tests.world import CHANNEL, INBOUND_SECRET, ROUTING_KEY, config
+from tests.world import CHANNEL, INBOUND_SECRET, KEYS, ROUTING_KEY, WEBHOOK_SECRET, config
 
 _REF = re.compile(r"\bHR-[0-9A-Z]+")
 
@@ -111,15 +111,22 @@ async def a_world(records: Records, chance: random.Random) -> AsyncIterator[Worl
         yield World(slack, mailbox, pager, agent, f"{agent_url}/resume", channels, board)
 
 
-def settings_for(world: World, database_url: str) -> dict[str, Any]:
-    """Failed callbacks are tried again soon, a dead worker is missed soon, and every word of the service's is kept."""
-    return config(database_url, world.settings) | {
+def settings_for(world: World, database_url: str, silent: int | None, grace: int | None) -> dict[str, Any]:
+    """Failed callbacks are tried again soon, and every word of the service's is kept.
+
+    A worker is taken for dead after ``silent`` seconds, and an outage counts after ``grace``; by default as by default.
+    """
+    usual = config(database_url, world.settings)
+    other = next(key for key in usual["api_keys"] if key["key"] == KEYS["other_agent"])
+    other["webhook_secrets"] = [WEBHOOK_SECRET]
+    return usual | {
+        "suspension": {**usual["suspension"], **({} if grace is None else {"catch_up_grace_seconds": grace})},
         "resume": {
             "allow_networks": ["127.0.0.0/8"],
             "timeout_seconds": PATIENCE,
             "retry": {"base_delay_ms": 200, "max_delay_ms": 2000},
         },
-        "work": {"beat_seconds": 1, "silent_seconds": 5},
+        "work": {"beat_seconds": 1} | ({} if silent is None else {"silent_seconds": silent}),
         "log": {"level": "info", "format": "json"},
     }
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from core.domain.asking import AskRequest, settle_choices
 from core.domain.machine import decide, open_suspension
 from core.domain.policy import PolicyFields, resolve_policy
+from core.domain.request import AskRequest, settle_choices
 from core.domain.suspension import Ask, Choice, Kind, PlannedAttempt, ResponseType, Rung, Suspension
 from core.domain.vocabulary import AnswerGiven, AttemptDue, Claimed, Effect, Event, Notify, Outcome, Signal
-from core.opening import Draft
-from core.planning import Plan
+from core.engine.drafting import Draft
+from core.engine.planning import Plan
 
 START = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -31,6 +31,9 @@ def after(**passed: float) -> datetime:
     return START + timedelta(**passed)
 
 
+NOTHING = PolicyFields()
+
+
 def a_question(
     *,
     attempts: int | None = None,
@@ -39,6 +42,7 @@ def a_question(
     suspension_id: str = "susp-1",
     ref: str = "HR-7F3K",
     intent_id: str = "intent-1",
+    platform: PolicyFields = NOTHING,
     created_by: str = "refund-agent",
     suspended_at: datetime = START,
     **fields: Any,
@@ -49,9 +53,7 @@ def a_question(
         fields.setdefault("choices", APPROVE_DENY)
     given = PolicyFields(attempts, interval, None if ladder is None else tuple(ladder), fields.pop("final", None))
     request = AskRequest(**{"question": "Refund order 12345?", "policy": given, **fields})
-    resolved = resolve_policy(
-        given, PolicyFields(), PolicyFields(), timeout=request.timeout, fallback_policy=request.fallback_policy
-    )
+    resolved = resolve_policy(given, NOTHING, platform, window=request.window, fallback_policy=request.fallback_policy)
     rungs = {rung.attempt: rung for rung in resolved.policy.escalation_ladder}
     steps = tuple(_step(number, rungs.get(number)) for number in range(1, resolved.policy.max_attempts + 1))
     draft = Draft(request, settle_choices(request), resolved, Plan(steps, ()))

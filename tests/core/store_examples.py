@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from core.containers.intents import Intent, IntentStatus
+from core.domain.intent import Intent, IntentStatus
 from core.domain.suspension import Suspension
 from core.store import intents, outbox, suspensions, tables
 from core.store.database import Database
+from core.store.event_log import seal_head
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import START, a_question, opened
 
 OWNER = "this-process"
+LOG_KEY = b"k" * 32
 
 
 def an_intent(intent_id: str = "intent-1", created_by: str = "refund-agent", now: datetime = START) -> Intent:
-    return intents.new(intent_id, "Refund order 12345", created_by, now, IntentStatus.ACTIVE)
+    """One that nothing has been logged of, though it is kept: in production both happen at once."""
+    made = intents.new(intent_id, "Refund order 12345", created_by, now, IntentStatus.ACTIVE)
+    return replace(made, log_seal=seal_head(LOG_KEY, intent_id, 0, ""))
 
 
 async def keep_intents(database: Database, *kept: Intent) -> None:

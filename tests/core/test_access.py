@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bot.config import Settings
-from bot.responders import Directory
-from core import access
-from core.domain.answering import GivenAnswer
+from bot.people.directory import Directory
+from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
 from core.domain.suspension import PlannedAttempt, Suspension
+from core.engine import access
 from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
 from tests.core.examples import a_question, after, hourly, look, opened
 

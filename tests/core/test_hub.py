@@ -8,7 +8,7 @@ import pytest
 
 from core.hub import EVERYTHING, Hub
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 async def test_everybody_who_subscribed_to_a_topic_is_woken() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.containers.intents import IntentStatus, Patch, apply_patches, check_move, replace_state
+from core.domain.intent import IntentStatus, Patch, apply_patches, check_move, replace_state
 from core.errors import HandraiseError, InvalidRequest, InvalidTransition, ReservedPath
 
 State = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The relay's queues: one lane a channel, so that a dead Slack never delays a mail (DESIGN.md)."""
+"""The relay's queues: one for each channel, so that a dead Slack never delays a mail (DESIGN.md)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import asyncio
 
 import pytest
 
-from core.lanes import CAPACITY, Lanes
+from core.delivery.queues import Lanes
+from core.delivery.turns import CAPACITY, Width
 from tests.core.store_examples import in_hand
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 @pytest.fixture
 async def lanes() -> Lanes:
-    lanes = Lanes(["slack", "email"])
+    lanes = Lanes({"slack": Width(CAPACITY), "email": Width(CAPACITY)})
     lanes.open()
     return lanes
 
@@ -27,7 +28,7 @@ async def test_rows_leave_their_lane_in_the_order_they_came(lanes: Lanes) -> Non
 
 async def test_a_full_lane_leaves_the_others_free(lanes: Lanes) -> None:
     lanes.hand_over([in_hand(str(number)) for number in range(CAPACITY)])
-    assert not lanes.has_room("slack")
+    assert not lanes.has_room(in_hand())
     assert lanes.room("slack") == 0
     assert lanes.room("email") == CAPACITY
     lanes.hand_over([in_hand("mail", channel="email")])
@@ -67,15 +68,15 @@ async def test_only_lanes_with_room_for_many_are_filled_from_the_database(lanes:
 
 
 async def test_nothing_is_taken_for_a_channel_without_a_lane_nor_before_the_start(lanes: Lanes) -> None:
-    assert not lanes.has_room("pagerduty")
-    assert not Lanes(["slack"]).has_room("slack")
+    assert not lanes.has_room(in_hand(channel="pagerduty"))
+    assert not Lanes(["slack"]).has_room(in_hand())
 
 
 async def test_closing_gives_back_what_nobody_has_begun_to_send(lanes: Lanes) -> None:
     lanes.hand_over([in_hand("begun"), in_hand("left"), in_hand("mail", channel="email")])
     await lanes.next("slack")
     assert sorted(row.id for row in lanes.close()) == ["left", "mail"]
-    assert not lanes.has_room("slack")
+    assert not lanes.has_room(in_hand())
     assert lanes.close() == []
 
 

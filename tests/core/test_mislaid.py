@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.lanes import Lanes
-from core.mislaid import IN_TRANSIT, Mislaid
+from core.delivery.leases import IN_TRANSIT, Mislaid
+from core.delivery.queues import Lanes
+from core.engine.transitions import LEASE
 from core.store.database import Database
 from core.store.outbox import Row, RowStatus
-from core.transitions import LEASE
 from tests.core.examples import after
 from tests.core.store_examples import in_hand, row_of, write_rows
 

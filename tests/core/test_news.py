@@ -10,10 +10,10 @@ import pytest
 import sqlalchemy as sa
 
 from core.hub import Hub
-from core.news import MOST_BYTES, News, payloads
 from core.store.database import Database, Tx, open_database
+from core.work.news import MOST_BYTES, News, payloads
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 EVERYBODY_ELSE = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 

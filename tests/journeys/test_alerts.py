@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail_smtp import Stage
-from bot.sandbox.slack_faults import SaysNo
+from bot.sandbox.mail.smtp import Stage
+from bot.sandbox.slack.faults import SaysNo
 from tests.world import World, running
 
 OPS = "ops@example.com"
@@ -28,8 +28,11 @@ def told(world: World, whom: str = OPS) -> list[str]:
 
 
 async def ask_a_broken_slack(world: World, code: str = "channel_not_found") -> Mapping[str, Any]:
+    """The second attempt, which follows at once, meets no refusal that is meant for the next question."""
     world.slack.fail_next(SaysNo(code), "chat.postMessage")
-    return await world.ask(retry_policy={"max_attempts": 2, "interval_seconds": 86400})
+    asked = await world.ask(retry_policy={"max_attempts": 2, "interval_seconds": 86400})
+    await world.settle()
+    return asked
 
 
 @pytest.mark.parametrize("code", ["channel_not_found", "invalid_auth", "missing_scope"])

@@ -24,6 +24,7 @@ RESUME: dict[str, Any] = {
     "state": {"cart": 7, "deep": [None, {"a": 1.5}]},
     "invocation_id": "inv-1",
     "correlation_id": "corr-1",
+    "signal_metadata": {"queue": "refunds"},
 }
 ACTION = {"tool": "stripe.refund", "amount": 49999}
 DIGEST = "sha256:" + hashlib.sha256(b'{"amount":49999,"tool":"stripe.refund"}').hexdigest()
@@ -71,6 +72,8 @@ def data(asked: dict[str, Any], **other: Any) -> dict[str, Any]:
         "state": RESUME["state"],
         "action_digest": DIGEST,
         "receipt": None,
+        "suspended_at": asked["suspended_at"],
+        "signal_metadata": {"queue": "refunds"},
         **other,
     }
 

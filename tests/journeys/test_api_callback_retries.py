@@ -106,6 +106,40 @@ async def test_a_callback_that_is_not_there_is_404(room: World) -> None:
     assert (await room.call("POST", "/v1/callbacks/unknown/redrive", "admin")).status_code == 404
 
 
+async def test_another_keys_callback_is_like_one_that_there_is_not(room: World) -> None:
+    found = await callback(room, await answered(room, 410))
+    foreign = await room.call("POST", f"/v1/callbacks/{found['id']}/redrive", "other_agent")
+    unknown = await room.call("POST", f"/v1/callbacks/{'0' * 32}/redrive", "other_agent")
+    assert foreign.status_code == unknown.status_code == 404
+    assert foreign.content == unknown.content
+
+
+async def test_whoever_did_not_ask_sees_a_callbacks_url_without_its_secrets(room: World) -> None:
+    secret = f"{room.agent.url}?token=hunter2"
+    asked = await room.ask(resume={"callback_url": secret})
+    await room.call("PUT", "/v1/sessions/with-secret", json={"callback_url": secret})
+    assert (await callback(room, await ended(room, asked)))["url"] == secret
+    assert (await room.call("GET", "/v1/sessions/with-secret")).json()["callback_url"] == secret
+    for role in ("operator", "admin"):
+        listed = await room.call("GET", "/v1/callbacks", role, params={"limit": 200})
+        [found] = [one for one in listed.json()["items"] if one["suspension_id"] == asked["suspension_id"]]
+        assert found["url"] == room.agent.url
+        again = await room.call("POST", f"/v1/callbacks/{found['id']}/redrive", role)
+        session = await room.call("GET", "/v1/sessions/with-secret", role)
+        assert session.json()["callback_url"] == room.agent.url
+        timeline = await room.call("GET", f"/v1/suspensions/{asked['suspension_id']}/timeline", role)
+        assert "hunter2" not in listed.text + again.text + session.text + timeline.text
+        await room.settle()
+
+
+async def ended(world: World, asked: dict[str, Any]) -> dict[str, Any]:
+    """Answered, and called back in vain."""
+    world.agent.answers[:] = [410] * 3
+    assert (await world.answer(asked, "approve")).status_code == 200
+    await world.settle()
+    return asked
+
+
 async def test_callbacks_are_listed_by_status_and_owner(room: World) -> None:
     pending = await answered(room, 500)
     refused = await answered(room, 410)
@@ -172,7 +206,7 @@ async def test_an_agent_that_does_not_answer_in_time_is_told_again(tmp_path_fact
             await released.wait()
         return Response()
 
-    resume = {"allow_networks": ["127.0.0.0/8"], "timeout_seconds": 1}
+    resume = {"allow_networks": ["127.0.0.0/8"], "timeout_seconds": 3}
     url = f"sqlite+aiosqlite:///{folder}/handraise.db"
     app = Starlette(routes=[Route("/resume", slow, methods=["POST"])])
     async with running(folder, url, resume=resume) as world, serving(app) as agent:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.slack import shown
+from bot.sandbox.slack.app import shown
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -39,12 +39,21 @@ async def test_an_admin_cancels_for_others(room: World) -> None:
     assert (await room.show(asked))["status"] == "cancelled"
 
 
-@pytest.mark.parametrize(("role", "status"), [("other_agent", 404), ("operator", 404)])
-async def test_nobody_else_does(room: World, role: str, status: int) -> None:
+async def test_another_agent_learns_of_no_question(room: World) -> None:
     asked = await room.ask()
-    response = await cancel(room, asked, role)
-    assert response.status_code in {status, 403}
+    response = await cancel(room, asked, "other_agent")
+    assert (response.status_code, response.json()["detail"]["error"]) == (404, "not_found")
     assert (await room.show(asked))["status"] == "open"
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_an_operator_may_read_it_but_not_cancel_it(room: World, is_open: bool) -> None:
+    asked = await room.ask()
+    if not is_open:
+        await room.answer(asked, "approve")
+    response = await cancel(room, asked, "operator")
+    assert (response.status_code, response.json()["detail"]["error"]) == (403, "forbidden")
+    assert (await room.show(asked))["status"] == ("open" if is_open else "responded")
 
 
 async def test_another_agent_learns_nothing_even_after_the_end(room: World) -> None:

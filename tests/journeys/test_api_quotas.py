@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sa
 
+from tests.statements import executed
 from tests.world import KEYS, World, running
 
 QUESTION: dict[str, Any] = {"question": "Go?", "response_type": "confirm"}
@@ -118,15 +118,9 @@ async def test_no_number_of_callers_at_once_gets_past(
 
 
 async def test_without_a_quota_nothing_is_counted_or_waited_for(any_world: World) -> None:
-    statements: list[str] = []
-
-    def note(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        statements.append(statement.lower())
-
-    engine = any_world.service.database.engine
     await ask(any_world)
-    sa.event.listen(engine, "before_cursor_execute", note)
-    assert (await ask(any_world)).status_code == 201
-    sa.event.remove(engine, "before_cursor_execute", note)
-    assert statements
+    async with executed(any_world.service.database) as found:
+        assert (await ask(any_world)).status_code == 201
+    statements = [one.lower() for one in found]
+    assert [one for one in statements if one.startswith("insert")]
     assert not [one for one in statements if "count(" in one or "advisory" in one or "created_by = " in one]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.sandbox.slack_faults import RateLimited
+from bot.sandbox.slack.faults import RateLimited
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

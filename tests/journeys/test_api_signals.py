@@ -73,6 +73,46 @@ async def test_a_signal_is_checked_like_any_answer(room: World) -> None:
     assert (await room.show(asked))["status"] == "open"
 
 
+# --- Several keys with one id -----------------------------------------------------------------------------------------
+
+
+async def asked_by(world: World, role: str, signal_id: str) -> dict[str, Any]:
+    body = {"question": "Refund?", "response_type": "confirm", "resume": {"signal_id": signal_id}}
+    response = await world.call("POST", "/v1/suspensions", role, json=body)
+    assert response.status_code == 201, response.text
+    asked: dict[str, Any] = response.json()
+    return asked
+
+
+async def test_another_key_neither_occupies_an_id_nor_learns_of_it(room: World) -> None:
+    """The same as for an id that nobody has: no 409, and nothing to tell one from the other."""
+    await asked_by(room, "other_agent", "theirs")
+    await asked_by(room, "agent", "theirs")
+    body = {"question": "Refund?", "response_type": "confirm", "resume": {"signal_id": "theirs"}}
+    is_refused(await room.call("POST", "/v1/suspensions", json=body), 409, "signal_id_in_use")
+
+
+async def test_a_signal_with_a_creator_never_reaches_another_keys_question(room: World) -> None:
+    caught = await asked_by(room, "other_agent", "mine")
+    is_refused(await signal(room, "mine", "yes", creator="refund-agent"), 404, "harness_signal_correlation_failed")
+    mine = await asked_by(room, "agent", "mine")
+    response = await signal(room, "mine", "yes", creator="refund-agent")
+    assert (response.status_code, response.json()["suspension_id"]) == (200, mine["suspension_id"])
+    is_refused(await signal(room, "mine", "yes", creator="refund-agent"), 409, "already_answered")
+    assert (await room.show(caught))["status"] == "open"
+
+
+async def test_a_signal_that_could_mean_two_says_whose_they_are(room: World) -> None:
+    for role in ("agent", "other_agent"):
+        await asked_by(room, role, "both")
+    refused = await signal(room, "both", "yes")
+    is_refused(refused, 409, "signal_id_ambiguous")
+    assert refused.json()["detail"]["creators"] == ["other-agent", "refund-agent"]
+    is_refused(await signal(room, "both", "yes", creator="nobody"), 404, "harness_signal_correlation_failed")
+    assert (await signal(room, "both", "yes", creator="other-agent")).status_code == 200
+    assert (await signal(room, "both", "yes")).status_code == 200, "one is open, and it is that one"
+
+
 # --- payload_schema and form_schema -----------------------------------------------------------------------------------
 
 

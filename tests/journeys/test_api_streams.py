@@ -25,7 +25,7 @@ class Reader:
     lines: AsyncIterator[str]
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    async def read(self, count: int, within: float = 10) -> list[tuple[str, dict[str, Any]]]:
+    async def read(self, count: int, within: float = 30) -> list[tuple[str, dict[str, Any]]]:
         """The next ``count`` frames."""
         found: list[tuple[str, dict[str, Any]]] = []
         async with asyncio.timeout(within):
@@ -170,7 +170,7 @@ async def test_what_an_unrelated_transaction_holds_back_comes_when_it_ends_thoug
                 conn.execute(sa.text("SELECT pg_current_xact_id()"))
                 await world.answer(first, "approve")
                 second = await world.ask("Meanwhile?")
-                meanwhile = asyncio.create_task(stream.read(2, within=10))
+                meanwhile = asyncio.create_task(stream.read(2))
                 await asyncio.sleep(0.7)  # the stream looks again by the real clock; it has by now
                 assert not meanwhile.done()
             frames = await meanwhile

@@ -40,7 +40,7 @@ async def send(world: World, request: bytes) -> Said:
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
         writer.write(request)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             raw = await reader.read()
     finally:
         writer.close()
@@ -158,11 +158,6 @@ HEADERS = {
     "an empty idempotency key": (posted(b'{"title": "x"}', b"Idempotency-Key:"), 422),
     "an event id of nobody's": (request(b"GET", b"/v1/events/stream", b"Last-Event-ID: 1-\xb2"), 422),
     "an event id beyond all": (request(b"GET", b"/v1/events/stream", b"Last-Event-ID: " + b"9" * 60), 422),
-    "a type that is no text": (request(b"POST", b"/v1/intents", b"Content-Type: \xff", body=b'{"title": "x"}'), 400),
-    "a form without a boundary": (
-        request(b"POST", b"/v1/intents", b"Content-Type: multipart/form-data", body=b'{"title": "x"}'),
-        400,
-    ),
 }
 
 

@@ -202,10 +202,10 @@ async def test_later_notices_and_pages_show_question_and_answer(world: World) ->
     )
     bob = await page_link(world, BOB)
     await clarify(world, asked, question="Which <account>?")
-    async with httpx.AsyncClient() as browser:
+    async with httpx.AsyncClient(timeout=30) as browser:
         page = (await browser.get(bob)).text
         assert "alice@example.com has asked the agent: Which &lt;account&gt;?" in page
-        assert "The clock holds" in page
+        assert "Reminders and the deadline wait" in page
         await say(world, asked, "The <shared> one.")
         assert "The agent: The &lt;shared&gt; one." in (await browser.get(bob)).text
     await world.advance(hours=1)
@@ -229,7 +229,7 @@ async def test_the_record_shows_it_to_an_agent_without_a_callback(world: World) 
 async def test_from_the_command_line(world: World) -> None:
     asked = await world.ask(timeout_seconds=3600)
     said = await cli(world, "operator", "clarify", asked["ref"], "Which account?")
-    assert f"{asked['ref']}: asked back, the clock holds until {after(asked, hours=1)}" in said
+    assert f"{asked['ref']}: asked back, reminders and the deadline wait until {after(asked, hours=1)}" in said
     assert "alice@example.com asked: Which account?" in await cli(world, "operator", "show", asked["ref"])
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.demo.acts import agents_on_demand, while_it_stands
+from bot.demo.acts import FAST, agents_on_demand, while_it_stands
 from bot.demo.auto import Ending, problem
 from bot.demo.board import Card
 from bot.demo.children import DemoFailed
-from bot.demo.samples import REFUND
+from bot.demo.samples import PARCEL, REFUND, Sample
 from bot.demo.show import Show
 from bot.demo.stage import staged
 
@@ -75,7 +75,7 @@ async def test_played_by_itself_every_agent_is_called_back_with_the_right_answer
 
 
 async def test_an_agent_waits_already_and_the_page_opens_only_with_its_secret(tmp_path: Path) -> None:
-    async with demo(tmp_path) as process, httpx.AsyncClient(trust_env=False) as browser:
+    async with demo(tmp_path) as process, httpx.AsyncClient(trust_env=False, timeout=30) as browser:
         page = httpx.URL((await said(process, r"(http://\S+\?key=\S+)"))[1])
         await said(process, r"refund-agent +asks “Refund order 12345\?” on Slack \(1 of 3")
         origin = page.copy_with(query=None)
@@ -90,6 +90,27 @@ async def test_an_agent_waits_already_and_the_page_opens_only_with_its_secret(tm
         assert world["board"]["agents"][0]["state"] == "waiting"
 
 
+async def test_hours_that_are_seconds_begin_when_the_page_is_opened(tmp_path: Path) -> None:
+    async with asyncio.timeout(A_MINUTE), staged(tmp_path) as stage:
+        show = Show(stage, interval=FAST)
+        playing = asyncio.create_task(while_it_stands(show, agents_on_demand(show, when_opened=True)))
+
+        async def asked(sample: Sample) -> None:
+            while not any(card.sample is sample and card.asked for card in show.board.cards):
+                assert not playing.done()
+                await asyncio.sleep(0.02)
+
+        stage.asks.put_nowait(PARCEL.name)
+        await asked(PARCEL)
+        assert [card.sample.name for card in show.board.cards] == [PARCEL.name]
+
+        await stage.page.get("/world")
+
+        await asked(REFUND)
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+
+
 async def test_ctrl_c_ends_everything_and_leaves_nothing(tmp_path: Path) -> None:
     async with demo(tmp_path) as process:
         page = (await said(process, r"(http://\S+)/\?key="))[1]
@@ -101,7 +122,7 @@ async def test_ctrl_c_ends_everything_and_leaves_nothing(tmp_path: Path) -> None
 
         assert process.returncode == 0
         assert list(tmp_path.iterdir()) == []
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
             for url in (page, service):
                 with pytest.raises(httpx.ConnectError):
                     await client.get(url)

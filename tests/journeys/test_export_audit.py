@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.commands.audit import INCOMPLETE, said_of
-from bot.commands.export_file import parts_of
+from bot.commands.audit import INCOMPLETE, parts_of, said_of
+from bot.sandbox.slack.faults import SaysNo
 from core.store.tables import events
 from tests.cli import Ran, handraise
 from tests.world import World
@@ -57,6 +57,33 @@ async def test_the_audit_trail_is_for_admins(world: World, role: str | None) -> 
             method, f"/v1/audit/{path}", role, **({"json": {"lines": []}} if method == "POST" else {})
         )
         assert response.status_code == wanted, path
+
+
+async def test_however_a_question_ends_its_record_says_what_the_log_says(any_world: World) -> None:
+    """Answered alone and by several, with a note, expired in every way, cancelled, abandoned, vetoed and not."""
+    world, hour = any_world, {"timeout_seconds": 3600}
+    await world.answer(await world.ask(), "approve", metadata={"reason": "fine", "n": 1})
+    several = await world.ask(answers_required=2)
+    for role in ("operator", "second_operator"):
+        await world.answer(several, "approve", role)
+    await world.answer(await world.ask(response_type="form", context={"a": "?"}), {"a": "ü", "n": 1.5})
+    await world.answer(await world.ask(kind="veto", **hour), "veto", metadata={"reason": "no"})
+    await world.answer(await world.ask(kind="veto", **hour), "authorize")
+    cancelled, abandoned = await world.ask(), await world.ask()
+    await world.call("POST", f"/v1/suspensions/{cancelled['suspension_id']}/cancel", json={"reason": "over"})
+    version = {"If-Match": str((await world.intent(abandoned))["version"])}
+    path = f"/v1/intents/{abandoned['intent_id']}/status"
+    given_up = await world.call("POST", path, "admin", json={"status": "abandoned"}, headers=version)
+    assert given_up.status_code == 200, given_up.text
+    await world.ask(kind="veto", **hour)
+    await world.ask(**hour)
+    await world.ask(**hour, fallback_policy="complete_with_fallback", fallback_value="deny")
+    world.slack.fail_next(SaysNo("channel_not_found"), "chat.postMessage")
+    await world.ask(kind="veto", **hour)
+    await world.ask("Still open?")
+    await world.advance(hours=1)
+    checked = (await world.call("GET", "/v1/audit/verify", "admin")).json()
+    assert (checked["first_broken"], checked["intents"]) == (None, 12)
 
 
 # --- Exported -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail_smtp import Stage
+from bot.sandbox.mail.smtp import Stage
 from tests.clock import ManualClock
 from tests.world import World, running
 

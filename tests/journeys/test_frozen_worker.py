@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_faults import Fault, SaysNo, Slow
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.faults import Fault, SaysNo, Slow
+from bot.sandbox.slack.records import Message
 from core.store import outbox
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus

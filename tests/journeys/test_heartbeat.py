@@ -1,4 +1,4 @@
-"""``alerts.heartbeat_url`` is pinged while all is well, and only then (bot/heartbeat.py)."""
+"""``alerts.heartbeat_url`` is pinged while all is well, and only then (bot/observability/heartbeat.py)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_the_period_can_be_set(tmp_path: Path, sqlite_url: str) -> None:
         assert len(monitor.pings) == 2
 
 
-@pytest.mark.parametrize("table", ["suspensions", "api_keys"])
+@pytest.mark.parametrize("table", ["suspensions", "outbox"])
 async def test_it_falls_silent_while_looks_fail_and_goes_on_after(tmp_path: Path, sqlite_url: str, table: str) -> None:
     async with monitored(tmp_path, sqlite_url) as (world, monitor):
         engine = world.service.database.engine

@@ -5,15 +5,12 @@ The statements are those that the service really executes; each database is aske
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-import sqlalchemy as sa
 
 from core.domain.people import Actor, Role
 from core.store import outbox
 from core.store.database import Database
+from tests.statements import executed
 from tests.world import World
 
 GROWING = ("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen")
@@ -28,7 +25,6 @@ OF_WAITING = (
 )
 """Indexes of what waits alone."""
 
-READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 REMINDED = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "channel_hint": "email"}]}
 
 
@@ -45,34 +41,6 @@ async def live_through(world: World) -> None:
     assert answered.status_code == 200
     await world.advance(hours=2)
     assert (await world.told(asked))["data"]["resolution"] == "responded"
-
-
-@contextmanager
-def executed(database: Database) -> Iterator[dict[str, Any]]:
-    """Every statement that reads or writes rows, with values of one execution."""
-    found: dict[str, Any] = {}
-    engine = database.engine
-
-    def traced(statement: str) -> None:
-        if statement.startswith(READING):
-            found[statement] = None
-
-    def checked_out(connection: Any, *_: Any) -> None:
-        connection.set_trace_callback(traced)
-
-    def about_to(_conn: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
-        if statement.startswith(READING):
-            found[statement] = values[0] if many else values
-
-    sa.event.listen(engine, "before_cursor_execute", about_to)
-    if database.dialect == "sqlite":  # where a prepared statement does not pass SQLAlchemy
-        sa.event.listen(engine, "checkout", checked_out)
-    try:
-        yield found
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", about_to)
-        if database.dialect == "sqlite":
-            sa.event.remove(engine, "checkout", checked_out)
 
 
 def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
@@ -105,7 +73,7 @@ def scanned(plan: str) -> list[str]:
 
 async def test_no_statement_of_a_questions_life_reads_a_whole_table(any_world: World) -> None:
     database = any_world.service.database
-    with executed(database) as statements:
+    async with executed(database) as statements:
         await live_through(any_world)
     assert len(statements) > 20
     found = plans(database, statements)
@@ -118,17 +86,17 @@ WAITING = {
     "what the relay takes": ("FROM outbox", "due_at <="),
     "when the relay looks next": ("SELECT outbox.due_at", "'pending'"),
     "which questions are open": ("FROM suspensions", "ORDER BY suspensions.suspended_at"),
-    "which open question a signal answers": ("SELECT suspensions.id", "suspensions.signal_id ="),
+    "which open question a signal answers": ("FROM suspensions", "suspensions.signal_id ="),
 }
 """Where its statement starts, and a condition that tells it from others."""
 
 
 async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: World) -> None:
     database, engine, now = any_world.service.database, any_world.service.engine, any_world.clock.now()
-    with executed(database) as statements:
+    async with executed(database) as statements:
         await live_through(any_world)
         await database.write(lambda tx: outbox.claim(tx, "slack", now=now, limit=9, owner="me", until=now))
-        await engine.waiting_for(Actor("alice@example.com", frozenset({Role.OPERATOR})))
+        await engine.inbox.page(Actor("alice@example.com", frozenset({Role.OPERATOR})), 50)
     for what, (select, condition) in WAITING.items():
         chosen = {text: values for text, values in statements.items() if select in text and condition in text}
         assert chosen, what

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import structlog
 
-from bot.telemetry import set_up_logging
+from bot.observability.telemetry import set_up_logging
 from tests.world import INBOUND_SECRET, KEYS, ROUTING_KEY, WEBHOOK_SECRET, World, running
 
 Line = dict[str, Any]
@@ -41,12 +42,12 @@ class Log:
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    root = logging.getLogger()
+    root, before = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers[:], root.level
     yield Log()
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 LADDER = [{"attempt": 2, "channel_hint": "email", "notify_to": "alice@example.com"}]
@@ -96,6 +97,22 @@ async def test_what_was_refused_is_no_event(log: Log, world: World) -> None:
     assert len(log.of(asked)) == before
 
 
+async def signed_in_by_links(world: World) -> list[str]:
+    """The tokens of a link from Slack and of one that an admin made; each was opened and used."""
+    await world.press("U0ALICE", world.slack.workspace.posted()[0], "Open")
+    private = await world.slack.expect_private("U0ALICE", "/signin/")
+    made = await world.call("POST", "/v1/signin-links", "admin", json={"email": "bob@example.com"})
+    tokens = re.findall(r"/signin/([\w.-]+)", private.text + made.text)
+    assert len(tokens) == 2
+    for token in tokens:
+        page = await world.call("GET", f"/signin/{token}", None)
+        form = re.search(r'name="form_token" value="([^"]+)"', page.text)
+        assert form is not None
+        used = await world.call("POST", f"/signin/{token}", None, data={"form_token": form[1]})
+        assert used.status_code == 303
+    return tokens
+
+
 async def test_a_whole_story_leaves_no_secret_in_the_log(
     log: Log, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,12 +121,14 @@ async def test_a_whole_story_leaves_no_secret_in_the_log(
     resume = {"state": {"cart": "state-hunter2"}, "session_id": "session-hunter2", "signal_id": "signal-hunter2"}
     first = await world.ask("Refund question-hunter2?", resume=resume, **words)
     await world.press("U0ALICE", world.slack.workspace.posted()[0], "I'm on it")
+    signing_in = await signed_in_by_links(world)
     await world.advance(hours=1)
-    mail = world.mailbox.of("alice@example.com")[-1]
-    await world.mailbox.reply(mail, "approve\n\nbecause reason-hunter2")
+    mail = await world.mailbox.expect(to="alice@example.com", subject=first["ref"])
+    await world.mailbox.reply(mail, "approve\n\nReason: because reason-hunter2")
     await world.advance(minutes=1)
     page = await world.ask("Page question-hunter2?", channel_hint="email", notify_to="alice@example.com")
-    link = next(link for link in world.mailbox.of("alice@example.com")[-1].links if "/a/" in link)
+    asked_by = await world.mailbox.expect(to="alice@example.com", subject=page["ref"])
+    link = next(link for link in asked_by.links if "/a/" in link)
     token = link.rpartition("/a/")[2]
     await world.call("GET", f"/a/{token}", None)
     await world.call("GET", f"/v1/suspensions?q=search-hunter2&api_key={KEYS['admin']}", "agent")
@@ -130,6 +149,7 @@ async def test_a_whole_story_leaves_no_secret_in_the_log(
     assert (await world.show(first))["status"] != "open"
 
     secrets = {"hunter2", first["suspension_id"], page["suspension_id"], token, mail.answers_to.partition("@")[0]}
+    secrets |= {part for token in signing_in for part in token.split(".") if part}
     secrets |= {"example.com", "@", INBOUND_SECRET, ROUTING_KEY, WEBHOOK_SECRET, *KEYS.values(), "the-secret-key"}
     secrets |= {world.slack.workspace.bot_token, world.slack.signing_secret, "Approve refund", "12345"}
     assert [secret for secret in secrets if secret in log.text] == []

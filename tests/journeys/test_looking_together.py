@@ -13,7 +13,7 @@ POLICY = {"timeout_seconds": 86400, "retry_policy": {"max_attempts": 3, "interva
 
 
 async def looks(world: World) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await world.service.look()
         await world.service.lanes.empty()
 

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail, Mailbox
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail, Mailbox
 from channels.email.imap import KEYWORD
-from channels.email.receiving import TAKEN
+from channels.email.lmtp import TAKEN
 from tests.bot.mail_talk import talking
 from tests.mail_servers import MailServers
 from tests.ports import free_port
@@ -24,7 +24,7 @@ from tests.process import ServiceProcess, service_process
 from tests.world import KEYS, config
 
 ALICE = "alice@example.com"
-PATIENCE = 30
+PATIENCE = 90
 
 STUCK = """
 import asyncio, pathlib, time
@@ -44,7 +44,7 @@ told = {place}
 """Read by the interpreter as it starts: what is called there never returns the first time, and the file says when."""
 
 BEFORE_250 = {
-    "imports": "from channels.email.receiving import Conversation",
+    "imports": "from channels.email.lmtp import Conversation",
     "place": "Conversation.push",
     "definition": "async def stuck(self, *args):",
     "condition": "and args[0].startswith('250 2.0.0 Taken')",
@@ -60,7 +60,7 @@ BEFORE_THE_FLAG = {
     "call": "",
 }
 BEFORE_THE_COMMIT = {
-    "imports": "from bot.mail_inbox import MailInbox",
+    "imports": "from bot.inbound.mail.inbox import MailInbox",
     "place": "MailInbox.take",
     "definition": "async def stuck(self, *args):",
     "condition": "",
@@ -99,7 +99,7 @@ def settings_of(tmp_path: Path, mailbox: Mailbox, **mail: Any) -> dict[str, Any]
 
 async def ask(service: ServiceProcess, mailbox: Mailbox) -> Mail:
     body = {"question": "Go on?", "response_type": "confirm", "responders": [ALICE], "notify_to": ALICE}
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
         response = await http.post(f"{service.url}/v1/suspensions", json=body, headers={"X-API-Key": KEYS["agent"]})
     assert response.status_code == 201, response.text
     return await mailbox.expect(to=ALICE, subject=response.json()["ref"], seconds=PATIENCE)
@@ -218,12 +218,12 @@ async def test_of_two_replicas_one_looks_and_the_other_takes_over_when_it_is_kil
             while flags(mx) != [{"\\Seen", KEYWORD}] * 2:
                 await asyncio.sleep(0.1)
         assert confirmations(mailbox) == 2
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(90):
             assert await two.terminate() == 0, "though a thread of it waits in IDLE"
 
 
 async def standing(service: ServiceProcess, wanted: str) -> None:
-    async with asyncio.timeout(PATIENCE), httpx.AsyncClient(trust_env=False) as http:
+    async with asyncio.timeout(PATIENCE), httpx.AsyncClient(trust_env=False, timeout=30) as http:
         while (await http.get(f"{service.url}/readyz")).json()["mail_poller"] != wanted:
             await asyncio.sleep(0.05)
 

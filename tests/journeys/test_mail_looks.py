@@ -18,6 +18,7 @@ from tests.world import World, config, running
 
 OPS = "ops@example.com"
 MARK = "— {{ marker }} · {{ ref }} —\n"
+ACTION = "{% if action %}{{ action.heading }} {{ action.text }}{% endif %}"
 PEOPLE = [
     {"name": "Alice", "email": ALICE, "time_zone": "Asia/Tokyo", "groups": ["finance"]},
     {"name": "Bob", "email": BOB, "pagerduty_user_id": "PBOB", "groups": ["finance"]},
@@ -93,7 +94,7 @@ async def start(folder: Path, **email: Any) -> tuple[int | None, str]:
     """The exit status of ``handraise serve`` and what it said."""
     section = {"smtp_url": "smtps://mail.example.com", "from": "handraise@example.com", **email}
     settings = config(f"sqlite+aiosqlite:///{folder / 'h.db'}", {"email": section})
-    settings["suspension"] = {}
+    settings |= {"suspension": {}, "public_url": "https://handraise.acme.example"}
     file = folder / "handraise.yaml"
     file.write_text(yaml.safe_dump(settings))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
@@ -112,7 +113,7 @@ async def start(folder: Path, **email: Any) -> tuple[int | None, str]:
 def templates(folder: Path, source: str) -> Path:
     looks = folder / "looks"
     looks.mkdir()
-    (looks / "notice.txt.j2").write_text(MARK + source)
+    (looks / "notice.txt.j2").write_text(MARK + source + ACTION)
     return looks
 
 

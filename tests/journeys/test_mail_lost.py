@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.sandbox.mail_smtp import Stage
+from bot.sandbox.mail.smtp import Stage
 from tests.bot.mail_world import ALICE, notices
 from tests.world import World
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import aiosmtplib
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail
 from tests.mail_servers import MailServers
 from tests.world import World, running
 
@@ -73,21 +73,13 @@ LADDER = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"a
 async def test_a_reminder_goes_out_its_reply_comes_back_and_the_agent_goes_on(
     mx: MailServers, tmp_path: Path, database_url: str, door: str
 ) -> None:
-    doors: dict[str, dict[str, Any]] = {
-        "lmtp": {"listen": f"lmtp://127.0.0.1:{mx.listener}", "reply_to": "answers@handraise.example"},
-        "imap": {
-            "imap_url": mx.imap_url("answers"),
-            "imap_poll_seconds": 1500,
-            "reply_to": "answers@imap.example",
-        },
-    }
-    async with service(mx, tmp_path, database_url, **doors[door]) as world:
+    async with service(mx, tmp_path, database_url, **_door(mx, door)) as world:
         asked = await world.ask(retry_policy=LADDER, responders=[ALICE], notify_to=ALICE)
         await world.advance(hours=1)
         (question,) = await until(lambda: arrived(mx, "alice"))
         assert asked["ref"] in question.subject
 
-        await reply(mx, world, question, "Approve, he is a good customer.")
+        await reply(mx, world, question, "Approve\n\nReason: he is a good customer.")
 
         (told,) = await until(lambda: world.agent.told_of(asked))
         data = told.json["data"]
@@ -173,3 +165,50 @@ async def test_while_the_service_is_away_the_mail_waits_in_the_queue(
 
         (told,) = await until(lambda: world.agent.told_of(asked))
         assert told.json["data"]["value"] == "approve"
+
+
+@pytest.mark.parametrize("door", ["lmtp", "imap"])
+async def test_what_decides_nothing_is_proposed_back_and_the_number_resumes_the_agent(
+    mx: MailServers, tmp_path: Path, database_url: str, door: str
+) -> None:
+    async with service(mx, tmp_path, database_url, **_door(mx, door)) as world:
+        asked = await world.ask(channel_hint="email", responders=[ALICE], notify_to=ALICE)
+        (question,) = await until(lambda: arrived(mx, "alice"))
+
+        await reply(mx, world, question, "Well, deny it, he is too late.")
+
+        _, echo = await until(lambda: found if len(found := arrived(mx, "alice")) == 2 else None)
+        assert "Nothing has been recorded. You seem to mean 2. Deny refund. Reply 2 to confirm it" in echo.text
+        assert echo.header("X-Handraise-Proposal") == "deny"
+        assert not world.agent.told_of(asked)
+
+        await reply(mx, world, echo, "2")
+
+        (told,) = await until(lambda: world.agent.told_of(asked))
+        assert (told.json["data"]["value"], told.json["data"]["channel"]) == ("deny", "email")
+
+
+async def test_after_an_echo_that_nobody_answers_the_ladder_goes_on_as_if_nothing_had_come(
+    mx: MailServers, tmp_path: Path, database_url: str
+) -> None:
+    async with service(mx, tmp_path, database_url, **_door(mx, "lmtp")) as world:
+        twice = {"max_attempts": 2, "interval_seconds": 3600}
+        asked = await world.ask(channel_hint="email", responders=[ALICE], notify_to=ALICE, retry_policy=twice)
+        (question,) = await until(lambda: arrived(mx, "alice"))
+        await reply(mx, world, question, "Yes, bananas.")
+        await until(lambda: len(arrived(mx, "alice")) == 2)
+        assert (await world.show(asked))["claimed_by"] is None
+
+        await world.advance(hours=1)
+        await until(lambda: len(arrived(mx, "alice")) == 3)
+        await world.advance(hours=1)
+
+        types = await world.event_types(asked)
+        assert types.count("intent.suspension_renotified") == 1
+        assert "intent.suspension_expired" in types
+
+
+def _door(mx: MailServers, door: str) -> dict[str, Any]:
+    if door == "lmtp":
+        return {"listen": f"lmtp://127.0.0.1:{mx.listener}", "reply_to": "answers@handraise.example"}
+    return {"imap_url": mx.imap_url("answers"), "imap_poll_seconds": 1500, "reply_to": "answers@imap.example"}

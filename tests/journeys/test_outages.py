@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core import catching_up
+from core.engine import outages as catching_up
 from tests.clock import ManualClock
 from tests.world import World, after, running
 
@@ -63,6 +63,19 @@ async def test_all_remaining_times_move_by_the_outage_and_one_event_says_so(town
         await world.advance(minutes=1)
         assert len(world.slack.workspace.posted()) == 1
         await world.advance(hours=1, minutes=59)
+        assert (await world.show(asked))["status"] == "open"
+        await world.advance(minutes=1)
+        assert (await world.show(asked))["status"] == "expired"
+
+
+async def test_a_deadline_moves_with_all_else(town: Town) -> None:
+    async with town.open() as world:
+        asked = await world.ask(deadline_seconds=9000, timeout_seconds=3600, retry_policy={"max_attempts": 3})
+        assert asked["expires_at"] == after(asked, hours=2, minutes=30)
+        await world.advance(minutes=10)
+    async with town.open(away=timedelta(hours=5)) as world:
+        assert await times(world, asked) == (after(asked, hours=6), after(asked, hours=7, minutes=30))
+        await world.advance(hours=2, minutes=19)
         assert (await world.show(asked))["status"] == "open"
         await world.advance(minutes=1)
         assert (await world.show(asked))["status"] == "expired"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_webhooks import Delivery, incident_data
-from bot.sandbox.pagerduty_world import Incident, IncidentStatus, User
+from bot.sandbox.pagerduty.webhooks import Delivery, incident_data
+from bot.sandbox.pagerduty.world import Incident, IncidentStatus, User
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")
@@ -226,7 +226,7 @@ async def test_our_own_note_is_never_an_answer_whoever_it_is_written_by(world: W
 async def test_whoever_writes_something_else_is_told_once_how_to_answer(world: World) -> None:
     asked, incident = await page(world)
 
-    await world.pager.add_note(incident, ALICE, "approve or deny?")
+    await world.pager.add_note(incident, ALICE, "What is this about?")
     await world.pager.add_note(incident, BOB, "I don't know")
 
     assert await is_open(world, asked)

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_world import Incident, User
-from tests.world import ROUTING_KEY, World, running
+from bot.sandbox.pagerduty.world import Incident, User
+from tests.world import ROUTING_KEY, UNHURRIED, World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")
 BOB = User("PBOB", "Bob", "bob@example.com")
@@ -66,7 +66,7 @@ async def test_while_the_api_is_silent_what_waits_for_it_holds_no_attempt_back(w
     world.pager.rest.answering.clear()
     world.clock.move_by(timedelta(hours=1))
 
-    async with asyncio.timeout(2):  # one call that nobody answers takes longer
+    async with asyncio.timeout(UNHURRIED.total_seconds() / 2):  # one call that nobody answers takes longer
         await world.service.look()
         await world.service.lanes.empty()
 
@@ -167,6 +167,22 @@ async def test_an_api_that_is_asked_too_often_is_left_alone_as_long_as_it_says(w
     await world.advance(seconds=30)
     await world.pager.webhooks.retry()
     assert len(world.pager.rest.calls) - before > 1
+
+
+async def test_lost_api_connections_refuse_no_webhook(world: World) -> None:
+    asked, incident = await page(world)
+    await world.pager.webhooks.answered()
+    world.pager.rest.drop_next(1)
+    assert (await world.pager.add_note(incident, BOB, "deny")).status_code == 202
+    assert (await world.told(asked))["data"]["value"] == "deny"
+
+
+async def test_after_a_webhook_that_the_api_failed_the_next_one_is_taken(world: World) -> None:
+    _, incident = await page(world)
+    await world.pager.webhooks.answered()
+    world.pager.rest.drop_next(2)
+    statuses = [(await world.pager.add_note(incident, who, "approve")).status_code for who in (BOB, ALICE)]
+    assert statuses == [503, 202]
 
 
 async def test_while_the_api_is_away_an_acknowledgement_claims_by_the_title_and_a_note_has_to_come_again(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_webhooks import envelope, incident_data
-from bot.sandbox.pagerduty_world import Incident, Service, Shift, User
+from bot.sandbox.pagerduty.webhooks import envelope, incident_data
+from bot.sandbox.pagerduty.world import Incident, Service, Shift, User
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_world import Shift, User
+from bot.sandbox.pagerduty.world import Shift, User
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty_faults import Fault
-from bot.sandbox.pagerduty_world import Incident, IncidentStatus, Service, User
-from bot.sandbox.slack_records import Message as SlackMessage
+from bot.sandbox.pagerduty.app import Fault
+from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
+from bot.sandbox.slack.records import Message as SlackMessage
+from channels.pagerduty import channel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from tests.world import OWN_PAGER_USER, World, running
@@ -195,7 +196,10 @@ async def test_without_a_token_a_later_attempt_is_taken_to_page_already(tmp_path
         assert notes(world.pager.incidents[0]) == []
 
 
-async def test_an_api_that_does_not_answer_holds_no_later_attempt_back(world: World) -> None:
+async def test_an_api_that_does_not_answer_holds_no_later_attempt_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "LOOK_SECONDS", 2.0)
     asked = await world.ask(**PAGING, retry_policy=HOURLY)
     world.pager.rest.answering.clear()
     later = asyncio.create_task(world.advance(hours=1))
@@ -266,7 +270,9 @@ async def test_answered_in_slack_the_incident_says_by_whom_and_then_is_resolved(
 
 
 @pytest.mark.parametrize("trouble", ["down", "limited", "silent", "forbidden"])
-async def test_a_note_that_fails_never_holds_the_resolve_back_and_follows_it(world: World, trouble: str) -> None:
+async def test_a_note_that_fails_never_holds_the_resolve_back_and_follows_it(
+    world: World, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, _ = await paged_and_shown_in_slack(world)
     rest = world.pager.rest
     match trouble:
@@ -275,12 +281,13 @@ async def test_a_note_that_fails_never_holds_the_resolve_back_and_follows_it(wor
         case "limited":
             rest.limit_next(3)
         case "silent":
+            monkeypatch.setattr(channel, "NOTE_SECONDS", 0.6)
             rest.answering.clear()
         case "forbidden":
             rest.token, kept = rest.read_only_token, rest.token
     await world.answer(asked, "approve")
     [incident] = world.pager.incidents
-    await world.pager.expect_incident(asked["ref"], IncidentStatus.RESOLVED, within=3)
+    await world.pager.expect_incident(asked["ref"], IncidentStatus.RESOLVED)
     assert notes(incident) == []
 
     rest.down_with = None

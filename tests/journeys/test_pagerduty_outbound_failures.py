@@ -13,9 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_faults import Fault
-from bot.sandbox.pagerduty_world import IncidentStatus
+from bot.sandbox.pagerduty.app import Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.process import service_process
 from tests.world import KEYS, ROUTING_KEY, World, config, running
@@ -65,6 +64,56 @@ async def test_state_no_longer_open_at_send_time_pages_nobody(world: World) -> N
     assert delivery["status"] == "dropped"
 
 
+@pytest.mark.parametrize("api", [True, False])
+async def test_a_page_that_pagerduty_never_took_is_not_delivered_once_its_question_has_ended(
+    tmp_path: Path, sqlite_url: str, api: bool
+) -> None:
+    setup: dict[str, Any] = {} if api else {"pagerduty__api_token": None}
+    async with running(tmp_path, sqlite_url, **setup) as world:
+        world.pager.fail_next(Fault.DROP_BEFORE_STORING)
+        asked = await world.ask(**PAGING)
+        await world.answer(asked, "approve")
+        await world.advance(minutes=10)
+
+        assert world.pager.incidents == []
+        [delivery] = await deliveries(world, asked)
+        assert (delivery["status"], delivery["reason"]) == ("dropped", "unconfirmed")
+
+
+async def test_a_page_in_doubt_that_has_come_is_delivered_and_resolved(world: World) -> None:
+    world.pager.fail_next(Fault.DROP_AFTER_STORING)
+    asked = await world.ask(**PAGING)
+    await world.answer(asked, "approve")
+    await world.advance(minutes=10)
+
+    assert [incident.status for incident in world.pager.incidents] == [IncidentStatus.RESOLVED]
+    [delivery] = await deliveries(world, asked)
+    assert delivery["status"] == "delivered"
+
+
+async def test_a_page_in_doubt_is_resolved_where_nobody_can_say_whether_it_came(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    async with running(tmp_path, sqlite_url, pagerduty__api_token=None) as world:
+        world.pager.fail_next(Fault.DROP_AFTER_STORING)
+        asked = await world.ask(**PAGING)
+        await world.answer(asked, "approve")
+        await world.advance(minutes=10)
+
+        assert [incident.status for incident in world.pager.incidents] == [IncidentStatus.RESOLVED]
+        [delivery] = await deliveries(world, asked)
+        assert (delivery["status"], delivery["reason"]) == ("dropped", "unconfirmed")
+
+
+async def test_a_page_that_was_never_taken_lets_no_veto_window_go_ahead(world: World) -> None:
+    veto = {"kind": "veto", "timeout_seconds": 3600}
+    world.pager.fail_next(*[Fault.DROP_BEFORE_STORING] * 20)
+    asked = await world.ask(**PAGING, **veto)
+    await world.advance(hours=2)
+
+    assert (await world.told(asked))["data"]["error"] == "notice_undelivered"
+
+
 @pytest.mark.kills
 async def test_worker_dies_while_sending_the_same_key_is_sent_again(tmp_path: Path, sqlite_url: str) -> None:
     pager = PagerDutySandbox({"default": ROUTING_KEY})
@@ -72,7 +121,7 @@ async def test_worker_dies_while_sending_the_same_key_is_sent_again(tmp_path: Pa
         section = {"pagerduty": {"routing_key": ROUTING_KEY, "events_url": url}}
         settings = config(sqlite_url, section) | {"work": {"beat_seconds": 1, "silent_seconds": 3}}
         settings["suspension"] = {}
-        async with service_process(tmp_path, settings) as service, httpx.AsyncClient() as http:
+        async with service_process(tmp_path, settings) as service, httpx.AsyncClient(timeout=30) as http:
             await service.start()
             pager.fail_next(Fault.SLOW)
             body = {"question": "Go on?", "response_type": "confirm", **PAGING}
@@ -81,7 +130,7 @@ async def test_worker_dies_while_sending_the_same_key_is_sent_again(tmp_path: Pa
             incident = await pager.expect_incident("Go on?")
             await service.kill()
             await service.start()
-            await pager.account.until(lambda: incident if len(incident.log) > 1 else None, within=15)
+            await pager.account.until(lambda: incident if len(incident.log) > 1 else None, within=90)
             await service.terminate()
         await pager.close()
     assert len(pager.incidents) == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bot.sandbox.pagerduty_world import Incident, User
+from bot.sandbox.pagerduty.world import Incident, User
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli import app
-from bot.sandbox.pagerduty_world import User
+from bot.sandbox.pagerduty.world import User
 from tests.bot.mail_world import words_back
 from tests.world import KEYS, World, config, running
 
@@ -301,7 +301,7 @@ async def test_a_note_in_pagerduty_is_told_there_how_far_it_counts(any_world: Wo
     assert (await world.show(asked))["answers_received"] == 1
     await world.pager.add_note(incident, bob, "deny")
     await world.settle()
-    assert noted(f"the answer of {BOB} to {asked['ref']} was not recorded")
+    assert noted(f"the answer of {BOB} to {asked['ref']} was not recorded: {ALICE} answered “Approve refund”")
     await world.pager.add_note(incident, bob, "1")
     assert (await world.told(asked))["data"]["responded_by"] == BOB
 
@@ -311,12 +311,12 @@ async def test_the_answer_page_says_how_far_it_counts_and_asks_no_more(any_world
     asked = await world.ask(channel_hint="email", **BOTH)
     await world.settle()
     alice, bob = await page_link(world, ALICE), await page_link(world, BOB)
-    async with httpx.AsyncClient(follow_redirects=True) as browser:
+    async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
         sent = await send(browser, alice, "0")
         assert sent.status_code == 200
         assert "Recorded (1 of 2): “Approve refund”." in sent.text
         assert "Send answer" not in sent.text
-    async with httpx.AsyncClient(follow_redirects=True) as browser:
+    async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
         assert "So far: alice@example.com." in (await browser.get(bob)).text
         refused = await send(browser, bob, "1")
         assert refused.status_code == 409
@@ -324,6 +324,18 @@ async def test_the_answer_page_says_how_far_it_counts_and_asks_no_more(any_world
         assert "Send answer" in refused.text
         assert f"<bdi>{ALICE} and {BOB}</bdi> via web" in (await send(browser, bob, "0")).text
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
+
+
+async def test_no_page_that_tells_of_a_disagreement_holds_what_pages_may_not(world: World) -> None:
+    card = [{"value": "card", "label": "To 4111 1111 1111 1111"}, {"value": "deny", "label": "Deny refund"}]
+    asked = await world.ask(channel_hint="email", choices=card, **BOTH)
+    await world.settle()
+    assert (await world.answer(asked, "card")).status_code == 202
+    async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
+        refused = await send(browser, await page_link(world, BOB), "1")
+    assert refused.status_code == 409
+    assert "Your answer was not recorded" in refused.text
+    assert "4111" not in refused.text
 
 
 async def send(browser: httpx.AsyncClient, link: str, choice: str) -> httpx.Response:

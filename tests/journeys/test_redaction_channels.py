@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mailbox import Mail
-from bot.sandbox.slack import shown
+from bot.sandbox.mail.mailbox import Mail
+from bot.sandbox.slack.app import shown
 from tests.journeys.test_roads import page_of
+from tests.journeys.test_signin_links import a_link, enter
 from tests.world import World, running
 
 CARD = "4111 1111 1111 1111"
@@ -225,11 +226,8 @@ async def test_own_keys_patterns_and_kept_kinds_are_as_configured(tmp_path: Path
 
 
 async def test_the_inbox_shows_marks(world: World) -> None:
-    """Signing in is proven elsewhere; here is what the inbox would print."""
-    from bot.web.inbox_page import line
-
     asked = await world.ask(QUESTION, **FIELDS)
-    suspension = await world.service.engine.get(asked["suspension_id"])
-    assert suspension is not None
-    seen = line(world.service.engine.redaction.shown_on("page", suspension), "alice@example.com", world.clock.now())
-    has_none(repr(seen))
+    inbox = await enter(world, await a_link(world, "alice@example.com"))
+    assert asked["ref"] in inbox.text
+    assert "Charge order 12345 to [" in inbox.text
+    has_none(inbox.text)

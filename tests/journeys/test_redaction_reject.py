@@ -79,8 +79,15 @@ async def test_an_ordinary_question_is_asked(strict: World) -> None:
 
 
 async def test_what_only_the_agent_gets_back_is_its_own_affair(strict: World) -> None:
-    body = {**CLEAN, "resume": {"state": {"password": "hunter2"}}, "action": {"card": CARD}}
+    body = {**CLEAN, "resume": {"state": {"password": "hunter2"}}}
     assert (await strict.call("POST", "/v1/suspensions", json=body)).status_code == 201
+
+
+async def test_an_action_is_shown_and_so_its_secrets_refuse_the_question(strict: World) -> None:
+    body = {**CLEAN, "action": {"tool": "charge", "card": CARD}}
+    response = await strict.call("POST", "/v1/suspensions", json=body)
+    assert (response.status_code, response.json()["detail"]["error"]) == (422, "sensitive_content")
+    assert [one["path"] for one in response.json()["detail"]["fields"]] == ["action.card"]
 
 
 async def test_only_a_channel_that_an_attempt_goes_through_rejects(pager_strict: World) -> None:

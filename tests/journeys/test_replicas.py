@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.mailbox import Mailbox
+from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.serving import serving
 from tests.agent import AgentReceiver
 from tests.ports import free_port
@@ -29,7 +29,7 @@ from tests.world import INBOUND_SECRET, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills
 
-PATIENCE = 30
+PATIENCE = 90
 """Seconds, for several processes on a busy machine."""
 
 AGENT, OPERATOR = {"X-API-Key": KEYS["agent"]}, {"X-API-Key": KEYS["operator"]}

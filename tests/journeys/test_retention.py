@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.archive import archive_folder
 from bot.config import Settings, load
+from bot.wiring.roles import archive_folder
 from core.errors import ConfigError
 from tests.cli import handraise
 from tests.world import World, running

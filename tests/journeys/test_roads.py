@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bot.sandbox.mailbox import Mail
-from bot.sandbox.pagerduty_faults import Fault as PagerFault
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_faults import DropAfterStoring
+from bot.sandbox.mail.mailbox import Mail
+from bot.sandbox.pagerduty.app import Fault as PagerFault
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.faults import DropAfterStoring
 from tests.world import World
 
 
@@ -59,7 +59,7 @@ async def test_an_unclear_reply_is_asked_about_and_the_reply_to_that_counts(worl
     await world.mailbox.reply(mail, "approve, or maybe deny?")
     await world.settle()
     assert (await world.show(asked))["status"] == "open"
-    clarification = await world.mailbox.expect(where=lambda one: "not recorded" in one.text)
+    clarification = await world.mailbox.expect(where=lambda one: "Nothing has been recorded" in one.text)
     await world.mailbox.reply(clarification, "2")
     assert (await world.agent.expect()).value == "deny"
 

@@ -19,13 +19,13 @@ async def test_a_person_asks_back_the_agent_says_more_and_the_clock_goes_on(worl
     async with client(world, "operator") as alice, client(world, "agent") as agent:
         held = await alice.clarify(asked["suspension_id"], "Which card?")
         assert held.clarification is not None
-        assert (held.clarification["question"], held.clarification["text"]) == ("Which card?", None)
+        assert (held.clarification.question, held.clarification.text) == ("Which card?", None)
         with pytest.raises(RequestRefused) as refused:
             await alice.clarify(asked["suspension_id"], "Which one?")
         assert refused.value.code == "clarification_open"
         told = await agent.clarification(asked["suspension_id"], "The one it was paid with.")
         assert told.clarification is not None
-        assert told.clarification["text"] == "The one it was paid with."
+        assert told.clarification.text == "The one it was paid with."
         with pytest.raises(RequestRefused) as refused:
             await agent.clarification(asked["suspension_id"], "And another thing.")
         assert refused.value.code == "nothing_to_clarify"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_blocks import texts
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.blocks import texts
+from bot.sandbox.slack.records import Message
 from tests.world import World, running
 
 LONG = "Refund order 12345? " + "All of this matters. " * 200 + "The end."
@@ -85,6 +85,20 @@ async def test_an_answer_by_a_button_that_is_not_there_is_refused_in_private(
 ) -> None:
     """One of a message from before the setting, or of somebody who makes their own requests."""
     outcome, message = await asked(strict, LONG, **more)
+    assert (await strict.slack.click("U0ALICE", forged_button(outcome, message), "ans:0")).status_code == 200
+    assert f"/q/{outcome['ref']}" in (await strict.slack.expect_private("U0ALICE", UNREAD)).text
+    assert (await strict.show(outcome))["status"] == "open"
+
+
+async def test_who_may_not_answer_is_not_sent_to_read_it_all(strict: World) -> None:
+    outcome, message = await asked(strict, LONG)
+    await strict.slack.click("U0BOB", forged_button(outcome, message), "ans:0")
+    await strict.slack.expect_private("U0BOB", "You can't answer this.")
+    tried = [one for one in await strict.events(outcome) if one["event_type"] == "intent.suspension_answer_refused"]
+    assert [one["payload"]["reason"] for one in tried] == ["not_a_responder"]
+
+
+def forged_button(outcome: dict[str, Any], message: Message) -> Message:
     forged = deepcopy(message)
     delivery = forged.blocks[-2]["elements"][0]["value"].split(";m=")[1]
     button = {
@@ -94,9 +108,7 @@ async def test_an_answer_by_a_button_that_is_not_there_is_refused_in_private(
         "text": {"type": "plain_text", "text": "Approve refund"},
     }
     forged.blocks.append({"type": "actions", "block_id": "forged", "elements": [button]})
-    assert (await strict.slack.click("U0ALICE", forged, "ans:0")).status_code == 200
-    assert f"/q/{outcome['ref']}" in (await strict.slack.expect_private("U0ALICE", UNREAD)).text
-    assert (await strict.show(outcome))["status"] == "open"
+    return forged
 
 
 async def test_without_the_setting_a_cut_question_is_answered_where_it_is_shown(world: World) -> None:

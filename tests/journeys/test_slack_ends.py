@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_faults import DropAfterStoring, RateLimited, SaysNo, ServerErrorAfterStoring, Slow
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, SaysNo, ServerErrorAfterStoring, Slow
+from bot.sandbox.slack.records import Message
 from core.store import outbox
 from tests.world import CHANNEL, World
 

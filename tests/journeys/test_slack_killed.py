@@ -14,9 +14,8 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_faults import DropBeforeStoring, RateLimited
-from bot.sandbox.slack_socket_faults import AckLost
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import AckLost, DropBeforeStoring, RateLimited
 from tests.agent import AgentReceiver
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
@@ -24,7 +23,7 @@ from tests.world import CHANNEL, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills
 
-PATIENCE = 20
+PATIENCE = 90
 UPDATE = "chat.update"
 
 STUCK = """
@@ -65,7 +64,7 @@ def statuses(folder: Path) -> list[str]:
 
 async def ask(service: ServiceProcess, callback_url: str) -> None:
     body = {"question": "Go on?", "response_type": "confirm", "resume": {"callback_url": callback_url}}
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
         response = await http.post(
             f"{service.url}/v1/suspensions",
             json={**body, "responders": ["alice@example.com"], "notify_to": f"slack:{CHANNEL}"},
@@ -75,7 +74,7 @@ async def ask(service: ServiceProcess, callback_url: str) -> None:
 
 
 async def until_there(file: Path) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while not file.exists():
             await asyncio.sleep(0.01)
 
@@ -89,7 +88,7 @@ async def test_over_http_the_answer_stands_and_the_agent_and_everybody_else_hear
     (hooks / "sitecustomize.py").write_text(STUCK.format(reached=str(reached)))
     monkeypatch.setenv("PYTHONPATH", str(hooks))
     agent = AgentReceiver(WEBHOOK_SECRET, lambda: datetime.now(UTC))
-    slack = SlackSandbox()
+    slack = SlackSandbox(ack_within=PATIENCE)
     slack.workspace.add_user("U0ALICE", "Alice", "alice@example.com")
     slack.workspace.add_channel(CHANNEL, "ops", "U0ALICE")
     async with (
@@ -99,7 +98,7 @@ async def test_over_http_the_answer_stands_and_the_agent_and_everybody_else_hear
         await service.start()
         slack.events_url = f"{service.url}/slack/events"
         await ask(service, f"http://127.0.0.1:{port}/resume")  # nobody listens there yet
-        message = await slack.expect_message("Go on?", 15)
+        message = await slack.expect_message("Go on?", PATIENCE)
         slack.fail_next(RateLimited(2), "chat.update")  # and the message can't be edited yet
         clicked = asyncio.create_task(slack.click("U0ALICE", message, "ans:0"))
         await until_there(reached)
@@ -110,18 +109,18 @@ async def test_over_http_the_answer_stands_and_the_agent_and_everybody_else_hear
         assert message.button("ans:0") is not None
         async with serving(agent.app, port=port):
             await service.start()
-            resumed = await agent.expect(within=20)
+            resumed = await agent.expect(within=PATIENCE)
             assert (resumed.value, resumed.responded_by) == ("yes", "alice@example.com")
-            await slack.expect_message("Answered “Yes” by alice@example.com via slack", 20)
+            await slack.expect_message("Answered “Yes” by alice@example.com via slack", PATIENCE)
             assert message.button("ans:0") is None
             assert await service.terminate() == 0
 
 
 async def test_over_a_socket_neither_the_answer_nor_the_edit_is_lost(tmp_path: Path, database_url: str) -> None:
-    slack = SlackSandbox()
+    slack = SlackSandbox(ack_within=PATIENCE)
     slack.workspace.add_user("U0ALICE", "Alice", "alice@example.com")
     slack.workspace.add_channel(CHANNEL, "ops", "U0ALICE")
-    async with serving(slack.app) as slack_url, httpx.AsyncClient(trust_env=False) as http:
+    async with serving(slack.app) as slack_url, httpx.AsyncClient(trust_env=False, timeout=30) as http:
         section = {
             "bot_token": slack.workspace.bot_token,
             "app_token": slack.sockets.app_token,

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox, shown
-from bot.sandbox.slack_faults import (
+from bot.sandbox.slack.app import SlackSandbox, shown
+from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,
     Fault,
@@ -26,7 +26,7 @@ from bot.sandbox.slack_faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.records import Message
 from tests.process import service_process
 from tests.world import CHANNEL, KEYS, World, config, running
 
@@ -85,7 +85,7 @@ async def test_worker_dies_while_sending_it_is_sent_again_only_if_absent(
             "default_channel": CHANNEL,
         }
         settings = config(sqlite_url, {"slack": told_slack}) | {"work": {"beat_seconds": 1, "silent_seconds": 3}}
-        async with service_process(tmp_path, settings) as service, httpx.AsyncClient() as http:
+        async with service_process(tmp_path, settings) as service, httpx.AsyncClient(timeout=30) as http:
             await service.start()
             slack.fail_next(Slow(60), "chat.postMessage")
             body = {"question": "Go on?", "response_type": "confirm"}
@@ -96,7 +96,7 @@ async def test_worker_dies_while_sending_it_is_sent_again_only_if_absent(
             if not arrived:
                 slack.workspace.messages.clear()
             await service.start()
-            await slack.expect_message("Go on?", within=15)
+            await slack.expect_message("Go on?", within=90)
             await service.terminate()
     assert len(posted(slack, "Go on?")) == 1
 

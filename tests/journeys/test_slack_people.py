@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_doings import expect_home, open_home, tell
-from bot.sandbox.slack_faults import RateLimited, SaysNo
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.doings import expect_home, open_home, tell
+from bot.sandbox.slack.faults import RateLimited, SaysNo
+from bot.sandbox.slack.records import Message
 from tests.world import CHANNEL, World, running
 
 GROUP = "S0FIN"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack import shown
-from bot.sandbox.slack_faults import DropAfterStoring
-from bot.sandbox.slack_records import Message
-from bot.slack_accounts import AccountSearch
+from bot.people.slack_accounts import AccountSearch
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.faults import DropAfterStoring
+from bot.sandbox.slack.records import Message
 from tests.world import CHANNEL, World, config, running
 
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack_socket import APP_TOKEN
+from bot.sandbox.slack.socket import APP_TOKEN
 from tests.ports import free_port
 from tests.world import World, running
 
@@ -37,7 +37,7 @@ async def slack_is(world: World, standing: str) -> None:
 
 
 async def eventually(what: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         while not await what():
             await asyncio.sleep(0.02)
 

@@ -24,7 +24,7 @@ from tests.process import ROOT
 
 pytestmark = pytest.mark.kills
 
-PATIENCE = 30.0
+PATIENCE = 90
 PASSWORD = "not-to-be-told"
 
 
@@ -56,7 +56,7 @@ async def beginning(folder: Path, database_url: str) -> AsyncIterator[asyncio.su
     file = folder / "handraise.yaml"
     settings = {
         "database_url": database_url,
-        "secret_key": "the-secret-key-of-the-tests",
+        "secret_key": "the-secret-key-of-the-tests-alone",
         "http": {"port": free_port()},
         "log": {"level": "error"},  # that the news have lost their connection is a warning
     }

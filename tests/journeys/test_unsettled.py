@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
-from core import relay
+from bot.sandbox.mail.smtp import Stage
+from core.delivery import relay
 from core.store.database import Tx
 from tests.world import World
 
@@ -37,3 +40,40 @@ async def test_a_sent_notice_that_could_not_be_settled_is_found_again_and_not_se
     for one in asked:
         [delivery] = [item for item in await world.timeline(one) if item["kind"] == "delivery"]
         assert delivery["status"] == "delivered"
+
+
+def refuse_writes(world: World, when: Callable[[], bool], times: int) -> None:
+    """So often, SQLite takes no more writes than on a dead disk."""
+    left = times
+
+    def check_out(connection: object, *_: object) -> None:
+        nonlocal left
+        refused = left > 0 and when()
+        left -= refused
+        connection.execute(f"PRAGMA query_only={'ON' if refused else 'OFF'}")  # type: ignore[attr-defined]
+
+    sa.event.listen(world.service.database.engine, "checkout", check_out)
+
+
+async def test_a_mail_that_was_taken_while_the_disk_took_nothing_is_not_sent_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=20))
+    refuse_writes(world, lambda: bool(world.mailbox.mails), times=6)
+    asked = await world.ask(channel_hint="email", notify_to="alice@example.com")
+    await world.advance(minutes=1)
+    assert len(world.mailbox.mails) == 1
+    [delivery] = [item for item in await world.timeline(asked) if item["kind"] == "delivery"]
+    assert (delivery["status"], delivery["tries"]) == ("delivered", 1)
+
+
+async def test_a_mail_that_was_not_taken_while_the_disk_took_nothing_waits_for_its_next_try(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=20))
+    refuse_writes(world, lambda: world.mailbox.connections > 0, times=6)
+    world.mailbox.say_next(Stage.RCPT, "451 4.3.0 Try again later")
+    await world.ask(channel_hint="email", notify_to="alice@example.com")
+    assert world.mailbox.mails == []
+    await world.advance(minutes=1)
+    assert len(world.mailbox.mails) == 1

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty import API_TOKEN, PagerDutySandbox
-from bot.sandbox.pagerduty_world import Incident, User
+from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
+from bot.sandbox.pagerduty.world import Incident, User
 from bot.sandbox.serving import serving
 
 KEY, OTHER_KEY = "R" * 32, "Q" * 32
@@ -42,7 +42,7 @@ class Receiver:
         return [json.loads(raw)["event"]["event_type"].removeprefix("incident.") for _, raw in self.got]
 
     async def events(self, count: int) -> list[dict[str, Any]]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(self.got) < count:
                 self.arrived.clear()
                 await self.arrived.wait()

@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.mail_smtp import Stage
-from bot.sandbox.mailbox import Mail, Mailbox
+from bot.sandbox.mail.mailbox import Mail, Mailbox
+from bot.sandbox.mail.smtp import Stage
 from bot.sandbox.serving import serving
 
 NOW = datetime(2026, 11, 21, 10, 31, tzinfo=UTC)

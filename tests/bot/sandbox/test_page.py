@@ -14,7 +14,7 @@ import pytest
 
 from bot.config import load
 from bot.sandbox.person import YOU
-from bot.sandbox.slack_records import Message
+from bot.sandbox.slack.records import Message
 from bot.sandbox.world import Place, World
 
 
@@ -29,14 +29,14 @@ async def world() -> AsyncIterator[tuple[World, Place]]:
 async def inside(world: tuple[World, Place]) -> AsyncIterator[httpx.AsyncClient]:
     """A browser that has opened the signed-in URL."""
     _, place = world
-    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as browser:
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as browser:
         await browser.get(place.page, follow_redirects=True)
         yield browser
 
 
 async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tuple[World, Place]) -> None:
     _, place = world
-    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as stranger:
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as stranger:
         paths = ("/", "/?key=", "/?key=%00", "/world", "/static/page.js", "/mail/1/html")
         assert {(await stranger.get(path)).status_code for path in paths} == {403}
         acts = ("/slack/click", "/slack/submit", "/slack/trouble", "/mail/1/reply", "/pager/P1/note", "/ask")
@@ -45,7 +45,7 @@ async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tupl
 
 async def test_the_secret_leaves_the_address_bar(world: tuple[World, Place]) -> None:
     _, place = world
-    async with httpx.AsyncClient(trust_env=False) as browser:
+    async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
         response = await browser.get(place.page)
     assert (response.status_code, response.headers["location"]) == (303, "/")
     assert "HttpOnly" in response.headers["set-cookie"]
@@ -54,7 +54,7 @@ async def test_the_secret_leaves_the_address_bar(world: tuple[World, Place]) -> 
 async def test_the_mailboxes_own_doors_are_not_open_beside_the_page(world: tuple[World, Place]) -> None:
     """They would let anybody on this machine answer as the person."""
     _, place = world
-    async with httpx.AsyncClient(base_url=place.url, trust_env=False) as stranger:
+    async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as stranger:
         assert (await stranger.get("/mails")).status_code == 404
         assert (await stranger.post("/mails/1/reply", json={"text": "approve"})).status_code == 404
 
@@ -104,6 +104,39 @@ async def test_a_reply_stands_in_the_channel_with_its_thread_or_under_the_messag
         ("line 2", None, 0),
         ("shown", {"text": "line 1", "beside": False}, 0),
     ]
+
+
+async def test_it_tells_once_that_somebody_looks_at_it() -> None:
+    opened: list[str] = []
+    async with (
+        World("http://127.0.0.1:9", opened=lambda: opened.append("opened")).serving() as place,
+        httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as browser,
+    ):
+        await browser.get(place.page, follow_redirects=True)
+        assert opened == []  # the page itself is fetched by whoever starts it, too
+        await browser.get("/world")
+        await browser.get("/world")
+    assert opened == ["opened"]
+
+
+async def test_only_an_open_question_of_an_agent_here_can_be_left_alone() -> None:
+    left_alone: list[str] = []
+    world = World("http://127.0.0.1:9", stay_silent=left_alone.append)
+    world.page.board["agents"] = [{"ref": "HR-OPEN", "got": None}, {"ref": "HR-ENDED", "got": {"value": "yes"}}]
+    async with (
+        world.serving() as place,
+        httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as browser,
+    ):
+        await browser.get(place.page, follow_redirects=True)
+        said = [
+            (await browser.post("/silence", json={"ref": f"HR-{one}"})).status_code for one in ("OPEN", "ENDED", "X")
+        ]
+    assert (said, left_alone) == ([200, 404, 404], ["HR-OPEN"])
+
+
+async def test_every_trouble_says_what_to_expect(inside: httpx.AsyncClient) -> None:
+    troubles = (await inside.get("/world")).json()["troubles"]
+    assert [one["name"] for one in troubles if not one["expect"].endswith(".")] == []
 
 
 async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(
@@ -190,7 +223,7 @@ async def test_no_two_worlds_share_a_secret() -> None:
 
 async def _send(mail: EmailMessage, host: str, port: int) -> None:
     def send() -> None:
-        with smtplib.SMTP(host, port, timeout=5) as smtp:
+        with smtplib.SMTP(host, port, timeout=30) as smtp:
             smtp.send_message(mail)
 
     await asyncio.to_thread(send)

@@ -13,9 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, PagerDutySandbox
-from bot.sandbox.pagerduty_faults import Fault
-from bot.sandbox.pagerduty_world import IncidentStatus
+from bot.sandbox.pagerduty.app import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
     ALICE,
@@ -39,7 +38,7 @@ async def pager() -> AsyncIterator[PagerDutySandbox]:
 
 @pytest.fixture
 async def api(pager: PagerDutySandbox) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
         yield client
 
 

@@ -8,9 +8,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_faults import Fault
-from bot.sandbox.pagerduty_world import IncidentStatus
+from bot.sandbox.pagerduty.app import Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
     ALICE,
@@ -45,7 +44,7 @@ async def pager(clock: ManualClock) -> AsyncIterator[PagerDutySandbox]:
 
 @pytest.fixture
 async def api(pager: PagerDutySandbox) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
         yield client
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_rest import READ_ONLY_TOKEN
-from bot.sandbox.pagerduty_world import Shift
+from bot.sandbox.pagerduty.app import PagerDutySandbox
+from bot.sandbox.pagerduty.rest import READ_ONLY_TOKEN
+from bot.sandbox.pagerduty.world import Shift
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, OTHER_KEY, enqueue, opened, resolve, rest
 from tests.clock import START, ManualClock
@@ -32,7 +32,7 @@ async def pager() -> AsyncIterator[PagerDutySandbox]:
 
 @pytest.fixture
 async def api(pager: PagerDutySandbox) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
         yield client
 
 

@@ -12,8 +12,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import PagerDutySandbox
-from bot.sandbox.pagerduty_subscription import Off
+from bot.sandbox.pagerduty.app import PagerDutySandbox
+from bot.sandbox.pagerduty.subscription import Off
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, Receiver, opened, rest, subscribed
 from tests.clock import ManualClock
@@ -33,7 +33,7 @@ async def pager(clock: ManualClock) -> AsyncIterator[PagerDutySandbox]:
 
 @pytest.fixture
 async def api(pager: PagerDutySandbox) -> AsyncIterator[httpx.AsyncClient]:
-    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as client:
+    async with serving(pager.app) as url, httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
         yield client
 
 

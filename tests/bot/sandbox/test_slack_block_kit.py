@@ -10,7 +10,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
+from bot.sandbox.slack.app import SlackSandbox
 
 Blocks = list[dict[str, Any]]
 
@@ -149,6 +149,22 @@ async def test_broken_blocks_are_refused_with_a_pointer(name: str, client: Async
         await client.chat_postMessage(channel="C1", text="fallback", blocks=BROKEN[name])
     assert refusal.value.response["error"] == "invalid_blocks"
     assert "json-pointer:/blocks/" in refusal.value.response["response_metadata"]["messages"][0]
+
+
+async def test_what_is_too_long_is_refused_with_a_pointer_to_its_element(client: AsyncWebClient) -> None:
+    blocks = actions(button(), button(action_id="b", text=plain(76)))
+    with pytest.raises(SlackApiError) as refusal:
+        await client.chat_postMessage(channel="C1", text="fallback", blocks=blocks)
+    [problem] = refusal.value.response["response_metadata"]["messages"]
+    assert problem.endswith("cannot exceed 75 characters [json-pointer:/blocks/0/elements/1]")
+
+
+@pytest.mark.parametrize("key", ["action_id", "value", "url", "style", "accessibility_label"])
+async def test_what_is_no_text_where_one_belongs_is_refused(key: str, client: AsyncWebClient) -> None:
+    """Also what has a length, which is all that the models look at."""
+    with pytest.raises(SlackApiError) as refusal:
+        await client.chat_postMessage(channel="C1", text="fallback", blocks=actions(button(**{key: ["b"]})))
+    assert refusal.value.response["error"] == "invalid_blocks"
 
 
 async def test_the_text_of_all_blocks_together_is_limited(client: AsyncWebClient) -> None:

@@ -17,9 +17,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_inputs import FormRefused
-from bot.sandbox.slack_views import TROUBLE
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.inputs import FormRefused
+from bot.sandbox.slack.views import TROUBLE
 
 BLOCKS: list[dict[str, Any]] = [
     {

@@ -15,11 +15,10 @@ import aiohttp
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_delivery import Kind
-from bot.sandbox.slack_faults import RateLimited
-from bot.sandbox.slack_socket import DISABLED
-from bot.sandbox.slack_socket_faults import AckLost, CutAfterDelivery, Duplicated, RefreshAfterDelivery
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.delivery import Kind
+from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RateLimited, RefreshAfterDelivery
+from bot.sandbox.slack.socket import DISABLED
 
 PAYLOAD = {"type": "block_actions", "actions": []}
 
@@ -48,7 +47,7 @@ class Room:
 
 async def acknowledge(ws: aiohttp.ClientWebSocketResponse, **more: Any) -> dict[str, Any]:
     """Acknowledge the next envelope, which is returned."""
-    envelope: dict[str, Any] = await ws.receive_json(timeout=5)
+    envelope: dict[str, Any] = await ws.receive_json(timeout=30)
     await ws.send_json({"envelope_id": envelope["envelope_id"], **more})
     return envelope
 

@@ -14,8 +14,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_faults import (
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,
     RateLimited,
@@ -24,8 +24,8 @@ from bot.sandbox.slack_faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack_records import Message
-from bot.sandbox.slack_world import Workspace
+from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Workspace
 from tests.channels.slack.slack_examples import HandClock
 
 

@@ -18,16 +18,16 @@ from fastapi import FastAPI
 
 from bot.app import build_app
 from bot.config import load
-from bot.sandbox.mailbox import Mail, Mailbox
+from bot.sandbox.mail.mailbox import Mail, Mailbox
 from bot.sandbox.serving import serving
 from bot.web import errors
 from bot.web.limits import SizeLimit
-from bot.wiring import Service, wire
-from core.domain.asking import AskRequest
+from bot.wiring.service import Service, wire
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
+from core.domain.request import AskRequest
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
-from core.engine import Engine
+from core.engine.engine import Engine
 from core.store.database import Tx
 from tests.clock import ManualClock
 from tests.ports import free_port
@@ -50,7 +50,7 @@ PEOPLE = [
     {"name": "Olga", "email": OLGA},
 ]
 CONFIG: dict[str, Any] = {
-    "secret_key": "the-secret-key-of-the-tests",
+    "secret_key": "the-secret-key-of-the-tests-alone",
     "public_url": SITE,
     "api_keys": [
         {"name": "refund-agent", "key": "agent-key", "roles": ["agent"]},
@@ -90,7 +90,10 @@ class World:
         self.clock.move_by(timedelta(**step))
 
     async def ask(self, question: str = "Refund order 12345?", **changes: Any) -> Suspension:
-        """A question of ``refund-agent`` to everybody in finance, by mail, for an hour; then the refund is denied."""
+        """A question of ``refund-agent`` to everybody in finance, by mail, for an hour; then the refund is denied.
+
+        It has been mailed when this returns: what ends before that is never sent.
+        """
         is_choice = changes.get("response_type", ResponseType.CHOICE) is ResponseType.CHOICE
         fields: dict[str, Any] = {
             "choices": REFUND if is_choice else (),
@@ -104,6 +107,7 @@ class World:
         agent = Actor("refund-agent", frozenset({Role.AGENT}), key="refund-agent")
         asked = await self.engine.request(AskRequest(question=question, **{**fields, **changes}), agent)
         assert isinstance(asked, Suspension)
+        await self.service.lanes.empty()
         return asked
 
     async def mails_to(self, person: str) -> list[Mail]:
@@ -295,6 +299,11 @@ class Page:
         return next(form for form in self._reader.forms if form.action.endswith("/signout"))
 
     @property
+    def switch(self) -> Form:
+        """The form by which somebody leaves for another account."""
+        return next(form for form in self._reader.forms if "Use another account" in form.buttons)
+
+    @property
     def buttons(self) -> list[str]:
         return [button for form in self.forms for button in form.buttons]
 
@@ -319,6 +328,10 @@ class Browser:
         form = self.page.form
         kept = {name: value for name, value in form.fields if name not in typed}
         return await self.post(form.action, kept | typed)
+
+    async def submit_to(self, form: Form) -> Page:
+        """Send another form of the page, as it stands."""
+        return await self.post(form.action, dict(form.fields))
 
     async def post(self, path: str, fields: Any) -> Page:
         self.page = Page(await self.client.post(path, data=fields))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.answering import GivenAnswer
+from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.policy import PolicyFields
 from core.domain.suspension import Kind, ResponseType, Resume, Status, Suspension
@@ -227,8 +227,9 @@ async def test_after_silence_without_a_fallback_the_page_says_that_the_agent_sto
 
 async def test_a_cancelled_question_needs_no_answer(world: World) -> None:
     asked = await world.ask()
+    link = await world.link_of(ALICE)
     await world.engine.cancel(asked.id, Actor("refund-agent", key="refund-agent"), "Order withdrawn.")
-    page = await world.browser().get(await world.link_of(ALICE))
+    page = await world.browser().get(link)
     assert "Cancelled by refund-agent" in page.text
     assert "Order withdrawn." in page.text
     assert page.forms == []
@@ -357,7 +358,10 @@ async def test_whoever_misses_something_asks_the_agent_back_and_sees_what_it_say
     page = await browser.submit(do="clarify", clarify="  Which card?  ")
     assert (page.status, page.path) == (200, link)
     assert "alice@example.com has asked the agent: Which card?" in page.text
-    assert "The clock holds while the agent is asked back, until 2026-03-24 04:00 UTC at the latest." in page.text
+    assert (
+        "Reminders and the deadline wait while the agent is asked back, until 2026-03-24 04:00 UTC at the latest."
+        in page.text
+    )
     assert page.buttons == ["Send answer", "Hand over", "I’m on it"], "one question at a time"
     assert await recorded(world, asked) is None
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.web.fields import Kind, form_fields
-from bot.web.forms import LONGEST_REASON, Filled, read_answer
-from bot.web.posted import Posted
+from bot.web.pages.forms import LONGEST_REASON, Filled, Kind, Posted, form_fields, read_answer
 from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt, ResponseType
 from tests.bot.web.pages_world import REFUND, START
 

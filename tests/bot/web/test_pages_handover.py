@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.answering import GivenAnswer
+from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from tests.bot.web.pages_world import ALICE, BOB, CAROL, Page, World, a_world
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from string import ascii_letters, digits
 from urllib.parse import quote_from_bytes
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.web.moments import span
-from bot.web.places import INBOX, Site, onward, sign_in_place
-from bot.web.posted import MOST_FIELDS, BadPost, parse_form
-from bot.web.sealed import Seal
+from bot.web.pages.cookies import Seal
+from bot.web.pages.forms import MOST_FIELDS, BadPost, parse_form
+from bot.web.pages.urls import INBOX, Site, onward, sign_in_place
+from bot.web.pages.view import span
 
 SEAL = Seal(b"a key")
 
@@ -24,8 +25,17 @@ def test_what_was_sealed_opens_for_its_purpose() -> None:
     }
 
 
-def test_a_seal_does_not_open_for_another_purpose() -> None:
-    assert SEAL.open("session", SEAL.close("sign-in", {"mail": "a@example.com"})) is None
+@pytest.mark.parametrize("made", ["session", "sign-in", "form"])
+@pytest.mark.parametrize("used", ["session", "sign-in", "form"])
+def test_a_seal_opens_for_its_own_purpose_alone(made: str, used: str) -> None:
+    assert (SEAL.open(used, SEAL.close(made, {"mail": "a@example.com"})) is not None) == (made == used)
+
+
+@pytest.mark.parametrize("purpose", ["session", "sign-in", "form"])
+def test_a_form_token_signs_no_seal(purpose: str) -> None:
+    """Whoever gets a page to make a token of a text of their choice has no session for it."""
+    body, _ = SEAL.close(purpose, {"mail": "a@example.com"}).split(".")
+    assert SEAL.open(purpose, f"{body}.{SEAL.mark(purpose, body)}") is None
 
 
 def test_a_seal_does_not_open_under_another_key() -> None:
@@ -40,6 +50,23 @@ def test_a_seal_changed_anywhere_is_worthless(data: st.DataObject) -> None:
     assert SEAL.open("session", sealed[:place] + other + sealed[place + 1 :]) is None
 
 
+@given(st.data())
+def test_a_seal_has_one_spelling(data: st.DataObject) -> None:
+    """What base64 passes over does not make a second cookie or link of the same content."""
+    sealed = SEAL.close("session", {"mail": "a@example.com", "until": 7})
+    place = data.draw(st.integers(0, len(sealed)))
+    more = data.draw(st.text(st.sampled_from("=.-_A \n\r\t%é"), min_size=1, max_size=4))
+    assert SEAL.open("session", sealed[:place] + more + sealed[place:]) is None
+    assert place == len(sealed) or SEAL.open("session", sealed[:place]) is None
+
+
+def test_no_other_last_sign_makes_the_same_seal() -> None:
+    """The bits that base64 has to spare are none of the seal's."""
+    sealed = SEAL.close("session", {"mail": "a@example.com", "until": 7})
+    signs = set(f"{ascii_letters}{digits}-_")
+    assert [sign for sign in signs if SEAL.open("session", sealed[:-1] + sign) is not None] == [sealed[-1]]
+
+
 @given(st.text(max_size=80))
 def test_no_text_that_somebody_makes_up_is_a_seal(text: str) -> None:
     assert SEAL.open("session", text) is None
@@ -51,6 +78,11 @@ def test_form_tokens_differ_by_page_and_by_visitor() -> None:
     for parts in (("/a/y", "visitor"), ("/a/x", "visitor2"), ("/a/xvisitor", ""), ("", "/a/xvisitor")):
         assert not SEAL.is_mark(token, "form", *parts)
     assert not SEAL.is_mark("é", "form", "/a/x", "visitor")
+
+
+def test_a_form_that_was_opened_before_an_upgrade_can_be_sent_after_it() -> None:
+    before = "04cc2675c3bcee6d4ac58e921143af3ec83113b1e951d9baba7c37415f6e207b"
+    assert SEAL.is_mark(before, "form", "/a/x", "visitor")
 
 
 @pytest.mark.parametrize("place", ["/inbox", "/q/HR-7F3K", "/q/hr-7f3k"])

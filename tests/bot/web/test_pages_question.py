@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.domain.answering import GivenAnswer
+from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.suspension import ResponseType
 from tests.bot.web.pages_world import ALICE, BOB, CAROL, OLGA, Page, World, a_world
@@ -56,7 +57,19 @@ async def test_somebody_else_can_t_tell_it_from_one_that_does_not_exist(world: W
     browser = await world.signed_in(CAROL)
     there, absent = await browser.get(f"/q/{asked.ask.ref}"), await browser.get("/q/HR-ZZZZ")
     assert there.status == absent.status == 404
-    assert there.html == absent.html
+    assert there.html.replace(asked.ask.ref, "HR-ZZZZ") == absent.html
+
+
+async def test_a_wrong_account_is_told_which_it_is_and_can_use_another(world: World) -> None:
+    asked = await world.ask()
+    browser = await world.signed_in(CAROL)
+    page = await browser.get(f"/q/{asked.ask.ref}")
+    assert f"You are signed in as {CAROL}" in page.text
+    assert "This link is unknown or too old." not in page.text
+    assert asked.ask.question not in page.text
+    page = await browser.submit_to(page.switch)
+    assert page.links == [f"/signin?next=/q/{asked.ask.ref}"]
+    assert (await browser.get("/inbox")).path == "/signin"
 
 
 async def test_an_operator_reads_what_others_are_asked_but_can_t_answer_it(world: World) -> None:
@@ -138,13 +151,13 @@ async def test_an_empty_inbox_says_so(world: World) -> None:
     assert questions(page) == []
 
 
-async def test_the_inbox_lists_what_waits_for_this_person_oldest_first(world: World) -> None:
+async def test_the_inbox_lists_what_waits_for_this_person_the_soonest_deadline_first(world: World) -> None:
     first = await world.ask("First?")
     world.later(minutes=5)
     second = await world.ask("Second?", response_type=ResponseType.TEXT, timeout=timedelta(minutes=10))
     await world.ask("For Carol?", responders=(CAROL,))
     page = await (await world.signed_in(ALICE)).get("/inbox")
-    assert questions(page) == [f"/q/{one.ask.ref}" for one in (first, second)]
+    assert questions(page) == [f"/q/{one.ask.ref}" for one in (second, first)]
     assert "For Carol?" not in page.text
     assert "asked by refund-agent, 6 min ago" in page.text
     assert "54 min left, until 2026-03-24 04:00 UTC" in page.text
@@ -190,3 +203,30 @@ async def test_whoever_has_answered_finds_it_in_the_inbox_no_more_while_it_waits
     await world.engine.respond(GivenAnswer(asked.id, Actor(ALICE), "slack", "approve"))
     assert "Nothing waits for you." in (await (await world.signed_in(ALICE)).get("/inbox")).text
     assert "Refund order 12345?" in (await (await world.signed_in(BOB)).get("/inbox")).text
+
+
+async def test_what_will_run_stands_on_the_page_whole_with_its_digest(world: World) -> None:
+    action = {"tool": "shell", "script": "echo fine; " * 9_000 + "rm -rf /<script>", "\u202e": "card 4111111111111111"}
+    asked = await world.ask(action=action)
+    page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
+    assert asked.ask.action_digest is not None
+    assert f"Exactly this will run (sha256 {asked.ask.action_digest[7:15]})" in page.text
+    assert "rm -rf /&lt;script&gt;" in page.html
+    assert "\\u202e" in page.html
+    assert "\u202e" not in page.html
+    assert "4111" not in page.html
+    assert "What is marked [redacted] is hidden here, and runs all the same." in page.text
+
+
+async def test_a_question_without_an_action_says_nothing_of_what_will_run(world: World) -> None:
+    asked = await world.ask()
+    assert "will run" not in (await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")).text
+
+
+@pytest.mark.parametrize(
+    "stated", [{"decision_record": {"risk": 0.9}}, {"context": {"risk": "critical"}}], ids=["record", "context"]
+)
+async def test_a_high_risk_is_on_the_page(world: World, stated: dict[str, Any]) -> None:
+    asked = await world.ask(**stated)
+    page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
+    assert "Risk critical, says the agent" in " ".join(page.text.split())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import build_app
-from bot.web.posted import LARGEST_FORM
+from bot.web.pages.forms import LARGEST_FORM
 from core.domain.suspension import Choice, ResponseType
 from tests.bot.web.pages_world import ALICE, BOB, Page, World, a_world
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bot.keys import root_key
-from bot.web.pages import issue_sign_in_url
+from bot.web.pages.router import issue_sign_in_url
 from tests.bot.web.pages_world import ALICE, BOB, PEOPLE, SITE, Browser, Page, World, a_world
 
 STRANGER = "stranger@example.org"
@@ -105,6 +106,16 @@ async def test_a_link_works_once(world: World) -> None:
     assert (await world.browser().get(link)).status == 404
 
 
+async def test_of_many_who_use_a_link_at_once_one_is_signed_in(world: World) -> None:
+    await ask_for_link(world, ALICE)
+    link = await world.sign_in_link_of(ALICE)
+    browsers = [world.browser() for _ in range(8)]
+    for browser in browsers:
+        await browser.get(link)
+    pages = await asyncio.gather(*(browser.submit() for browser in browsers))
+    assert sorted(page.path for page in pages) == ["/inbox", *[link] * 7]
+
+
 async def test_a_link_lasts_fifteen_minutes(world: World) -> None:
     await ask_for_link(world, ALICE)
     link = await world.sign_in_link_of(ALICE)
@@ -128,6 +139,12 @@ async def test_a_session_cookie_can_t_be_made_from_a_link(world: World) -> None:
     browser = world.browser()
     browser.client.cookies.set("__Host-handraise_session", token, domain="hand.example.com")
     assert (await browser.get("/inbox")).path == "/signin"
+
+
+async def test_a_link_can_t_be_made_from_a_session_cookie(world: World) -> None:
+    browser = await world.signed_in(ALICE)
+    session = browser.client.cookies["__Host-handraise_session"]
+    assert (await world.browser().get(f"/signin/{session}")).status == 404
 
 
 async def test_another_site_can_t_sign_a_visitor_in(world: World) -> None:
@@ -225,6 +242,7 @@ async def test_without_a_mail_channel_the_page_says_that_no_link_can_be_sent(tmp
         browser = world.browser()
         page = await browser.get("/signin")
         assert "no mail channel" in page.text
+        assert "In Slack, press Open under the question" in page.text
         assert page.forms == []
         assert await world.mails_to(ALICE) == []
 
@@ -244,6 +262,21 @@ async def test_whoever_runs_the_service_can_hand_a_link_over(world: World) -> No
     page = await browser.submit()
     assert page.path == f"/q/{asked.ask.ref}"
     assert f"Signed in as {ALICE}" in page.text
+
+
+async def test_a_link_leads_on_at_once_where_its_person_is_signed_in_already(world: World) -> None:
+    asked = await world.ask()
+    browser = await world.signed_in(ALICE)
+    page = await url_for(world, browser, ALICE, leads_to=f"/q/{asked.ask.ref}")
+    assert page.path == f"/q/{asked.ask.ref}"
+    page = await url_for(world, browser, BOB, leads_to=f"/q/{asked.ask.ref}")
+    assert "Sign in as" in page.text
+    assert BOB in page.text
+
+
+async def test_a_link_made_with_another_secret_key_is_worthless(world: World) -> None:
+    url = issue_sign_in_url(ALICE, public_url=SITE, key=b"of before" * 4, clock=world.clock)
+    assert (await world.browser().get(urlsplit(url).path)).status == 404
 
 
 async def test_a_link_handed_over_to_a_stranger_does_not_work(world: World) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
-from channels.email.replies import Inbound, MailRules, read_mail
+from channels.email.inbound import Inbound, MailRules, read_mail
 
 TOKEN = "abcdefghijklmnopqrstuvwx27"
 OTHER_TOKEN = "zyxwvutsrqponmlkjihgfedc72"
 TO = f"answers+r.{TOKEN}@example.com"
-OURS = Mailboxes.of("Handraise <handraise@example.com>", "answers@example.com")
+OURS = Mailboxes.of("Handraise <handraise@example.com>", "answers@example.com", key=b"mail")
 RULES = MailRules(OURS, SenderAuth.DMARC, "mx.example.com")
 PASS = "mx.example.com; dmarc=pass (p=none) header.from=example.org"
 

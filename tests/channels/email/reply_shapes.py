@@ -118,5 +118,4 @@ HTML: dict[str, Callable[[str], str]] = {
     ),
     "zimbra": lambda own: _page(f'{_div(own)}<hr data-marker="__QUOTED_TEXT__">{_OUR_HTML}'),
     "no container": lambda own: _page(f"{_div(own)}<br>{_OUR_HTML}"),
-    "hidden preview": lambda own: _page(f'<div style="display: none">deny</div>{_div(own)}<br>{_OUR_HTML}'),
 }

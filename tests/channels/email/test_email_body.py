@@ -62,21 +62,66 @@ def test_the_html_is_read_where_the_plain_text_is_empty_or_a_stub() -> None:
     assert both("Approve", "<p>Deny</p>") == ("Approve",)
 
 
-def test_what_was_struck_through_is_seen_to_be() -> None:
-    assert both("Approve", "<p><s>Approve</s></p>") == ("~~Approve~~",)
+def doubt_of(plain: str, page: str) -> str | None:
+    body = (
+        f"--b\r\nContent-Type: text/plain\r\n\r\n{plain}\r\n--b\r\nContent-Type: text/html\r\n\r\n{page}\r\n--b--\r\n"
+    )
+    return read(body, {"Content-Type": 'multipart/alternative; boundary="b"'}).words.doubt
 
 
 @pytest.mark.parametrize(
-    "style",
+    "page",
     [
-        "text-decoration: line-through",
-        "color:red;text-decoration-line:line-through;",
-        "TEXT-DECORATION:underline LINE-THROUGH",
+        "<p>Do not approve</p>",
+        "<p><s>Approve</s></p>",
+        '<p><span style="text-decoration: line-through">Approve</span></p>',
+        '<p><span style="TEXT-DECORATION:underline LINE-THROUGH">Approve</span></p>',
+        "<p>Approve</p><blockquote>Do not</blockquote>",
+        "<p>Approve <q>not</q></p>",
+        '<style>.x{display:none}</style><p>Approve <b class="x">not</b></p>',
+        "<p>Approve <b hidden>not</b></p>",
+        '<p>Approve <b style="font-size:0">not</b></p>',
+        '<p>Approve <b style="opacity:0">not</b></p>',
+        '<p>Approve <b style="position:absolute;left:-9999px">not</b></p>',
+        '<p>Approve <b style="color:#fff">not</b></p>',
+        "<p>Approve</p><template>not</template><noscript>not</noscript>",
+        "<p>Approve</p><p>+1</p>",
     ],
 )
-def test_what_was_struck_through_by_its_style_is_seen_to_be(style: str) -> None:
-    assert both("Approve", f'<p><span style="{style}">Approve</span></p>') == ("~~Approve~~",)
-    assert lines(f'<p style="{style}">Approve</p>'.encode(), "text/html") == ("~~Approve~~",)
+def test_a_page_that_says_anything_else_is_a_doubt_whether_it_is_seen_or_not(page: str) -> None:
+    assert doubt_of("Approve", page) == "html_differs"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>Approve</p>",
+        "<div>Approve<br></div><div class='gmail_signature'>Alice<br>Head of Refunds</div>",
+        "<style>p{color:red}</style><p style='color:red'>Approve</p>",
+        "<p>Approve</p><blockquote>— reply above this line · HR-1234 —<p>Do not refund</p></blockquote>",
+    ],
+)
+def test_a_page_that_says_the_same_is_none(page: str) -> None:
+    assert doubt_of("Approve", page) is None
+
+
+@pytest.mark.parametrize(
+    ("page", "doubt"),
+    [
+        ('<div dir="ltr">Approve</div>', None),
+        ('<div style="font-family:Arial;font-size:12pt;color:rgb(0, 0, 0)"><p class="a">Approve</p></div>', None),
+        ("<style>.x{display:none}</style><p>Approve</p>", "html_alone"),
+        ("<p>Approve</p><button>not</button>", "html_alone"),
+        ('<p style="display:none">Approve</p>', "html_alone"),
+        ('<p style="margin-left:-9999px">Approve</p>', "html_alone"),
+        ('<p style="font-size:1px">Approve</p>', "html_alone"),
+        ('<p style="color:white">Approve</p>', "html_alone"),
+        ('<font color="white">Approve</font>', "html_alone"),
+        ("<p><del>Approve</del></p>", "html_alone"),
+    ],
+)
+def test_a_page_alone_is_believed_only_if_it_could_hide_nothing(page: str, doubt: str | None) -> None:
+    assert read(page, {"Content-Type": "text/html"}).words.doubt == doubt
 
 
 def mixed(*parts: tuple[str, str]) -> tuple[str, ...]:
@@ -117,7 +162,8 @@ def test_the_sender_s_name_at_the_end_is_none_of_the_words() -> None:
     sender = {"From": "Hélène Garnier <helene@example.org>"}
 
     assert read("Ireland\n\nHélène\n", sender).words.lines == ("Ireland",)
-    assert read("Ireland\n\nHélène Garnier\n12 rue de Rivoli, Paris\n", sender).words.lines == ("Ireland",)
+    assert read("Ireland\n\nHélène Garnier\nresponsable SAV\n+33 1 23 45 67\n", sender).words.lines == ("Ireland",)
+    assert read("Ireland\n\nMerci, Hélène\n", sender).words.lines == ("Ireland", "", "merci")
     assert read("Hélène\n", sender).words.lines == ("Hélène",)
 
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.sandbox import mail_replies
-from bot.sandbox.mailbox import Mail
+from bot.sandbox.mail import mailbox as mail_replies
+from bot.sandbox.mail.mailbox import Mail
 from channels.email.classify import MailKind
+from channels.email.inbound import read_mail
 from channels.email.render import message_mail
-from channels.email.replies import read_mail
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from tests.channels.email.incoming import OURS, RULES, raw, read
@@ -162,8 +162,10 @@ def test_a_machine_that_answers_for_nobody_says_nothing_of_where_somebody_is(cha
 
 def test_the_envelope_tells_a_bounce_that_its_fields_do_not() -> None:
     nobody = read_mail(raw(), RULES, sender="")
-    came_back = read_mail(raw(), RULES, "postmaster@example.org", (f"bounces+{'0' * 32}@example.com",))
+    came_back = read_mail(raw(), RULES, "postmaster@example.org", (OURS.bounces_to("0" * 32),))
+    claimed = read_mail(raw(), RULES, "postmaster@example.org", (f"bounces+{'0' * 32}@example.com",))
 
     assert nobody.kind is MailKind.BOUNCE
     assert came_back.kind is MailKind.BOUNCE
-    assert came_back.deliveries == ("0" * 32,)
+    assert (came_back.deliveries, came_back.mentioned) == (("0" * 32,), ())
+    assert (claimed.deliveries, claimed.mentioned) == ((), ("0" * 32,))

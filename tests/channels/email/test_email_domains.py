@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from channels.email.addressing import deliverable
+from channels.email.addressing import deliverable, is_same_mailbox
 from channels.email.authentication import SenderAuth
-from channels.email.domains import is_same_mailbox
 from core.domain.people import Address
 from tests.channels.email.incoming import RULES, read
 

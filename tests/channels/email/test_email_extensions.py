@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.sandbox.mail_smtp import Offers, Stage
-from bot.sandbox.mailbox import Mailbox
+from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.mail.smtp import Offers, Stage
 from channels.email.channel import EmailChannel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
@@ -30,17 +30,19 @@ async def mailbox() -> AsyncIterator[Mailbox]:
 
 @pytest.fixture
 async def channel(mailbox: Mailbox) -> AsyncIterator[EmailChannel]:
-    out = EmailChannel(mailbox.smtp_url, "Handraise <handraise@example.com>", "answers@example.com")
+    out = EmailChannel(
+        mailbox.smtp_url, "Handraise <handraise@example.com>", "answers@example.com", returns_key=b"mail"
+    )
     yield out
     await out.close()
 
 
-async def test_failures_and_delays_are_to_be_reported_with_the_deliverys_id(
+async def test_failures_and_delays_are_to_be_reported_with_the_return_id(
     channel: EmailChannel, mailbox: Mailbox
 ) -> None:
     await send(channel)
 
-    assert mailbox.mails[0].wishes == ("RET=HDRS", "ENVID=d1", "NOTIFY=FAILURE,DELAY")
+    assert mailbox.mails[0].wishes == ("RET=HDRS", f"ENVID={channel.ours.return_id('d001')}", "NOTIFY=FAILURE,DELAY")
 
 
 async def test_nothing_is_to_be_reported_of_a_mail_from_nobody(channel: EmailChannel, mailbox: Mailbox) -> None:
@@ -60,7 +62,7 @@ async def test_an_address_in_another_script_is_written_to_as_it_is(channel: Emai
 async def test_a_server_that_can_t_take_such_an_address_says_so_for_good_and_is_not_bothered() -> None:
     box = Mailbox()
     await box.start()
-    channel = EmailChannel(box.smtp_url, "handraise@example.com")
+    channel = EmailChannel(box.smtp_url, "handraise@example.com", returns_key=b"mail")
 
     assert await send(channel, to=GROESSE) == Refused("smtputf8_not_offered")
     assert isinstance(await send(channel, 2), Delivered)
@@ -98,7 +100,7 @@ async def test_what_may_have_arrived_is_sent_once_more_and_not_a_third_time(
     assert await send(channel) == Ambiguous("smtp_disconnected_after_data")
     again = await channel.send(NOTICE, ALICE, sending(ambiguous=True))
     assert again == Refused("smtp_disconnected_after_data_twice")
-    assert {mail.message_id for mail in mailbox.mails} == {"<n.d1@example.com>"}
+    assert {mail.message_id for mail in mailbox.mails} == {"<n.d001@example.com>"}
 
 
 async def test_a_doubtful_mail_that_waits_for_its_server_is_still_sent_once_more(
@@ -126,7 +128,9 @@ async def test_a_server_that_knows_no_extensions_is_greeted_plainly() -> None:
         writer.close()
 
     server = await asyncio.start_server(talk, "127.0.0.1", 0)
-    channel = EmailChannel(f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}", "handraise@example.com")
+    channel = EmailChannel(
+        f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}", "handraise@example.com", returns_key=b"mail"
+    )
     assert isinstance(await send(channel), Delivered)
     assert b"HELO example.com\r\n" in heard
     assert b"MAIL FROM:<handraise@example.com>\r\n" in heard
@@ -144,7 +148,9 @@ async def test_a_server_that_turns_us_away_at_the_door_lets_mail_wait_and_says_w
         writer.close()
 
     server = await asyncio.start_server(turn_away, "127.0.0.1", 0)
-    channel = EmailChannel(f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}", "handraise@example.com")
+    channel = EmailChannel(
+        f"smtp://127.0.0.1:{server.sockets[0].getsockname()[1]}", "handraise@example.com", returns_key=b"mail"
+    )
     outcome = await send(channel)
     assert outcome == Deferred(f"smtp_{greeting[:3].decode()}")
     assert isinstance(outcome, Deferred)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.email.classify import MailKind
-from channels.email.replies import Inbound, read_mail
+from channels.email.inbound import Inbound, read_mail
 from tests.channels.email.incoming import RULES, raw
 
 

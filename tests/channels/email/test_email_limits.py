@@ -7,8 +7,7 @@ from __future__ import annotations
 import pytest
 
 from channels.email.classify import MailKind
-from channels.email.replies import Inbound, read_mail
-from channels.email.sanity import unfit
+from channels.email.inbound import Inbound, read_mail, unfit
 from tests.channels.email.incoming import RULES, TO, TOKEN, raw, read
 from tests.channels.email.worst import worst
 

@@ -3,6 +3,7 @@ in its own direction; and that no words of others do anything in it but being sh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage
 from typing import Any
@@ -13,11 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.email.examples import EXAMPLES, FIRST, MESSAGES, NOTICES, Example
-from channels.email.html import html_as_text
-from channels.email.render import LARGEST_HTML, message_mail, notice_mail
-from channels.email.trim import own_words
-from channels.grammar import Matched, read_answer
-from core.domain.notice import Notice, NoticeChoice
+from channels.email.html import read_page
+from channels.email.own_words import own_words
+from channels.email.render import LARGEST_HTML, OWN_WORDS, is_cut, message_mail, notice_mail
+from channels.email.views import is_brief
+from channels.grammar.reader import Matched, read_answer
+from core.domain.action import ShownAction
+from core.domain.notice import Notice, NoticeChoice, WhenCut
 from core.domain.suspension import ResponseType
 from tests.channels.email.incoming import OURS
 from tests.channels.email.test_email_render import ALICE, page_of, parsed, text_of
@@ -116,7 +119,7 @@ def test_nothing_of_a_quoted_mail_is_taken_for_the_readers_own_words(example: Ex
     if example.content.ref is None:
         return
 
-    for whole in (text_of(mail), html_as_text(html_of(mail))):
+    for whole in (text_of(mail), read_page(html_of(mail)).text):
         assert own_words(whole).lines == ()
         assert own_words(f"Yes\n\n{whole}").lines == ("Yes",)
 
@@ -137,7 +140,9 @@ def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:
     choices = tuple(NoticeChoice(n, ("x" + letter) * 500, f"v{n}", ("y" + letter) * 1500) for n in range(500))
     context = {f"{letter}{n}": ("z" + letter) * 50_000 for n in range(80)}
     notes = (question,) * 20
-    mail = mail_of(replace(FIRST, question=question, choices=choices, context=context, notes=notes, risk=question))
+    action = ShownAction({question: [question] * 5}, "1a2b3c4d")
+    said = {"context": context, "notes": notes, "risk": question, "action": action}
+    mail = mail_of(replace(FIRST, question=question, choices=choices, **said))
     page = page_of(mail)
 
     assert len(html_of(mail).encode()) <= LARGEST_HTML
@@ -146,6 +151,39 @@ def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:
     assert "This mail shows only a part." in page.text_content()
     assert "more choices are on the page" in page.text_content()
     assert FIRST.links.best in page.xpath("//a/@href")
+
+
+_TEN = tuple(NoticeChoice(number, f"No {number}", f"n{number}") for number in range(10))
+_TWENTY = {f"key {number}": "a value" for number in range(20)}
+_FORM = {"type": "object", "properties": {f"{number} " + "&" * 80: {"type": "string"} for number in range(60)}}
+BRIEF: dict[str, Callable[[str], dict[str, Any]]] = {
+    "the question": lambda sign: {"question": "Why? " + sign * 3_600, "choices": _TEN, "context": _TWENTY},
+    "values": lambda sign: {"context": dict.fromkeys(_TWENTY, sign * 175)},
+    "keys": lambda sign: {"context": {key + sign * 175: "a value" for key in _TWENTY}},
+    "labels": lambda sign: {"choices": tuple(replace(one, label=sign * 380) for one in _TEN)},
+    "descriptions": lambda sign: {"choices": tuple(replace(one, description=sign * 380) for one in _TEN)},
+    "a form": lambda sign: {
+        "question": "Why? " + sign * 3_000,
+        "response_type": ResponseType.FORM,
+        "form_schema": _FORM,
+        "context": _TWENTY,
+    },
+    "the action": lambda sign: {"action": ShownAction({"log": sign * 600}, "1a2b3c4d")},
+}
+
+
+@pytest.mark.parametrize("sign", ["&", '"', "💶", "漢", "\u202e", "x"])
+@pytest.mark.parametrize("where", BRIEF)
+def test_a_brief_question_is_shown_whole_in_a_mail_that_gmail_shows_whole_whatever_it_is_written_in(
+    where: str, sign: str
+) -> None:
+    notice = replace(FIRST, **{"context": {}, "choices": (), **BRIEF[where](sign)})
+    wordy = replace(notice, attempt=2, notes=("&" * 10_000,) * 50, next_step="&" * 900, silence="&" * 900)
+
+    assert is_brief(notice)
+    assert not is_cut(notice) or where == "keys"
+    assert len(html_of(mail_of(notice)).encode()) <= LARGEST_HTML - OWN_WORDS
+    assert len(html_of(mail_of(wordy)).encode()) <= LARGEST_HTML
 
 
 def test_a_mail_that_shows_everything_does_not_say_that_it_is_cut() -> None:
@@ -193,6 +231,7 @@ def test_words_of_others_are_text_wherever_they_stand(name: str) -> None:
         asked_by=SCRIPT,
         silence=SCRIPT,
         next_step=SCRIPT,
+        action=ShownAction({SCRIPT: SCRIPT}, "1a2b3c4d"),
         choices=(NoticeChoice(0, SCRIPT, SCRIPT, SCRIPT),),
         form_schema={"type": "object", "properties": {SCRIPT: {"type": "string"}}},
     )
@@ -255,11 +294,12 @@ def test_a_label_that_looks_like_something_else_is_answered_by_its_number(label:
     assert [one.index for one in readings if isinstance(one, Matched)] == [0, 1]
 
 
-def test_of_many_choices_each_is_answered_by_its_number() -> None:
+def test_of_many_choices_each_is_answered_with_room_for_a_reason() -> None:
     choices = tuple(NoticeChoice(number, f"web-{number}", f"v{number}") for number in range(21))
     hrefs = page_of(mail_of(replace(FIRST, choices=choices))).xpath("//a[starts-with(@href, 'mailto:')]/@href")
 
-    assert [parse_qs(urlsplit(href).query)["body"] for href in hrefs] == [[str(number)] for number in range(1, 22)]
+    bodies = [parse_qs(urlsplit(href).query)["body"][0] for href in hrefs]
+    assert bodies == [f"{number}) web-{number - 1}\r\n\r\nReason: \r\n" for number in range(1, 22)]
 
 
 TEXT = st.text(max_size=60)
@@ -301,3 +341,72 @@ def test_both_what_comes_next_and_what_comes_of_silence_are_told() -> None:
         assert "11:00 CET (10:00 UTC), the question goes out again: to you and bob@example.com, by mail." in words
         assert "13:00 CET (12:00 UTC), the agent goes on with “Deny refund”." in words
         assert "Asked by refund-agent at 2026-11-21 10:00 CET (09:00 UTC)." in words
+
+
+ACTION = ShownAction(
+    {"tool": "stripe.refund", "amount": 49999, SCRIPT: SCRIPT, "card": "[redacted: card number]", "\u202e": "\x1b[1m"},
+    "1a2b3c4d",
+)
+
+
+def test_what_will_run_is_shown_in_both_parts_under_its_heading_with_its_digest() -> None:
+    mail = mail_of(replace(FIRST, action=ACTION))
+    [code] = page_of(mail).xpath("//pre")
+
+    assert code.text_content() == ACTION.text()
+    assert code.get("dir") == "ltr"
+    assert "Exactly this will run (sha256 1a2b3c4d)" in page_of(mail).text_content()
+    assert "Exactly this will run (sha256 1a2b3c4d):\n" in text_of(mail)
+    assert "\n".join(f"    {line}" for line in ACTION.text().splitlines()) in text_of(mail)
+    assert not page_of(mail).xpath("//pre/*")
+
+
+def test_a_part_of_what_will_run_that_is_hidden_is_said_to_be() -> None:
+    plain = mail_of(replace(FIRST, action=ShownAction({"amount": 1}, "1a2b3c4d")))
+    hidden = mail_of(replace(FIRST, action=ACTION))
+
+    for mail, said in ((hidden, True), (plain, False)):
+        assert ("is hidden here" in text_of(mail)) is said
+        assert ("is hidden here" in page_of(mail).text_content()) is said
+
+
+MUCH: dict[str, dict[str, Any]] = {
+    "the question": {"question": "All of this matters. " * 2_000},
+    "a value": {"context": {"log": "line " * 1_000}},
+    "values": {"context": {str(number): "x" for number in range(51)}},
+    "a key": {"context": {"k" * 81: "x"}},
+    "the action": {"action": ShownAction({"log": "line " * 5_000}, "1a2b3c4d")},
+    "many choices": {"choices": tuple(NoticeChoice(number, f"No {number}", "n") for number in range(101))},
+    "a label": {"choices": (NoticeChoice(0, "Yes " * 300, "yes"),)},
+    "a description": {"choices": (NoticeChoice(0, "Yes", "yes", "because " * 500),)},
+    "all together": {
+        "question": "All of this matters. " * 400,
+        "context": {str(number): "<&>" * 500 for number in range(30)},
+    },
+    "long values in a few rows": {"context": {str(number): "&" * 1_900 for number in range(18)}},
+    "what was left out before": {"in_part": True},
+}
+
+
+@pytest.mark.parametrize("what", MUCH)
+def test_what_is_cut_is_cut_at_every_attempt_and_whatever_else_there_is_to_say(what: str) -> None:
+    notice = replace(FIRST, **MUCH[what])
+    late = replace(notice, attempt=3, notes=("A note. " * 500,) * 20, next_step=None, silence="x" * 5_000)
+
+    assert is_cut(notice)
+    assert is_cut(late)
+    assert "only a part" in text_of(mail_of(notice))
+    assert not is_cut(FIRST)
+    assert not is_cut(replace(late, **{name: getattr(FIRST, name) for name in MUCH[what]}))
+
+
+@pytest.mark.parametrize("what", MUCH)
+def test_where_it_has_to_be_opened_a_mail_that_is_cut_asks_for_no_reply(what: str) -> None:
+    notice = replace(FIRST, **MUCH[what])
+    mail = parsed(notice_mail(notice, ALICE, "d1", OURS, when_cut=WhenCut.OPEN))
+
+    assert not [href for href in page_of(mail).xpath("//a/@href") if href.startswith("mailto:")]
+    assert "Please answer in the browser." in text_of(mail)
+    assert "Reply with" not in text_of(mail)
+    whole = parsed(notice_mail(FIRST, ALICE, "d1", OURS, when_cut=WhenCut.OPEN))
+    assert "Reply with the number" in text_of(whole)

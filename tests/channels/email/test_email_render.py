@@ -19,7 +19,7 @@ from lxml import html as lxml_html
 from channels.email.addressing import Mailboxes, deliverable
 from channels.email.mime import Envelope
 from channels.email.render import LONGEST_SUBJECT, message_mail, notice_mail
-from channels.grammar import Matched, read_answer
+from channels.grammar.reader import Matched, read_answer
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
 from core.domain.suspension import ResponseType, Style
@@ -124,17 +124,17 @@ def test_replies_and_bounces_each_find_their_own_way_back() -> None:
     mail = notice_mail(NOTICE, ALICE, "d1", OURS)
 
     assert parsed(mail)["Reply-To"] == f"answers+r.{TOKEN}@example.com"
-    assert mail.sender == "bounces+d1@example.com"
+    assert mail.sender == f"bounces+{OURS.return_id('d1')}@example.com"
     assert mail.recipient == "alice@example.org"
 
 
 @pytest.mark.parametrize("bounces_to", ["bot@mail.example", "returns@elsewhere.example"])
 def test_bounces_come_to_a_mailbox_that_is_named_and_are_told_from_answers(bounces_to: str) -> None:
-    ours = Mailboxes.of("bot@mail.example", "bot@mail.example", bounces_to)
+    ours = Mailboxes.of("bot@mail.example", "bot@mail.example", bounces_to, key=b"mail")
     mail = notice_mail(NOTICE, ALICE, DELIVERY, ours)
     answers_at = str(parsed(mail)["Reply-To"])
 
-    assert mail.sender == bounces_to.replace("@", f"+{DELIVERY}@")
+    assert mail.sender == bounces_to.replace("@", f"+{ours.return_id(DELIVERY)}@")
     assert (ours.delivery_in(mail.sender), ours.token_in(mail.sender)) == (DELIVERY, None)
     assert (ours.delivery_in(answers_at), ours.token_in(answers_at)) == (None, TOKEN)
     assert (ours.is_bounce_address(mail.sender), ours.is_bounce_address(answers_at)) == (True, False)
@@ -142,8 +142,18 @@ def test_bounces_come_to_a_mailbox_that_is_named_and_are_told_from_answers(bounc
     assert not ours.is_ours("bounces@mail.example")
 
 
+def test_a_return_id_is_made_with_the_installations_own_key_and_for_one_delivery_alone() -> None:
+    mine = OURS.return_id(DELIVERY)
+    theirs = replace(OURS, key=b"another").return_id(DELIVERY)
+
+    assert OURS.delivery_returned(mine) == OURS.delivery_returned(mine.upper()) == DELIVERY
+    assert DELIVERY not in mine
+    for forged in (theirs, OURS.return_id("f" * 32)[:26] + mine[26:], mine[:-1], f"{mine}a", DELIVERY, "", "é" * 40):
+        assert OURS.delivery_returned(forged) is None
+
+
 def test_without_a_mailbox_for_answers_the_link_is_the_only_way() -> None:
-    ours = Mailboxes.of("handraise@example.com", None)
+    ours = Mailboxes.of("handraise@example.com", None, key=b"mail")
     mail = notice_mail(NOTICE, ALICE, "d1", ours)
 
     assert parsed(mail)["Reply-To"] is None
@@ -176,7 +186,7 @@ def test_a_label_too_long_for_a_link_is_mailed_as_its_number() -> None:
     mail = asked(choices=(NoticeChoice(0, "long " * 600, "long"),))
     (href,) = page_of(mail).xpath("//a[starts-with(@href, 'mailto:')]/@href")
 
-    assert href.endswith("&body=1")
+    assert parse_qs(urlsplit(href).query)["body"] == ["1\r\n\r\nReason: \r\n"]
 
 
 def test_what_an_agent_wrote_is_text_and_never_html() -> None:
@@ -234,7 +244,7 @@ def test_a_huge_context_is_cut_and_says_so() -> None:
 
 def told(purpose: Purpose) -> Envelope:
     message = Message(purpose, "Re: [HR-7F3K] Refund?", "Recorded.", "https://h.test/a/x", "HR-7F3K")
-    return message_mail(message, ALICE, "t1", OURS)
+    return message_mail(message, ALICE, "a1", OURS)
 
 
 @pytest.mark.parametrize("purpose", [Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION])
@@ -251,13 +261,13 @@ def test_what_answers_a_mail_can_be_answered_by_no_machine(purpose: Purpose) -> 
 def test_what_was_sent_unasked_bounces_to_us(purpose: Purpose) -> None:
     mail = told(purpose)
 
-    assert mail.sender == "bounces+t1@example.com"
+    assert mail.sender == f"bounces+{OURS.return_id('a1')}@example.com"
     assert parsed(mail)["Auto-Submitted"] == "auto-generated"
 
 
 def test_a_sign_in_mail_is_its_text_and_its_link() -> None:
     mail = parsed(
-        message_mail(Message(Purpose.SIGN_IN, "Sign in", "Press to sign in.", "https://h.test/s"), ALICE, "t", OURS)
+        message_mail(Message(Purpose.SIGN_IN, "Sign in", "Press to sign in.", "https://h.test/s"), ALICE, "a1", OURS)
     )
 
     assert text_of(mail) == "Press to sign in.\n\nhttps://h.test/s\n"
@@ -274,22 +284,22 @@ def test_a_sign_in_mail_is_its_text_and_its_link() -> None:
 )
 def test_addresses_that_can_t_work_are_refused_at_the_start(sender: str, reply_to: str | None) -> None:
     with pytest.raises(ConfigError):
-        Mailboxes.of(sender, reply_to)
+        Mailboxes.of(sender, reply_to, key=b"mail")
 
 
 def test_a_mailbox_for_bounces_that_can_t_work_is_refused_at_the_start() -> None:
     for bounces_to in ("nobody", "x" * 40 + "@example.com"):
         with pytest.raises(ConfigError, match=r"email\.bounces_to"):
-            Mailboxes.of("h@example.com", "answers@example.com", bounces_to)
+            Mailboxes.of("h@example.com", "answers@example.com", bounces_to, key=b"mail")
     with pytest.raises(ConfigError, match=r"email\.bounces_to needs email\.reply_to"):
-        Mailboxes.of("h@example.com", None, "returns@example.com")
+        Mailboxes.of("h@example.com", None, "returns@example.com", key=b"mail")
 
 
 @pytest.mark.parametrize(
     "name", ["株式会社ハンドレイズ自動承認システム運用部", "Société à responsabilité limitée " * 3]
 )
 def test_a_long_name_of_ours_is_folded_and_read_as_it_was(name: str) -> None:
-    ours = Mailboxes.of(f"{name.strip()} <h@example.com>", "answers@example.com")
+    ours = Mailboxes.of(f"{name.strip()} <h@example.com>", "answers@example.com", key=b"mail")
     head = notice_mail(NOTICE, ALICE, "d1", ours).content.partition(b"\r\nTo:")[0].decode("ascii")
 
     assert max(map(len, head.split("\r\n"))) <= 76

@@ -14,6 +14,7 @@ from channels.email.examples import FIRST, MESSAGES, TO
 from channels.email.overrides import read_templates
 from channels.email.render import message_mail, notice_mail
 from channels.email.templates import FOLDER, OURS, Templates
+from core.domain.action import ShownAction
 from core.errors import ConfigError
 from tests.channels.email.incoming import OURS as MAILBOXES
 from tests.channels.email.test_email_looks import html_of
@@ -21,6 +22,7 @@ from tests.channels.email.test_email_render import page_of, parsed, text_of
 
 DOCS = Path(__file__).parents[3] / "docs" / "mail-templates.md"
 MARK = "— {{ marker }} · {{ ref }} —\n"
+ACTION = "{% if action %}{{ action.heading }}\n{{ action.text }}{% endif %}"
 Folder = Callable[..., Path]
 
 
@@ -42,7 +44,7 @@ def refusal(folder: Path) -> str:
 
 
 def test_a_text_of_the_operators_takes_the_place_of_ours_and_the_rest_stays(folder: Folder) -> None:
-    theirs = read_templates(folder(notice__txt=MARK + "ACME asks: {{ question }}\n{{ link }}\n"))
+    theirs = read_templates(folder(notice__txt=MARK + "ACME asks: {{ question }}\n{{ link }}\n" + ACTION))
     mail = parsed(notice_mail(FIRST, TO, "d1", MAILBOXES, theirs))
 
     assert text_of(mail) == f"— reply above this line · HR-7F3K —\nACME asks: {FIRST.question}\n{FIRST.links.best}\n"
@@ -61,14 +63,16 @@ def test_a_layout_of_the_operators_is_around_every_mail(folder: Folder) -> None:
 
 
 def test_a_file_of_their_own_may_be_included(folder: Folder) -> None:
-    source = MARK + "{% include '_asks.j2' %}{{ question }}\n{{ link }}\n"
+    source = MARK + "{% include '_asks.j2' %}{{ question }}\n{{ link }}\n" + ACTION
     theirs = read_templates(folder(_asks="{{ asked_by }} asks: ", notice__txt=source))
 
     assert "refund-agent asks: Refund" in text_of(parsed(notice_mail(FIRST, TO, "d1", MAILBOXES, theirs)))
 
 
 def test_words_of_others_stay_text_in_html_of_the_operators(folder: Folder) -> None:
-    source = f"<p>{MARK}</p><p title='{{{{ question }}}}'>{{{{ question }}}}</p><a href='{{{{ link }}}}'>answer</a>"
+    source = (
+        f"<p>{MARK}</p><p title='{{{{ question }}}}'>{{{{ question }}}}</p><a href='{{{{ link }}}}'>answer</a>{ACTION}"
+    )
     theirs = read_templates(folder(notice__html=source))
     mail = notice_mail(replace(FIRST, question="<script>x</script>' onload='x"), TO, "d1", MAILBOXES, theirs)
 
@@ -95,6 +99,18 @@ def test_words_of_others_stay_text_in_html_of_the_operators(folder: Folder) -> N
         ),
         ({"notice__txt": MARK + "{{ question }}"}, "notice.txt.j2:1: the first mail lacks the link to answer at."),
         ({"notice__html": MARK + "{{ question }}"}, "notice.html.j2:1: the first mail lacks the link to answer at."),
+        (
+            {"notice__txt": MARK + "{{ question }}{{ link }}"},
+            "notice.txt.j2:1: the action mail lacks the action with its digest.",
+        ),
+        (
+            {"notice__txt": MARK + "{{ question }}{{ link }}\n{% if action %}{{ action.text }}{% endif %}"},
+            "notice.txt.j2:1: the action mail lacks the action with its digest.",
+        ),
+        (
+            {"notice__html": MARK + "{{ question }}{{ link }}{% if action %}{{ action.digest }}{% endif %}"},
+            "notice.html.j2:1: the action mail lacks the action with its digest.",
+        ),
         (
             {"notice__txt": "{{ question }}\n{{ link }}"},
             "notice.txt.j2:1: the first mail must begin with the line “— {{ ",
@@ -147,7 +163,7 @@ def test_a_folder_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_template_that_fails_on_one_question_gives_way_to_ours(folder: Folder) -> None:
-    source = MARK + "{{ 1 // (question|length - 4) }}{{ question }}\n{{ link }}\n"
+    source = MARK + "{{ 1 // (question|length - 4) }}{{ question }}\n{{ link }}\n" + ACTION
     theirs = read_templates(folder(notice__txt=source))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 
@@ -157,15 +173,24 @@ def test_a_template_that_fails_on_one_question_gives_way_to_ours(folder: Folder)
 
 
 def test_a_template_that_leaves_the_link_out_of_one_question_gives_way_to_ours(folder: Folder) -> None:
-    theirs = read_templates(folder(notice__txt=MARK + "{% if question != 'Why?' %}{{ link }}{% endif %}"))
+    theirs = read_templates(folder(notice__txt=MARK + "{% if question != 'Why?' %}{{ link }}{% endif %}" + ACTION))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 
     assert mail.amiss == "template_notice"
     assert FIRST.links.best in text_of(parsed(mail))
 
 
+def test_a_template_that_leaves_the_action_out_of_one_question_gives_way_to_ours(folder: Folder) -> None:
+    theirs = read_templates(folder(notice__txt=MARK + "{{ link }}{% if question != 'Why?' %}" + ACTION + "{% endif %}"))
+    action = ShownAction({"amount": 49999}, "1a2b3c4d")
+    mail = notice_mail(replace(FIRST, question="Why?", action=action), TO, "d1", MAILBOXES, theirs)
+
+    assert mail.amiss == "template_notice"
+    assert '"amount": 49999' in text_of(parsed(mail))
+
+
 def test_a_template_stays_in_its_sandbox_on_questions_that_it_was_not_tried_with(folder: Folder) -> None:
-    source = MARK + "{% if question == 'Why?' %}{{ ''.__class__.__mro__ }}{% endif %}{{ link }}"
+    source = MARK + "{% if question == 'Why?' %}{{ ''.__class__.__mro__ }}{% endif %}{{ link }}" + ACTION
     theirs = read_templates(folder(notice__txt=source))
     mail = notice_mail(replace(FIRST, question="Why?"), TO, "d1", MAILBOXES, theirs)
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.mail_smtp import Offers
-from bot.sandbox.mailbox import Mailbox
+from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.mail.smtp import Offers
 from channels.email.channel import EmailChannel
-from channels.email.server import Security, SmtpServer, Tls
+from channels.email.mail_server import Security, SmtpServer, Tls
 from core.ports import Deferred, Delivered, Delivery, Fault, Refused
 from tests.channels.email.certificates import Authority, self_signed
 from tests.channels.email.test_email_channel import send
@@ -42,7 +42,9 @@ async def serving(offers: Offers, login: tuple[str, str] | None = None) -> Async
 
 @asynccontextmanager
 async def channel_to(url: str, authorities: Path | None, *, required: bool = True) -> AsyncIterator[EmailChannel]:
-    channel = EmailChannel(url, SENDER, "answers@example.com", security=Security(authorities, required))
+    channel = EmailChannel(
+        url, SENDER, "answers@example.com", security=Security(authorities, required), returns_key=b"mail"
+    )
     try:
         yield channel
     finally:

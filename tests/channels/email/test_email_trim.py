@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.email.html import html_as_text
-from channels.email.trim import OwnWords, own_words
+from channels.email.html import read_page
+from channels.email.own_words import OwnWords, own_words
 from tests.channels.email.reply_shapes import HTML, NOTICE, PLAIN
 
 OWN = ["Approve", "2", "Yes, go ahead.\n\nBest\nAlice", "On it", "Deny, since 2 > 1"]
@@ -22,7 +22,7 @@ def test_words_above_the_quote_are_kept_and_nothing_else(shape: str, own: str) -
 @pytest.mark.parametrize("shape", HTML)
 @pytest.mark.parametrize("own", OWN)
 def test_html_gives_the_same_words(shape: str, own: str) -> None:
-    lines = own_words(html_as_text(HTML[shape](own))).lines
+    lines = own_words(read_page(HTML[shape](own)).text).lines
 
     assert [line for line in lines if line] == [line for line in own.split("\n") if line]
 
@@ -34,19 +34,27 @@ def test_a_reply_without_own_words_has_none(shape: str) -> None:
 
 @pytest.mark.parametrize("shape", HTML)
 def test_an_html_reply_without_own_words_has_none(shape: str) -> None:
-    assert own_words(html_as_text(HTML[shape](""))).lines == ()
+    assert own_words(read_page(HTML[shape]("")).text).lines == ()
 
 
 def test_words_below_the_quote_are_noticed_and_not_read() -> None:
     quoted = "\n".join(f"> {line}" for line in NOTICE.splitlines())
 
-    assert own_words(f"On Sat, Nov 21, 2026 Handraise wrote:\n{quoted}\n\nApprove\n") == OwnWords((), below=True)
+    assert own_words(f"On Sat, Nov 21, 2026 Handraise wrote:\n{quoted}\n\nApprove\n") == OwnWords(
+        below=True, beside=("Approve",)
+    )
 
 
 def test_words_below_a_quoted_container_are_noticed_too() -> None:
-    page = "<blockquote type='cite'>Refund?</blockquote><p>Approve</p>"
+    page = "<blockquote type='cite'>— reply above this line — Refund?</blockquote><p>Approve</p>"
 
-    assert own_words(html_as_text(page)) == OwnWords((), below=True)
+    assert own_words(read_page(page).text) == OwnWords(below=True, beside=("Approve",))
+
+
+def test_a_quote_of_anything_but_our_mail_is_read_like_the_words_around_it() -> None:
+    page = "<p>Approve</p><blockquote>Do not approve</blockquote>"
+
+    assert own_words(read_page(page).text).lines == ("Approve", "", "", "Do not approve")
 
 
 def test_a_line_about_being_on_it_is_not_taken_for_the_head_of_a_quote() -> None:
@@ -69,8 +77,8 @@ def test_any_text_is_trimmed_without_failing(text: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("<>/=\"'& abdiv\n\0é"), max_size=300))
 def test_any_html_is_read_without_failing(text: str) -> None:
-    assert isinstance(html_as_text(text), str)
+    assert isinstance(read_page(text).text, str)
 
 
 def test_deeply_nested_html_is_read() -> None:
-    assert html_as_text("<div>" * 50_000 + "Approve").strip() in {"", "Approve"}
+    assert read_page("<div>" * 50_000 + "Approve").text.strip() in {"", "Approve"}

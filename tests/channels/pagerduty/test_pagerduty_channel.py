@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.pagerduty import RETRY_AFTER_SECONDS, PagerDutySandbox
-from bot.sandbox.pagerduty_faults import Fault
-from bot.sandbox.pagerduty_world import IncidentStatus
+from bot.sandbox.pagerduty.app import RETRY_AFTER_SECONDS, Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from channels.pagerduty.channel import PagerDutyChannel
 from core.domain.notice import Ending, Links, Message, Notice, NoticeChoice, Purpose

@@ -9,10 +9,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty import API_TOKEN, PagerDutySandbox
+from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.serving import serving
 from channels.pagerduty.incidents import PATIENCE, Incidents
-from channels.pagerduty.patience import AWAY
+from channels.pagerduty.rest import AWAY, FAILURES
 from core.ports import Deferred, Delivered, Fault, Refused, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, enqueue, event
 from tests.clock import START, ManualClock
@@ -114,7 +114,8 @@ async def test_an_api_that_does_not_answer_is_left_alone_for_a_while(url: str, c
     async with serving(PagerDutySandbox({}).app) as closed:
         pass
     incidents = writing(closed, clock)
-    assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("connect_failed")
+    for _ in range(FAILURES):
+        assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("connect_failed")
     assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("api_away", START + AWAY)
     clock.move_by(AWAY)
     assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("connect_failed")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, dedup_key, encode, how_to_answer, ref_in, trigger
-from core.domain.notice import Links, Notice, NoticeChoice
+from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, dedup_key, encode, how_to_answer, is_cut, ref_in, trigger
+from core.domain.action import ShownAction
+from core.domain.notice import Links, Notice, NoticeChoice, WhenCut
 from core.domain.suspension import ResponseType
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -80,3 +83,55 @@ def test_only_what_does_not_fit_is_left_out() -> None:
     assert len(raw) <= EVENT_BYTES
     assert TOO_LONG.encode() in raw
     assert b"Leave it as it is" in raw
+
+
+ACTION = ShownAction({"tool": "deploy", "targets": ["prod"], "key": "[redacted: access token]"}, "1a2b3c4d")
+
+
+def details_of(notice: Notice, when_cut: WhenCut = WhenCut.ANSWER) -> dict[str, Any]:
+    details: dict[str, Any] = trigger(notice, "k", "r", when_cut)["payload"]["custom_details"]
+    return details
+
+
+def test_what_will_run_is_among_the_details_with_its_digest_and_what_is_hidden_of_it() -> None:
+    told = details_of(replace(NOTICE, action=ACTION))["Exactly this will run"]
+
+    assert told == f"sha256 1a2b3c4d\nWhat is marked [redacted] is hidden here, and runs all the same.\n{ACTION.text()}"
+    assert "Exactly this will run" not in details_of(NOTICE)
+
+
+def test_the_risk_is_told_where_it_is_high() -> None:
+    assert details_of(replace(NOTICE, risk="high, says the agent"))["risk"] == "high, says the agent"
+    assert "risk" not in details_of(NOTICE)
+
+
+@pytest.mark.parametrize(
+    "much",
+    [
+        {"action": ShownAction({"log": "x" * 70_000}, "1a2b3c4d")},
+        {"context": {"log": "x" * 500_000}},
+        {"choices": tuple(NoticeChoice(number, "é" * 1_000, "v") for number in range(100))},
+        {"in_part": True},
+    ],
+    ids=["the action", "the context", "the choices", "what was left out before"],
+)
+def test_where_it_has_to_be_opened_an_incident_that_is_cut_says_nothing_of_answering_there(much: Any) -> None:
+    notice = replace(NOTICE, choices=(NoticeChoice(0, "Yes", "yes", on_acknowledge=True),))
+    cut = replace(notice, **much)
+    cut = replace(cut, choices=tuple(replace(one, on_acknowledge=one.index == 0) for one in cut.choices))
+
+    assert is_cut(cut)
+    assert not is_cut(notice)
+    told = details_of(cut, WhenCut.OPEN)["how_to_answer"]
+    assert told == f"Only a part is shown here. Read all of it and answer at {NOTICE.links.shared}"
+    assert "Acknowledging answers" not in trigger(cut, "k", "r", WhenCut.OPEN)["payload"]["summary"]
+    assert "Acknowledging answers" in trigger(notice, "k", "r", WhenCut.OPEN)["payload"]["summary"]
+
+
+def test_our_own_words_give_way_before_the_agents() -> None:
+    notice = replace(NOTICE, context={"log": "x" * 200_000}, notes=("é" * 60_000,), silence="é" * 30_000)
+    sent = json.loads(encode(trigger(notice, "k", "r")))["payload"]["custom_details"]
+
+    assert not is_cut(notice)
+    assert sent["context"] == notice.context
+    assert sent["so_far"] == TOO_LONG

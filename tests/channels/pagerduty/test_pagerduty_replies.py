@@ -8,13 +8,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from channels.grammar import Matched, Unclear
-from channels.pagerduty.replies import (
+from channels.grammar.reader import ClaimWord, Matched, Unclear
+from channels.pagerduty.webhooks import (
+    READERS,
     Acknowledged,
     Annotated,
     FieldsSet,
@@ -24,11 +26,11 @@ from channels.pagerduty.replies import (
     Resolved,
     Unacknowledged,
     Where,
+    is_signed,
     read_answer_in,
     read_note,
     read_webhook,
 )
-from channels.pagerduty.signature import is_signed
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -75,6 +77,40 @@ def test_a_changed_body_or_no_secret_at_all_is_not_signed() -> None:
 
 
 # --- Webhooks -----------------------------------------------------------------------------------------------------
+
+
+ODD = [None, 5, [], {}, ["user_reference"], {"type": "user"}, "", "\x00"]
+WHOLE = {
+    "id": "PINC1",
+    "incident_key": "key",
+    "title": "[HR-7F3K] Refund?",
+    "incident": {"id": "PINC1", "summary": "Refund?"},
+    "assignees": [ALICE],
+    "resolve_reason": {"type": "merge_resolve_reason", "incident": {"id": "PINC2"}},
+    "content": "approve",
+    "trimmed": False,
+    "changed_custom_fields": [{"id": "F1", "name": "decision", "value": "approve"}],
+}
+
+
+def with_odd_parts(whole: Any) -> Iterator[Any]:
+    """``whole`` with each part of it replaced in turn."""
+    yield from ODD
+    if isinstance(whole, dict):
+        for key, part in whole.items():
+            yield from ({**whole, key: odd} for odd in with_odd_parts(part))
+    elif isinstance(whole, list):
+        yield from ([odd] for part in whole for odd in with_odd_parts(part))
+
+
+@pytest.mark.parametrize("event_type", sorted(READERS))
+def test_whatever_stands_in_a_webhook_where_something_else_should_it_is_read(event_type: str) -> None:
+    for data in with_odd_parts(WHOLE):
+        read_webhook(webhook(event_type, data))
+    for agent in with_odd_parts(ALICE):
+        read_webhook(webhook(event_type, WHOLE, agent))
+    for odd in ODD:
+        read_webhook(webhook(event_type, WHOLE, id=odd, occurred_at=odd))
 
 
 def test_an_acknowledgement_names_its_incident_and_its_person() -> None:
@@ -197,9 +233,15 @@ def test_a_note_that_says_a_choice_is_that_choice(text: str, index: int) -> None
     assert reading.index == index
 
 
-@pytest.mark.parametrize("text", ["I'm on it", "approve or deny?", "approval rates look low", "not approve", "3"])
+@pytest.mark.parametrize(
+    "text", ["Approve, says Bob", "approve or deny?", "approval rates look low", "not approve", "3"]
+)
 def test_a_note_in_doubt_is_no_answer(text: str) -> None:
     assert isinstance(read_answer_in(read_note(text), ResponseType.CHOICE, CHOICES, None), Unclear)
+
+
+def test_a_claim_word_alone_claims() -> None:
+    assert isinstance(read_answer_in(read_note("I'm on it"), ResponseType.CHOICE, CHOICES, None), ClaimWord)
 
 
 def test_a_remark_is_no_answer_to_a_question_for_text_unless_it_names_it() -> None:

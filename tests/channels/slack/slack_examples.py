@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from core.domain.action import ShownAction
 from core.domain.notice import Ending, Links, Notice, NoticeChoice
 from core.domain.suspension import Kind, ResponseType, Status, Style
 
@@ -90,6 +91,8 @@ json_values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=20), inner, max_size=3)
 )
 
+actions = st.dictionaries(words, json_values, max_size=4).map(lambda value: ShownAction(value, "1a2b3c4d"))
+
 
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
@@ -111,6 +114,8 @@ def notices(draw: st.DrawFn) -> Notice:
         form_schema=draw(st.none() | schemas()),
         risk=draw(st.none() | words),
         notes=tuple(draw(st.lists(words, max_size=3))),
+        action=draw(st.none() | actions),
+        in_part=draw(st.sampled_from([False, False, False, True])),
     )
 
 

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_faults import (
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,
     Fault,
@@ -27,8 +27,8 @@ from bot.sandbox.slack_faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack_records import Message as Posted
-from bot.sandbox.slack_world import Workspace
+from bot.sandbox.slack.records import Message as Posted
+from bot.sandbox.slack.world import Workspace
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from core.domain.notice import Message, Purpose
@@ -163,7 +163,7 @@ async def test_a_doubt_is_cleared_up_and_the_question_stands_there_once(
 async def test_an_answer_that_takes_too_long_is_a_doubt(
     sandbox: SlackSandbox, slack_url: str, clock: HandClock
 ) -> None:
-    channel = SlackChannel(web_client(sandbox.workspace.bot_token, slack_url, timeout=1), clock.now)
+    channel = SlackChannel(web_client(sandbox.workspace.bot_token, slack_url, timeout=2), clock.now)
     sandbox.fail_next(Slow(seconds=60))
     assert await channel.send(a_notice(), OPS, FIRST) == Ambiguous("timeout")
     assert isinstance(await channel.send(a_notice(), OPS, AGAIN), Delivered)

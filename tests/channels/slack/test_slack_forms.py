@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack_blocks import check_view
-from channels.slack import forms, inputs
-from channels.slack.modal import answer_modal, error_block
+from bot.sandbox.slack.blocks import check_view
+from channels.slack import forms
+from channels.slack import forms as inputs
+from channels.slack.modals import answer_modal, error_block
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import a_notice
 
@@ -142,6 +143,15 @@ def test_what_a_modal_cannot_hold_is_left_to_the_page(schema: dict[str, Any]) ->
     notice = a_notice(response_type=ResponseType.FORM, choices=(), context={}, form_schema=schema)
     assert forms.fields(schema, {}) is None
     assert answer_modal(notice, "d", sign) is None
+
+
+def test_constants_with_titles_are_a_list_to_pick_from() -> None:
+    country = {"oneOf": [{"const": "de", "title": "Germany"}, {"const": "fr", "title": "France"}]}
+    found = forms.fields({"type": "object", "properties": {"country": country}}, {})
+    assert found is not None
+    element = inputs.input_block(0, found[0])["element"]
+    assert [one["text"]["text"] for one in element["options"]] == ["Germany", "France"]
+    assert forms.read(found, {"f:0": element["options"][1]["value"]}) == ({"country": "fr"}, {})
 
 
 def test_an_error_without_a_field_is_shown_under_the_first_input() -> None:

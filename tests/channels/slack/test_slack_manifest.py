@@ -17,7 +17,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from bot.sandbox.slack import SlackSandbox
+from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.channel import SlackChannel
 from core.domain.people import Address
 from core.ports import Delivered, Refused, Sending

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_faults import DropAfterStoring, RateLimited, SaysNo
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, SaysNo
 from channels.slack import people as kept
 from channels.slack.people import LookupFailed, SlackPeople
 from core.ports import Deferred, Refused

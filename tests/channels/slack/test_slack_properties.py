@@ -15,17 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.sandbox.slack_blocks import check_message, check_view, texts
+from bot.sandbox.slack.blocks import check_message, check_view, texts
 from channels.slack import limits
-from channels.slack.cut import WhenCut, is_cut
-from channels.slack.modal import answer_modal, told_modal
-from channels.slack.mrkdwn import clean, escaped, one_line, shown, width
-from channels.slack.render import Rendered, render_ending, render_message, render_notice, render_plain
-from core.domain.notice import Ending, Message, Notice, Purpose
+from channels.slack.modals import answer_modal, told_modal
+from channels.slack.mrkdwn import clean, code, escaped, one_line, shown, width
+from channels.slack.render import Rendered, is_cut, render_ending, render_message, render_notice, render_plain
+from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import a_notice, endings, many_choices, notices, words
 
 BARE = re.compile(r"&(?!(amp|lt|gt);)|[<>]")
+CODE = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 VIEW_JSON = 250_000
 """Slack refuses a view of more characters (``view must be less than 250001 characters``)."""
 
@@ -121,7 +121,9 @@ def test_notifications_tell_the_question_the_choices_the_deadline_and_the_link(n
 def test_a_notice_says_so_wherever_it_is_cut_and_only_there(notice: Notice) -> None:
     cut = is_cut(notice)
     blocks = list(render_notice(notice, "delivery-1").blocks)
-    agents = [one for one in blocks if one["block_id"] in {"question", "context", "context:more", "descriptions"}]
+    agents = [
+        one for one in blocks if one["block_id"] in {"question", "context", "context:more", "action", "descriptions"}
+    ]
     told = limits.MORE in "".join(texts(agents))
     hidden = notice.choices and notice.response_type in {ResponseType.TEXT, ResponseType.FORM}
     many = len(notice.choices) > limits.BUTTONS
@@ -148,8 +150,23 @@ def test_where_it_has_to_be_opened_nothing_answers_a_cut_notice_and_its_modal_ho
         for key, value in notice.context.items():
             assert escaped(one_line(key)) in read
             assert escaped(shown(value)) in read
+        if notice.action is not None:
+            blocks_of_code = CODE.findall(read)
+            assert "".join(blocks_of_code) == escaped(code(notice.action))
         for choice in notice.choices:
             assert escaped(one_line(choice.description or "")) in read
+
+
+@given(notices())
+@whatever
+def test_what_will_run_stands_in_one_code_block_that_nothing_in_it_ends(notice: Notice) -> None:
+    blocks = [one for one in render_notice(notice, "delivery-1").blocks if one["block_id"] == "action"]
+    assert len(blocks) == (notice.action is not None)
+    for block in blocks:
+        text = block["text"]["text"]
+        assert text.startswith("*Exactly this will run* (sha256 1a2b3c4d)\n")
+        assert text.count("```") == 2
+        assert "`" not in CODE.sub("", text)
 
 
 @given(endings())
@@ -205,10 +222,10 @@ def test_three_thousand_characters_of_any_script_work_for_each_response_type(kin
         assert len([one for one in modal["blocks"] if one["type"] == "input"]) == (40 if kind == "40 fields" else 1)
 
 
-def test_a_form_with_more_fields_than_a_modal_has_blocks_is_a_link() -> None:
+def test_a_form_with_more_fields_than_a_modal_has_blocks_is_answered_on_the_page() -> None:
     properties = {f"field {number}": {"type": "string"} for number in range(100)}
     notice = a_notice(response_type=ResponseType.FORM, choices=(), form_schema={"properties": properties})
     rendered: Rendered = render_notice(notice, "delivery-1")
     (answer,) = [one for one in rendered.blocks if one["block_id"] == "answer"]
-    assert [one["url"] for one in answer["elements"]] == [notice.links.shared]
+    assert [one["text"]["text"] for one in answer["elements"]] == ["Answer on the page"]
     assert answer_modal(notice, "delivery-1", sign) is None

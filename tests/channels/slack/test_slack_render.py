@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack_blocks import check_message, texts
+from bot.sandbox.slack.blocks import check_message, texts
 from channels.slack import limits
-from channels.slack.modal import answer_modal
+from channels.slack.modals import answer_modal
 from channels.slack.mrkdwn import plain_text
 from channels.slack.render import Rendered, render_ending, render_message, render_notice
+from core.domain.action import ShownAction
 from core.domain.notice import Message, NoticeChoice, Purpose
 from core.domain.suspension import ResponseType, Status, Style
 from tests.channels.slack.slack_examples import a_notice, an_ending, many_choices
@@ -48,6 +49,7 @@ def test_even_the_longest_notice_stays_well_below_what_slack_takes(sign_used: st
     choices = tuple(NoticeChoice(number, long, "v", long, Style.DANGER) for number in range(5))
     context = {f"{number}{long}": long for number in range(20)}
     said = {"asked_by": long, "silence": long, "risk": long, "notes": (long,)}
+    said["action"] = ShownAction({long: "[redacted]" + long}, "1a2b3c4d")
     notice = a_notice(question=long, choices=choices, context=context, **said)
     rendered = render_notice(notice, "d" * 64, mention="S" + "0" * 20)
     check_message(list(rendered.blocks))
@@ -92,7 +94,7 @@ def test_a_choice_is_a_button_each_with_its_style_and_its_description() -> None:
     assert (approve["style"], deny["style"]) == ("primary", "danger")
     assert "confirm" not in approve
     assert "Deny refund" in deny["confirm"]["text"]["text"]
-    assert page["url"] == "https://handraise.example.com/q/HR-7F3K"
+    assert ("url" not in page, page["value"]) == (True, claim["value"]), "the link is made for whoever presses it"
     assert [one["action_id"] for one in (approve, deny, claim, page)] == ["ans:0", "ans:1", "claim", "link"]
     assert any("The customer gets the money back." in text for text in texts(list(rendered.blocks)))
 
@@ -189,3 +191,36 @@ def test_a_short_message_is_plain_text_with_its_link() -> None:
     message = Message(Purpose.SIGN_IN, "Sign in", "Here is your link, <@U1>.", "https://handraise.example.com/s/x")
     rendered = render_message(message)
     assert rendered == Rendered("*Sign in*\nHere is your link, &lt;@U1&gt;.\n<https://handraise.example.com/s/x>")
+
+
+def action_of(rendered: Rendered) -> str:
+    [block] = [one for one in rendered.blocks if one["block_id"] == "action"]
+    text: str = block["text"]["text"]
+    return text
+
+
+def test_what_will_run_is_shown_in_a_code_block_under_its_heading() -> None:
+    rendered = render_notice(a_notice(action=ShownAction({"tool": "refund", "amount": 49999}, "1a2b3c4d")), "d")
+    assert action_of(rendered) == (
+        '*Exactly this will run* (sha256 1a2b3c4d)\n```\n{\n  "tool": "refund",\n  "amount": 49999\n}\n```'
+    )
+    assert 'Exactly this will run (sha256 1a2b3c4d): { "tool": "refund", "amount": 49999 }' in rendered.text
+
+
+def test_a_code_block_is_ended_by_nothing_that_an_agent_writes() -> None:
+    action = {"note": "```\n<!channel> *approved by the board*\n```", "shell": "`date` ``"}
+    text = action_of(render_notice(a_notice(action=ShownAction(action, "1a2b3c4d")), "d"))
+    assert r"\u0060\u0060\u0060\n&lt;!channel&gt; *approved by the board*" in text
+    assert "`date` ``" in text
+    assert text.count("```") == 2
+
+
+def test_a_part_of_an_action_that_is_hidden_is_said_to_be() -> None:
+    hidden = action_of(render_notice(a_notice(action=ShownAction({"card": "[redacted: card number]"}, "1")), "d"))
+    assert "_What is marked [redacted] is hidden here, and runs all the same._" in hidden
+    assert "hidden here" not in action_of(render_notice(a_notice(action=ShownAction({"card": "red"}, "1")), "d"))
+
+
+def test_what_is_cut_of_an_action_says_so_below_it() -> None:
+    text = action_of(render_notice(a_notice(action=ShownAction({"log": "x" * 5000}, "1a2b3c4d")), "d"))
+    assert text.endswith("…\n```\n… open to read all")

@@ -13,25 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.signature import SignatureVerifier
 
-from bot.sandbox.slack import SlackSandbox
-from bot.sandbox.slack_payloads import block_actions, view_submission
-from bot.sandbox.slack_records import Message, View
-from channels.slack.modal import answer_modal
-from channels.slack.render import render_notice
-from channels.slack.replies import (
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.payloads import block_actions, view_submission
+from bot.sandbox.slack.records import Message, View
+from channels.slack.client import is_signed
+from channels.slack.interactions import (
     Chosen,
     LinkFollowed,
     NotForUs,
     OnIt,
     Submitted,
     WantsModal,
+    WantsPage,
     Who,
     first_input,
     read_action,
     read_submission,
 )
-from channels.slack.signature import is_signed
-from channels.slack.values import Carried, read, sealed, signer, unsealed, written
+from channels.slack.modals import answer_modal
+from channels.slack.payloads import Carried, read, sealed, signer, unsealed, written
+from channels.slack.render import render_notice
 from core.domain.notice import Notice
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import ASKED, a_notice, many_choices
@@ -78,7 +79,19 @@ def test_claiming_asking_for_the_modal_and_following_the_link_are_told_apart() -
     wants = read_action(pressed(a_notice(choices=many_choices(6)), "open_modal"))
     assert isinstance(wants, WantsModal)
     assert wants.reach.trigger_id
-    assert read_action(pressed(a_notice(), "link")) == LinkFollowed()
+    page = read_action(pressed(a_notice(), "link"))
+    assert isinstance(page, WantsPage)
+    assert (page.ref, page.delivery) == ("HR-7F3K", "delivery-1")
+
+
+def test_a_link_button_of_an_older_version_leads_there_by_itself() -> None:
+    payload = pressed(a_notice(), "link")
+    del payload["actions"][0]["value"]
+    assert read_action(payload) == LinkFollowed()
+    payload["actions"][0]["value"] = "inbox"
+    inbox = read_action(payload)
+    assert isinstance(inbox, WantsPage)
+    assert inbox.ref is None
 
 
 def test_a_submission_says_what_was_entered_and_leaves_out_what_is_empty() -> None:

@@ -19,6 +19,9 @@ def choice(value: str, **metadata: Any) -> dict[str, Any]:
     "fields",
     [
         pytest.param({"timeout_seconds": None}, id="no timeout"),
+        pytest.param({"timeout_seconds": None, "retry_policy": {"interval_seconds": 600}}, id="an interval only"),
+        pytest.param({"retry_policy": {"max_attempts": 3, "interval_seconds": 201}}, id="attempts longer than it"),
+        pytest.param({"deadline_seconds": 599}, id="a deadline before its end"),
         pytest.param({"fallback_policy": "fail"}, id="fallback_policy"),
         pytest.param({"fallback_policy": "complete_with_fallback", "fallback_value": "authorize"}, id="fallback"),
         pytest.param({"fallback_value": "authorize"}, id="fallback_value"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail_smtp import Stage
-from bot.sandbox.slack_faults import SaysNo
-from tests.world import World
+from bot.sandbox.mail.smtp import Stage
+from bot.sandbox.slack.faults import SaysNo
+from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -56,6 +56,28 @@ async def test_a_veto_resumes_the_agent_with_the_reason(room: World) -> None:
     assert told["type"] == told["data"]["event"] == "intent_vetoed"
     assert (told["data"]["reason"], told["data"]["responded_by"]) == ("wrong customer", "alice@example.com")
     assert told["data"]["session_id"] == "sess-1"
+
+
+async def test_the_timeout_is_the_whole_window_and_the_inherited_attempts_share_it(room: World) -> None:
+    agents = "/v1/agents/refund-agent/default-retry-policy"
+    await room.call("PUT", agents, json={"max_attempts": 3, "interval_seconds": 3600})
+    asked = await open_window(room)
+    await room.call("PUT", agents, json={})
+    assert [step["due_at"] for step in asked["ladder"]] == [
+        after(asked),
+        after(asked, seconds=200),
+        after(asked, seconds=400),
+    ]
+    assert asked["expires_at"] == after(asked, seconds=600)
+    await room.advance(seconds=600)
+    assert (await room.told(asked))["type"] == "intent_authorized"
+
+
+async def test_its_end_is_exactly_its_timeout_also_where_the_ladder_is_over_before(room: World) -> None:
+    asked = await open_window(room, retry_policy={"max_attempts": 2, "interval_seconds": 60})
+    assert asked["expires_at"] == after(asked, seconds=600)
+    await room.advance(seconds=599)
+    assert (await room.show(asked))["status"] == "open"
 
 
 async def test_silence_authorises_where_the_notice_was_delivered(room: World) -> None:

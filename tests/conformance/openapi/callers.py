@@ -21,7 +21,7 @@ EVERYBODY = (None, "agent", "operator", "admin", "other_agent", "agent", "operat
 
 ANSWERING = re.compile(r"/(suspend/respond|claim|assign|clarify|signals/\{signal_id\})$")
 
-AUDITING = re.compile(r"/audit/(export|verify)$|/mail/quarantine")
+ADMINS_ALONE = re.compile(r"/audit/(export|verify)$|/mail/quarantine|/signin-links$|/keys/\{name\}$|/pause$")
 
 
 class InTurn:
@@ -38,7 +38,7 @@ class InTurn:
 
     def _role(self, case: schemathesis.Case) -> str | None:
         if case.meta is None:  # it was not made up
-            return "operator" if ANSWERING.search(case.path) else "admin" if AUDITING.search(case.path) else "agent"
+            return "operator" if ANSWERING.search(case.path) else "admin" if ADMINS_ALONE.search(case.path) else "agent"
         match case.meta.phase.name.value:
             case "coverage":
                 return "admin"

@@ -1,7 +1,7 @@
 """Runs of schemathesis over the document that a whole service serves, on loopback, with people and questions in it.
 
 The service runs in a thread of its own, on the event loop that it has in production; schemathesis is not async. Nothing
-is switched off: every check, every phase (examples, coverage, fuzzing, stateful), every operation but the two streams.
+is switched off: every check, every phase (examples, coverage, fuzzing, stateful), every operation but the streams.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.world import KEYS, World, running
 
 load_all_checks()
 EVERY_CHECK = set(CHECKS.get_all_names())
-STREAMS = r"/(events/stream|intents/\{intent_id\}/subscribe)$"
+STREAMS = r"/(events/stream|subscribe)$"
 """They never end."""
 
 
@@ -128,6 +128,7 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.callback_id": ids.callbacks,
         "path.digest": [ids.unreadable],
         "path.signal_id": ids.signals,
+        "path.name": ids.spare_keys,
         "header.If-Match": ["1", '"1"', 'W/"1"', "2"],
         "body.suspension_id": list(ids.questions),
         "body.value": ["approve"],

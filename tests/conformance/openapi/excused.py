@@ -15,6 +15,7 @@ from schemathesis.openapi.checks import RejectedPositiveData
 
 CODES = {
     "answers_unreachable",  # how many people may answer?
+    "deadline_too_short",  # what of the policy comes before it?
     "callback_not_allowed",  # is the address public, and has this key a secret to sign with?
     "invalid_answer",  # what does this question take?
     "invalid_choice",
@@ -30,10 +31,11 @@ MESSAGES = re.compile(
     r"|\w+ needs a fallback_value\."  # where the policy that needs it is inherited
     r"|retry_policy\.interval_seconds must not be greater than timeout_seconds\."
     r"|More than one attempt needs .*"  # unless they are inherited
-    r"|A veto window needs timeout_seconds\."  # unless it is inherited
+    r"|The timeout_seconds of a veto window \(\d+\) are all its time: .*"  # how many attempts are inherited?
     r"|Every rung's attempt must be between 1 and max_attempts .*"
     r"|Two rungs name the same attempt\."
     r"|There is no group .*"
+    r"|This is nobody of the directory, .*"
     r"|action has no canonical JSON .*"  # integers beyond 2^53 (RFC 8785)
     r"|(form_schema|resume\.payload_schema) is (not a usable JSON Schema|too large).*"
     r"|form_schema\.properties\..* must be a simple type: a form is flat\."

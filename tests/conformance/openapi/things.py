@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.store import api_keys
+from core.store.api_keys import StoredKey
 from tests.world import World
 
 CHOICES = [{"value": "approve", "label": "Yes"}, {"value": "deny", "label": "No"}]
@@ -26,6 +28,8 @@ class Ids:
     signals: Sequence[str]
     unreadable: str
     """A mail in quarantine."""
+    spare_keys: Sequence[str]
+    """Names of keys that nobody uses."""
 
     @property
     def suspensions(self) -> list[str]:
@@ -37,12 +41,14 @@ class Ids:
 
     @property
     def that_work(self) -> dict[str, dict[str, Any]]:
-        """Requests that are accepted, by operation: of an agent, or of an operator where somebody answers."""
+        """Requests that are accepted, by operation: of an agent, of an operator where somebody answers, and of an
+        admin where nobody else may."""
         (asked, intent), (other, _) = list(self.questions.items())[-2:]
         answer = {"suspension_id": asked, "value": "approve"}
         patches = {"patches": [{"op": "set", "path": "/cart", "value": 7}]}
         return {
             "GET /suspensions/{suspension_id}": _to(suspension_id=other),
+            "GET /suspensions/{suspension_id}/notice": _to(suspension_id=other),
             "GET /suspensions/{suspension_id}/timeline": _to(suspension_id=self.ended[0]),
             "GET /suspensions/{suspension_id}/wait": _to(suspension_id=self.ended[0]),
             "POST /suspensions/{suspension_id}/cancel": _to({}, suspension_id=self.claims[0]),
@@ -60,6 +66,10 @@ class Ids:
             "POST /intents/{intent_id}/engagement": _to({}, intent_id=intent),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
+            "POST /pause": _to({}),
+            "DELETE /pause": _to(),
+            "POST /signin-links": _to({"email": "alice@example.com"}),
+            "DELETE /keys/{name}": _to(name=self.spare_keys[0]),
             "GET /sessions/{session_id}": _to(session_id="sess-1"),
             "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
             "GET /audit/export": _to(),
@@ -103,7 +113,14 @@ async def furnish(world: World) -> Ids:
         callbacks=[one["id"] for one in callbacks if one["status"] == "refused"],
         signals=signals,
         unreadable=await _unreadable(world),
+        spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
     )
+
+
+async def _spare_key(world: World, name: str) -> str:
+    key = StoredKey(name, f"hash of {name}", ("agent",), generation=1)
+    await world.service.database.write(lambda tx: api_keys.put(tx, key, world.clock.now()))
+    return name
 
 
 async def _unreadable(world: World) -> str:

@@ -41,6 +41,18 @@ async def test_one_choice_is_enough(room: World) -> None:
     assert (await room.answer(asked, "seen")).status_code == 200
 
 
+async def test_a_plain_string_is_value_and_label_at_once(room: World) -> None:
+    """API.md §2; beside a choice that says more."""
+    asked = await room.ask(choices=["approve", {"value": "deny", "label": "Deny refund"}])
+    shown = [{"value": "approve", "label": "approve"}, {"value": "deny", "label": "Deny refund"}]
+    assert asked["suspension"]["choices"] == shown
+    assert (await room.answer(asked, "approve")).status_code == 200
+
+
+async def test_two_plain_strings_that_are_the_same_are_refused(room: World) -> None:
+    await refused(room, choices=["approve", "approve"])
+
+
 @pytest.mark.parametrize("choices", [[], None])
 async def test_a_confirmation_without_choices_offers_yes_and_no(room: World, choices: Any) -> None:
     asked = await room.ask("Deploy?", response_type="confirm", choices=choices)
@@ -74,7 +86,9 @@ async def test_two_choices_of_the_same_value_are_refused(room: World) -> None:
         {"value": "a", "label": "A", "metadata": "none"},
         {"value": "a", "label": "A", "description": 5},
         {"value": "a", "label": "A", "colour": "red"},
-        "approve",
+        "",
+        " ",
+        "x" * 1001,
         None,
     ],
 )

@@ -19,6 +19,7 @@ ORDER = {
     "no json": (400, "malformed_json"),
     "an agent's key": (403, "forbidden"),
     "unknown intent": (404, "not_found"),
+    "a wrong field": (422, "invalid_request"),
     "no suspension id": (422, "suspension_id_required"),
     "not open": (409, "not_suspended"),
     "another id": (409, "suspension_mismatch"),
@@ -32,6 +33,7 @@ NOT_TOGETHER = [
     {"no key", "an agent's key"},
     {"no key", "not a responder"},
     {"an agent's key", "not a responder"},
+    {"no json", "a wrong field"},
     {"no json", "no suspension id"},
     {"no json", "another id"},
     {"no json", "another's name"},
@@ -68,6 +70,8 @@ async def give(world: World, wrong: set[str]) -> tuple[int, str, dict[str, Any]]
         body["responded_by"] = "bob@example.com"
     if "not a responder" in wrong:
         role = "second_operator"
+    if "a wrong field" in wrong:
+        body["metadata"] = "none"
     if "no choice" in wrong:
         body["value"] = "maybe"
     content = "{not json" if "no json" in wrong else json.dumps(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.sensitive.kinds import Kind
+from core.domain.redaction.kinds import Kind
 
 PLANTED: dict[Kind, tuple[str, ...]] = {
     Kind.CARD: (

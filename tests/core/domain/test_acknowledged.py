@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.acknowledged import Did, Move, Standing, let_go, standing, with_move
+from core.domain.incident_claims import Did, Move, Standing, let_go, standing, with_move
 
 START = datetime(2026, 3, 24, 10, tzinfo=UTC)
 HOLD = timedelta(minutes=30)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.asking import AskRequest, action_digest, check_request, settle_choices
 from core.domain.policy import PolicyFields, resolve_policy
+from core.domain.request import AskRequest, action_digest, check_request, settle_choices
 from core.domain.suspension import AUTHORIZE_VETO, YES_NO, Choice, FallbackPolicy, Kind, ResponseType, Resume
 from core.errors import InvalidRequest
 from tests.core.examples import APPROVE_DENY, HOUR
@@ -22,7 +22,7 @@ def checked(**fields: Any) -> tuple[Choice, ...]:
     choices = settle_choices(request)
     nothing = PolicyFields()
     resolved = resolve_policy(
-        request.policy, nothing, nothing, timeout=request.timeout, fallback_policy=request.fallback_policy
+        request.policy, nothing, nothing, window=request.window, fallback_policy=request.fallback_policy
     )
     check_request(request, choices, resolved)
     return choices
@@ -84,7 +84,8 @@ def test_a_veto_window_is_answered_by_a_choice_alone(response_type: ResponseType
 
 def test_a_veto_window_needs_a_timeout() -> None:
     assert refusal_of(kind=Kind.VETO) == "timeout_seconds"
-    assert checked(kind=Kind.VETO, policy=PolicyFields(max_attempts=2, interval=HOUR))
+    assert refusal_of(kind=Kind.VETO, policy=PolicyFields(max_attempts=2, interval=HOUR)) == "timeout_seconds"
+    assert checked(kind=Kind.VETO, deadline=HOUR)
 
 
 @pytest.mark.parametrize(

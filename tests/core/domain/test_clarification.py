@@ -18,6 +18,7 @@ from core.domain.vocabulary import (
     DeadlineReached,
     Notify,
     Outcome,
+    Rescheduled,
     TellClarification,
 )
 from tests.core.examples import (
@@ -49,6 +50,16 @@ def test_the_agent_is_called_and_told_once_it_has_spoken() -> None:
     assert (types_of(asked.events), asked.effects) == (["intent.suspension_clarification_requested"], (AskAgentBack(),))
     said = decide(asked.suspension, SAY, after(minutes=20))
     assert (types_of(said.events), said.effects) == (["intent.suspension_clarified"], (TellClarification(),))
+
+
+def test_an_outage_is_not_lost_though_the_agent_speaks_by_a_clock_that_has_not_gone_on_yet() -> None:
+    """A clock was set forward while the agent was asked back: its last words by the old time take nothing back."""
+    before, outage = hourly(), timedelta(hours=5)
+    moved = decide(asked_back(before, minutes=10), Rescheduled(outage), after(minutes=12)).suspension
+    going_on = clarified(moved, minutes=12)
+    assert before.expires_at is not None
+    assert going_on.expires_at == before.expires_at + outage
+    assert look(going_on, after(hours=5, minutes=12)).events == ()
 
 
 def test_the_shift_is_exactly_the_time_it_took() -> None:

@@ -52,6 +52,7 @@ def test_the_opening_event_says_what_was_asked_and_when_silence_ends_it() -> Non
                 "attempt": 1,
                 "max_attempts": 3,
                 "timeout_seconds": 7200,
+                "deadline_seconds": None,
                 "fallback_policy": "fail",
                 "confidence_at_suspension": 0.55,
                 "retry_policy": {

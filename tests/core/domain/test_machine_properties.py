@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.domain.clarification import MOST, patience
+from core.domain.hours import quiet_times
 from core.domain.machine import decide, next_attempt_at, open_suspension
-from core.domain.quiet import quiet_times
+from core.domain.policy import PolicyFields
 from core.domain.suspension import Ask, FallbackPolicy, Kind, Rung, Suspension
 from core.domain.vocabulary import (
     AlertOperators,
@@ -42,15 +43,25 @@ SECOND = timedelta(seconds=1)
 
 
 def a_random_question(
-    attempts: int, interval: timedelta | None, rungs: set[int], kind: Kind, final: FallbackPolicy, needed: int
+    attempts: int,
+    interval: timedelta | None,
+    rungs: set[int],
+    kind: Kind,
+    final: FallbackPolicy,
+    needed: int,
+    within: float | None,
 ) -> Ask:
+    """``within`` is how many intervals there are in all, ``None`` for as many as the ladder takes. A policy that does
+    not fit is inherited, so that it is bent."""
     if interval is None:
         return a_question(answers_required=needed)  # one attempt, and it waits for ever
-    ladder = [Rung(number, "email") for number in sorted(rungs) if number <= attempts]
+    ladder = tuple(Rung(number, "email") for number in sorted(rungs) if number <= attempts)
+    platform = PolicyFields(attempts, interval, ladder)
     if kind is Kind.VETO:
-        return a_question(attempts=attempts, interval=interval, ladder=ladder, kind=kind)
-    fallback = {"final": final, "fallback_value": "deny"}
-    return a_question(attempts=attempts, interval=interval, ladder=ladder, answers_required=needed, **fallback)
+        return a_question(platform=platform, kind=kind, timeout=interval * (within or attempts))
+    fallback = {"final": final, "fallback_value": "deny", "answers_required": needed}
+    deadline = None if within is None else {"timeout": interval * 60, "deadline": interval * within}
+    return a_question(platform=platform, **fallback, **(deadline or {}))
 
 
 def waiting_for(ask: Ask, opens: Mapping[int, float]) -> Ask:
@@ -75,6 +86,7 @@ class Questions(RuleBasedStateMachine):
         kind=st.sampled_from(Kind),
         final=st.sampled_from(FallbackPolicy),
         needed=st.sampled_from([1, 1, 2, 3]),
+        within=st.sampled_from([None, None, 0.4, 1, 1.3, 2, 2.6, 4.5, 60]),
         opens=st.dictionaries(st.integers(1, 5), st.sampled_from([0.2, 0.9, 1.0, 1.7, 9.0]), max_size=4),
     )
     def it_is_asked(
@@ -85,14 +97,16 @@ class Questions(RuleBasedStateMachine):
         kind: Kind,
         final: FallbackPolicy,
         needed: int,
+        within: float | None,
         opens: Mapping[int, float],
     ) -> None:
         self.now = START
         self.shift = timedelta(0)
         self.outages = timedelta(0)
+        self.away = timedelta(0)
         self.unreached: int | None = None
         self.alerts = 0
-        ask = waiting_for(a_random_question(attempts, interval, rungs, kind, final, needed), opens)
+        ask = waiting_for(a_random_question(attempts, interval, rungs, kind, final, needed, within), opens)
         opening = open_suspension(ask)
         self.opened = ask
         self.longest = patience(ask)
@@ -102,11 +116,23 @@ class Questions(RuleBasedStateMachine):
         self.endings = 0
 
     def due_at(self, attempt: int) -> datetime:
-        return self.opened.due_at(attempt) + self.shift
+        """Worked out anew: as agreed, moved by outages and what the agent was waited for, the latter not into the last
+        half interval before the deadline."""
+        agreed, interval = self.opened.due_at(attempt), self.opened.policy.interval
+        if self.deadline is None or interval is None:
+            return agreed + self.shift
+        return min(agreed + self.shift, max(agreed + self.away, self.deadline - interval / 2))
+
+    @property
+    def deadline(self) -> datetime | None:
+        return None if self.opened.deadline is None else START + self.opened.deadline + self.away
 
     @property
     def end(self) -> datetime | None:
-        return None if self.opened.expires_at is None else self.opened.expires_at + self.shift
+        if self.opened.expires_at is None:
+            return None
+        assert self.opened.ladder_ends_at is not None
+        return min(at for at in (self.opened.ladder_ends_at + self.shift, self.deadline) if at is not None)
 
     # --- What happens ---------------------------------------------------------------------------------------------
 
@@ -130,6 +156,7 @@ class Questions(RuleBasedStateMachine):
         coming, claim = next_attempt_at(before), before.claim
         if before.look_at is not None:
             self.shift += by
+            self.away += by
             self.outages += by if before.asks_back is None else timedelta(0)
             self.longest += by
         self.signal(Rescheduled(by))
@@ -258,6 +285,7 @@ class Questions(RuleBasedStateMachine):
             assert told[0].get("skipped", []) == skipped
             alone = [one for one in skipped if not (one == 1 and gives_way(self.opened, 1))]
             assert all(was_held(before, one) or self.due_at(one) == self.due_at(number) for one in alone)
+            assert self.deadline is None or self.now < self.deadline, "nobody is asked once the deadline has passed"
             early = isinstance(signal, AttemptRefused) or self.unreached == before.attempt
             assert early or self.now >= self.due_at(number)
             assert self.end is None or self.now < self.end
@@ -340,16 +368,34 @@ class Questions(RuleBasedStateMachine):
         assert set(overdue) <= set(suspension.held)
         end, interval = self.end, ask.policy.interval
         if end is not None and interval is not None and self.now >= end - interval / 2:
-            assert suspension.attempt == ask.max_attempts, "nothing is held into the last half interval"
+            assert not overdue, "nothing is held into the last half interval"
+            in_time = ask.deadline is None and ask.kind is Kind.INPUT
+            assert not in_time or suspension.attempt == ask.max_attempts, (
+                "which only a deadline's last attempts may see"
+            )
         assert suspension.claim is None or self.now < suspension.claim.until
 
     @invariant()
-    def the_whole_window_is_interval_times_attempts(self) -> None:
-        policy = self.opened.policy
+    def the_whole_window_is_interval_times_attempts_or_the_deadline(self) -> None:
+        policy, ask = self.opened.policy, self.opened
         if policy.interval is None:
-            assert self.opened.expires_at is None
+            assert ask.expires_at is None
+        elif ask.kind is Kind.VETO:
+            assert ask.timeout is not None
+            assert self.suspension.expires_at == START + ask.timeout + self.shift, "a veto's window is its timeout"
         else:
-            assert self.suspension.expires_at == START + policy.interval * policy.max_attempts + self.shift
+            ladder = START + policy.interval * policy.max_attempts + self.shift
+            assert self.suspension.expires_at == min(ladder, self.deadline or ladder)
+
+    @invariant()
+    def no_attempt_was_planned_for_after_the_end(self) -> None:
+        ask = self.opened
+        assert all(ask.expires_at is None or ask.due_at(step.number) < ask.expires_at for step in ask.attempts)
+
+    @invariant()
+    def the_window_is_never_longer_than_the_deadline_and_what_we_were_away(self) -> None:
+        if self.opened.deadline is not None and self.suspension.expires_at is not None:
+            assert self.suspension.expires_at - START <= self.opened.deadline + self.away
 
     @invariant()
     def times_have_moved_by_just_what_the_agent_was_waited_for_and_our_outages(self) -> None:
@@ -373,7 +419,7 @@ def held_until(suspension: Suspension) -> datetime | None:
     ask, claim = suspension.ask, suspension.claim
     if claim is None or suspension.expires_at is None or ask.policy.interval is None:
         return claim and claim.until
-    return min(claim.until, ask.expires_at + suspension.shift - ask.policy.interval / 2)
+    return min(claim.until, suspension.expires_at - ask.policy.interval / 2)
 
 
 def gives_way(ask: Ask, attempt: int) -> bool:

@@ -8,10 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.domain.moments import told_at
-from core.domain.next_step import next_step
 from core.domain.notice import Links, build_notice
 from core.domain.suspension import Assignment, Clarification, Given, PlannedAttempt, Suspension
+from core.domain.wording import next_step, told_at
 from tests.core.examples import HOUR, LADDER, a_question, after, claimed, hourly, look, opened
 
 BERLIN = ZoneInfo("Europe/Berlin")

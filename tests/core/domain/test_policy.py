@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from core.domain.policy import Level, PolicyFields, ResolvedPolicy, resolve_policy
+from core.domain.policy import Level, PolicyFields, ResolvedPolicy, RetryPolicyFields, policy_fields, resolve_policy
 from core.domain.suspension import FallbackPolicy, HumanRetryPolicy, Rung
+from core.domain.window import Window
 from core.errors import InvalidRequest
-from core.policies import RetryPolicyFields, policy_fields
 from tests.core.examples import HOUR
 
 NOTHING = PolicyFields()
@@ -38,7 +38,7 @@ def resolve(
     timeout: timedelta | None = None,
     fallback_policy: FallbackPolicy | None = None,
 ) -> ResolvedPolicy:
-    return resolve_policy(call, agent, platform, timeout=timeout, fallback_policy=fallback_policy)
+    return resolve_policy(call, agent, platform, window=Window(timeout), fallback_policy=fallback_policy)
 
 
 def test_nothing_said_anywhere_is_one_attempt_that_waits_for_ever_and_then_fails() -> None:
@@ -187,7 +187,7 @@ def test_a_written_policy_that_breaks_the_contract_is_refused(fields: dict[str, 
 @pytest.mark.parametrize("interval", [1, 31_536_000])
 def test_the_limits_themselves_are_allowed(attempts: int, interval: int) -> None:
     written = {"max_attempts": attempts, "interval_seconds": interval, "strategy": "fixed"}
-    assert policy_fields(written) == PolicyFields(attempts, timedelta(seconds=interval))
+    assert policy_fields(written) == PolicyFields(attempts, timedelta(seconds=interval), strategy="fixed")
 
 
 def test_null_means_absent() -> None:

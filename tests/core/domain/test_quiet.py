@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.quiet import quiet_times
+from core.domain.hours import quiet_times
 from tests.core.examples import HOUR, START, after
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.notice import Links, build_ending, build_notice
-from core.domain.redaction import Policy, Redaction
+from core.domain.redaction.redaction import Policy, Redaction
+from core.domain.request import AskRequest
 from core.domain.suspension import Choice, FallbackPolicy, ResponseType, Suspension
 from tests.core.domain.sensitive_examples import PLANTED
 from tests.core.examples import HOUR, a_question, after, answered, look_until_done, opened
@@ -111,3 +112,33 @@ def test_a_planted_secret_is_in_no_notice_wherever_it_was(secret: str, place: st
     notice = repr(build_notice(shown(question), 1, LINKS))
     assert secret not in notice
     assert repr(secret)[1:-1] not in notice
+
+
+def test_an_action_is_redacted_by_its_keys_and_by_what_stands_in_it_and_keeps_its_digest() -> None:
+    action = {"tool": "charge", "card": {"number": CARD}, "password": "hunter2", "amount": 49999}
+    before = asked(action=action)
+    notice = build_notice(shown(before), 1, LINKS)
+    assert notice.action is not None
+    assert notice.action.value == {
+        "tool": "charge",
+        "card": {"number": "[redacted: card number]"},
+        "password": "[redacted: password]",
+        "amount": 49999,
+    }
+    assert f"sha256:{notice.action.digest}" == (before.ask.action_digest or "")[:15]
+
+
+def test_an_action_that_holds_a_secret_counts_where_secrets_are_rejected() -> None:
+    request = AskRequest("Charge?", ResponseType.CONFIRM, action={"to": [{"iban": "DE89370400440532013000"}]})
+    assert [finding.path for finding in REDACTION.findings(request, ())] == ["action.to.0.iban"]
+
+
+@pytest.mark.parametrize("where", ["context", "action"])
+def test_a_message_is_made_from_the_beginning_of_much_and_says_so(where: str) -> None:
+    fields: dict[str, Any] = {where: {"log": "line " * 40_000, "last": CARD}}
+    notice = build_notice(shown(asked(**fields)), 1, LINKS)
+    whole = build_notice(REDACTION.whole_on("slack", asked(**fields)), 1, LINKS)
+    assert notice.in_part
+    assert len(repr(notice)) < 70_000
+    assert not whole.in_part
+    assert "'last': '[redacted: card number]'" in repr(whole)

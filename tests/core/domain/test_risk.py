@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from core.domain.risk import Risk, stated_risk
+from core.domain.wording import Risk, stated_risk
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.schemas import LARGEST_SCHEMA, check_form_schema, check_schema, first_problem
+from core.domain.json_schema import LARGEST_SCHEMA, check_form_schema, check_schema, first_problem
 from core.errors import InvalidRequest
 
 Schema = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.domain.sensitive.own_patterns import LONGEST_MATCH, compile_pattern, matched
+from core.domain.redaction.patterns import LONGEST_MATCH, compile_pattern, matched
 
 
 @pytest.mark.parametrize(

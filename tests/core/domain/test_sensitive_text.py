@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.sensitive.kinds import WITHHELD, Kind
-from core.domain.sensitive.numbers import luhn
-from core.domain.sensitive.own_patterns import compile_pattern
-from core.domain.sensitive.text import TextFinder
+from core.domain.redaction.finders import TextFinder
+from core.domain.redaction.kinds import WITHHELD, Kind
+from core.domain.redaction.patterns import compile_pattern, luhn
 from tests.core.domain.sensitive_examples import ORDINARY, PLANTED, SAID
 
 FINDER = TextFinder()
@@ -102,6 +101,22 @@ def test_own_patterns_are_found_beside_the_known_kinds() -> None:
     assert finder.redact("EMP-4711 and bob@example.com")[0] == "[redacted] and [redacted: e-mail address]"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        (r"\bKunde \w+", "Kunde Müller"),
+        (r"[^\W\d_]+-\d{4}", "Müller-4711"),
+        (r"\bÜ\d{6}\b", "Ü471100"),
+        (r"Kunde\s\d+", "Kunde\u00a04711"),
+        (r"KD\d+", "KD４７１１"),
+        (r"(?<!\d)\d{9}(?!\d)", "471100815"),
+    ],
+)
+def test_an_own_pattern_means_what_it_means_to_python(pattern: str, named: str) -> None:
+    """Its letters, digits, spaces and boundaries are those of every script (docs/decisions/0047-libraries.md)."""
+    assert TextFinder((compile_pattern(pattern),)).redact(f"An {named}.")[0] == f"An {WITHHELD}."
+
+
 def test_an_own_pattern_that_describes_a_mark_does_not_eat_marks() -> None:
     finder = TextFinder((compile_pattern("redacted|card"),))
     once = finder.redact("card 4111111111111111")[0]
@@ -120,3 +135,30 @@ def test_text_made_to_go_on_for_ever_is_withheld() -> None:
     """Each mark sets free what stood behind it: a boundary where there was none."""
     finder = TextFinder((compile_pattern(r"\bq\d"),))
     assert finder.redact("q1" * 50) == (WITHHELD, (Kind.PRIVATE,))
+
+
+@given(st.lists(fragment, max_size=12).map("".join), st.integers(0, 120))
+def test_the_beginning_of_a_text_is_redacted_as_in_the_whole_of_it(text: str, most: int) -> None:
+    """Also where a secret goes on beyond it."""
+    whole, beginning = redacted(text), FINDER.redact(text, most)[0]
+    assert whole.startswith(beginning) or whole == WITHHELD
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (0, ""),
+        (7, "Charge "),
+        (8, "Charge [redacted: card number]"),
+        (26, "Charge [redacted: card number]"),
+        (28, "Charge [redacted: card number] n"),
+        (99, "Charge [redacted: card number] now"),
+    ],
+)
+def test_a_secret_at_the_end_of_what_is_shown_gives_way_whole(most: int, shown: str) -> None:
+    assert FINDER.redact("Charge 4111 1111 1111 1111 now", most)[0] == shown
+
+
+def test_what_is_far_behind_the_end_is_not_even_looked_at() -> None:
+    """What that costs does not grow with the text."""
+    assert FINDER.redact("a" + " 4111" * 100_000, 1) == ("a", ())

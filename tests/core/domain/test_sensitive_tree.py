@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.domain.sensitive.kinds import Finding, Kind
-from core.domain.sensitive.names import Names
-from core.domain.sensitive.tree import TreeFinder
+from core.domain.redaction.finders import Room, TreeFinder
+from core.domain.redaction.kinds import Finding, Kind, Names
 from tests.core.domain.sensitive_examples import PLANTED
 
 FINDER = TreeFinder()
@@ -165,3 +164,28 @@ def test_a_form_may_ask_for_a_password_but_not_suggest_one() -> None:
         },
         "required": ["password"],
     }
+
+
+@given(trees, st.integers(0, 60))
+def test_the_beginning_of_a_value_holds_no_more_than_the_whole(value: Any, most: int) -> None:
+    whole, room = FINDER.value(value), Room(most)
+    beginning = FINDER.value(value, room=room)
+    assert (beginning == whole) or room.is_cut
+    assert is_beginning(beginning, whole)
+
+
+def is_beginning(part: Any, whole: Any) -> bool:
+    """The last of it may be cut, which an ellipsis says."""
+    if isinstance(part, dict):
+        named = zip(part.items(), whole.items(), strict=False)
+        return all((key.endswith("…") or key == name) and is_beginning(one, two) for (key, one), (name, two) in named)
+    if isinstance(part, list):
+        return all(is_beginning(one, two) for one, two in zip(part, whole, strict=False))
+    return bool(part == whole or (isinstance(part, str) and part.endswith("…")))
+
+
+def test_a_key_that_is_cut_shows_no_value() -> None:
+    """Its end might have said that the value is a secret."""
+    room = Room(12)
+    assert FINDER.mapping({"user password": 4711}, room=room) == {"user…": "…"}
+    assert room.is_cut

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.callback import callback_body
 from core.domain.machine import decide, next_attempt_at
-from core.domain.resumption import callback_body
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Rung, Style, Suspension
 from core.domain.vocabulary import Cancelled, ResumeAgent
 from core.domain.wire import (
@@ -127,6 +127,7 @@ RFC_FIELDS = {
     "channel_hint",
     "suspended_at",
     "timeout_seconds",
+    "deadline_seconds",
     "expires_at",
     "fallback_value",
     "fallback_policy",
@@ -220,6 +221,8 @@ def test_the_callback_of_an_answer_holds_everything_to_go_on_with() -> None:
             "state": {"cart": 7},
             "action_digest": ask.action_digest,
             "receipt": None,
+            "suspended_at": "2026-03-24T09:00:00Z",
+            "signal_metadata": {},
         },
     }
     assert ask.action_digest is not None

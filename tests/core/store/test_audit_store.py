@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core.auditing import Checked, check_logs
+from core.audit.check import Checked, check_logs
 from core.domain.vocabulary import Event
-from core.store import log_pages
+from core.store import event_log_pages as log_pages
 from core.store.chain import Broken
 from core.store.database import Database
 from core.store.tables import events, intents, log_starts
@@ -137,7 +137,7 @@ async def test_pages_may_end_anywhere(logged: Database, monkeypatch: pytest.Monk
     await ask(logged, "c")
     await note_event(logged, "intent-c", *[NOTE] * 8)
     small = partial(log_pages.read_page, heads=2, lines=lines)
-    monkeypatch.setattr("core.auditing.read_page", small)
+    monkeypatch.setattr("core.audit.check.read_page", small)
     assert await checked(logged) == Checked(intents=8, events=15)
     await change(logged, events.update().where(of("intent-c", 7)).values(actor="bob@example.com"))
     broken = await broken_in(logged)
@@ -150,7 +150,7 @@ async def test_the_lines_of_an_intent_that_is_gone_are_found_wherever_a_page_end
     await keep_intents(logged, an_intent("intent-0"), an_intent("intent-aa"))
     await change(logged, intents.delete().where(intents.c.id == B))
     for lines in (2, 4, 5, 6, 7):
-        monkeypatch.setattr("core.auditing.read_page", partial(log_pages.read_page, heads=2, lines=lines))
+        monkeypatch.setattr("core.audit.check.read_page", partial(log_pages.read_page, heads=2, lines=lines))
         assert (await broken_in(logged)).intent_id == B
 
 

@@ -16,7 +16,7 @@ from core.store import intents, schema
 from core.store.database import Database, Tx, open_database
 from tests.core.store_examples import an_intent, keep_intents
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 EVERYBODY_ELSE = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 

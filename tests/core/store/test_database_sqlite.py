@@ -17,7 +17,7 @@ from core.store import intents, schema
 from core.store.database import Database, open_database
 from tests.core.store_examples import an_intent, keep_intents
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 @pytest.fixture

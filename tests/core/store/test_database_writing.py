@@ -12,12 +12,13 @@ import sqlalchemy as sa
 
 from core.errors import Conflict, DatabaseUnavailable
 from core.store import intents, suspensions
+from core.store.calls import LONG
 from core.store.database import Database, Tx
 from core.store.tables import intents as intents_table
 from tests.core.examples import hourly
 from tests.core.store_examples import an_intent, keep, keep_intents, stored
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 
 def count(conn: sa.Connection) -> int:
@@ -205,13 +206,13 @@ async def test_a_hook_that_fails_keeps_nobody_waiting(database: Database) -> Non
 
 async def test_four_hundred_at_once_lose_nothing(database: Database) -> None:
     await keep_intents(database, an_intent())
-    await asyncio.gather(*(database.write(count_up) for _ in range(400)))
+    await asyncio.gather(*(database.write(count_up, within=LONG) for _ in range(400)))
     assert await version(database) == 401
 
 
 async def test_two_processes_at_once_lose_nothing(database: Database, other_database: Database) -> None:
     await keep_intents(database, an_intent())
-    await asyncio.gather(*(db.write(count_up) for db in (database, other_database) for _ in range(50)))
+    await asyncio.gather(*(db.write(count_up, within=LONG) for db in (database, other_database) for _ in range(50)))
     assert await version(database) == 101
 
 

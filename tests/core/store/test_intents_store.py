@@ -6,13 +6,13 @@ import asyncio
 import threading
 from dataclasses import replace
 
-from core.containers.intents import Intent, IntentStatus
+from core.domain.intent import Intent, IntentStatus
 from core.store import intents
 from core.store.database import Database, Tx
 from tests.core.examples import after
 from tests.core.store_examples import an_intent, keep, keep_intents, numbered
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 
 FULL = replace(
     an_intent(),

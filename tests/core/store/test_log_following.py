@@ -8,14 +8,15 @@ import threading
 from typing import Any
 
 from core.domain.vocabulary import Event
-from core.store import intents, log
+from core.store import event_log as log
+from core.store import intents
 from core.store.database import Database, Job, Tx, open_database
-from core.store.log import Logged
+from core.store.event_log import Logged
 from tests.core.examples import after
 from tests.core.store_examples import an_intent, keep_intents
 
 KEY = b"k" * 32
-PATIENCE = 10.0
+PATIENCE = 30.0
 BEGINNING = (0, 0)
 
 

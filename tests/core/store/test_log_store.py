@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from core.containers.intents import Intent
+from core.domain.intent import Intent
 from core.domain.vocabulary import Event
-from core.store import intents, log
+from core.store import event_log as log
+from core.store import intents
 from core.store.database import Database, Tx
-from core.store.log import Logged
+from core.store.event_log import Logged
 from core.store.tables import events
 from tests.core.examples import START, after
 from tests.core.store_examples import an_intent, keep_intents

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.store.database import Database, open_database
-from core.store.places import Place, Places
+from core.store.locks import Place, Places
 
 NAME = 0x54657374
 

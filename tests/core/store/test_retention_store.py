@@ -12,17 +12,19 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from core import retention as moving_out
-from core.auditing import check_logs
+from core.audit import retention as moving_out
+from core.audit.check import check_logs
+from core.audit.verify import Progress, check_lines
 from core.domain.vocabulary import Event
-from core.store import keeping, log, log_starts, outbox, suspensions, tokens
+from core.store import chain as log_starts
+from core.store import event_log as log
+from core.store import idempotency, outbox, suspensions, tokens
 from core.store.database import Database
-from core.store.keeping import Kept
+from core.store.idempotency import Kept
 from core.store.outbox import RowKind, RowStatus
 from core.store.tables import events, intents
 from core.store.tables import outbox as outbox_table
 from core.tokens import TokenPurpose
-from core.trail_check import Progress, check_lines
 from tests.core.examples import START, after
 from tests.core.keeping_examples import (
     KEY,
@@ -193,9 +195,9 @@ async def test_a_long_log_leaves_in_several_transactions(database: Database, fol
     sizes: list[int] = []
     write = database.write
 
-    async def counting(job):  # type: ignore[no-untyped-def]
+    async def counting(job, **span):  # type: ignore[no-untyped-def]
         before = len(await positions(database, "intent-1"))
-        done = await write(job)
+        done = await write(job, **span)
         sizes.append(before - len(await positions(database, "intent-1")))
         return done
 
@@ -231,10 +233,10 @@ async def test_a_callback_driven_again_at_the_last_moment_is_sent_before_its_que
     retention = mover(database, folder)
     read = database.read
 
-    async def redriven_once_the_file_is_there(job):  # type: ignore[no-untyped-def]
+    async def redriven_once_the_file_is_there(job, **span):  # type: ignore[no-untyped-def]
         if list(folder.glob("*.jsonl")):
             await database.write(lambda tx: outbox.redrive(tx, "callback", LONG_AFTER))
-        return await read(job)
+        return await read(job, **span)
 
     database.read = redriven_once_the_file_is_there  # type: ignore[method-assign]
     await move_out(retention)
@@ -262,7 +264,7 @@ async def test_a_reply_is_repeated_for_seven_days_after_the_end_all_the_same(dat
     """API.md §1; whatever ``ended_days`` says."""
     await ask(database, "old")
     reply = Kept("fingerprint", 201, "{}")
-    await database.write(lambda tx: keeping.keep_reply(tx, "refund-agent", "key", reply, "old", START))
+    await database.write(lambda tx: idempotency.keep_reply(tx, "refund-agent", "key", reply, "old", START))
     await answer(database, "old", at=after(days=100))
     retention = mover(database, folder, after(days=105))
     retention.keep = timedelta(days=1)
@@ -270,8 +272,8 @@ async def test_a_reply_is_repeated_for_seven_days_after_the_end_all_the_same(dat
     assert await ids_here(database) == []
     for days, there in ((105, True), (106.9, True), (107.1, False)):
         now = after(days=days)
-        await database.write(lambda tx, now=now: keeping.forget_old(tx, now))
-        kept = await database.read(lambda conn: keeping.kept_reply(conn, "refund-agent", "key"))
+        await database.write(lambda tx, now=now: idempotency.forget_old(tx, now))
+        kept = await database.read(lambda conn: idempotency.kept_reply(conn, "refund-agent", "key"))
         assert (kept is not None) is there, days
 
 
@@ -279,7 +281,6 @@ CRASHING = """
 import asyncio, os, sys
 from pathlib import Path
 import sqlalchemy as sa
-from core.store import archive_file
 from core.store.database import open_database
 from tests.core.keeping_examples import move_out, mover
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.machine import decide
-from core.domain.suspension import Assignment, Choice, Kind, ResponseType, Resume, Rung, Style, Suspension
+from core.domain.suspension import Choice, Kind, ResponseType, Resume, Style, Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Cancelled, Clarified
 from core.errors import Conflict
 from core.store import outbox, suspensions
@@ -183,7 +183,7 @@ async def test_an_ended_question_makes_room_for_the_next(database: Database) -> 
     again = a_question(suspension_id="susp-2", ref="HR-0002", resume=Resume(signal_id="s-1"))
     await keep(database, opened(again))
     assert await database.read(lambda conn: suspensions.open_of_intent(conn, "intent-1")) == "susp-2"
-    assert await database.read(lambda conn: suspensions.open_by_signal(conn, "s-1")) == "susp-2"
+    assert await database.read(lambda conn: suspensions.open_by_signal(conn, "s-1", None)) == {"refund-agent": "susp-2"}
 
 
 async def test_questions_without_a_signal_do_not_get_into_each_others_way(database: Database) -> None:
@@ -196,9 +196,9 @@ async def test_a_signal_is_found_open_first_and_else_the_newest(database: Databa
     old = answered(numbered(1, **signal), after(minutes=1)).suspension
     new = answered(numbered(2, **signal, suspended_at=after(minutes=5)), after(minutes=6)).suspension
     await keep(database, new, old)
-    assert await database.read(lambda conn: suspensions.open_by_signal(conn, "s-1")) is None
-    assert await database.read(lambda conn: suspensions.latest_by_signal(conn, "s-1")) == "susp-2"
-    assert await database.read(lambda conn: suspensions.latest_by_signal(conn, "s-2")) is None
+    assert await database.read(lambda conn: suspensions.open_by_signal(conn, "s-1", None)) == {}
+    assert await database.read(lambda conn: suspensions.latest_by_signal(conn, "s-1", None)) == "susp-2"
+    assert await database.read(lambda conn: suspensions.latest_by_signal(conn, "s-2", None)) is None
 
 
 async def test_whether_it_still_waits_is_known(database: Database) -> None:
@@ -239,36 +239,6 @@ async def test_the_next_look_is_the_earliest_of_the_open_ones(database: Database
     await keep(database, ended, waiting(3, after(hours=2)), waiting(4, after(hours=1)))
     assert await database.read(suspensions.next_look) == after(hours=1)
     assert await database.read(lambda conn: suspensions.due(conn, after(minutes=1), 10)) == []
-
-
-async def naming(database: Database, *beginnings: str, limit: int = 10, after: Any = None) -> list[str]:
-    found = await database.read(lambda conn: suspensions.open_naming(conn, beginnings, after=after, limit=limit))
-    return [suspension.id for suspension in found]
-
-
-async def test_open_questions_are_read_oldest_first_and_page_by_page(database: Database) -> None:
-    times = {1: after(minutes=2), 2: after(minutes=1), 3: after(minutes=3), 5: after(minutes=3)}
-    everybody = {number: numbered(number, suspended_at=at) for number, at in times.items()}
-    await keep(database, *everybody.values())
-    await keep(database, answered(numbered(4), after(hours=1)).suspension)
-    assert await naming(database, suspensions.NOBODY, limit=3) == ["susp-2", "susp-1", "susp-3"]
-    last = (everybody[3].ask.suspended_at, "susp-3")
-    assert await naming(database, suspensions.NOBODY, after=last) == ["susp-5"]
-    assert await database.read(suspensions.count_open) == 4
-
-
-@pytest.mark.parametrize(
-    "beginning", ["alice@example.com", "group:finance", "slack:U0", "dörte@example.com", "we_rd%@example.com"]
-)
-async def test_open_questions_are_found_by_whom_they_name_anywhere(database: Database, beginning: str) -> None:
-    named = beginning + ("ALICE" if beginning == "slack:U0" else "")
-    handed = replace(numbered(2, responders=("bob@example.com",)), assigned=(Assignment(named, "x", after()),))
-    rung = numbered(3, attempts=2, interval=HOUR, ladder=[Rung(2, "email", named)], responders=("bob@example.com",))
-    await keep(database, numbered(1, responders=(named,)), handed, rung)
-    await keep(database, numbered(4, responders=("bob@example.com", "wexrdx@example.com")))
-    await keep(database, numbered(5, responders=("bob@example.com",), question=f"Is it {named}?"))
-    assert await naming(database, beginning) == ["susp-1", "susp-2", "susp-3"]
-    assert await naming(database, suspensions.NOBODY) == []
 
 
 @pytest.mark.parametrize(

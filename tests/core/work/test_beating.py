@@ -12,10 +12,9 @@ from core.store import outbox, workers
 from core.store.database import Database
 from core.store.outbox import RowStatus
 from core.store.workers import Seen
-from core.work.beating import Beating, Watch
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
-from core.work.pulse import Pulse
+from core.work.presence import Beating, Pulse, Watch
 from tests.clock import START, ManualClock
 from tests.core.store_examples import in_hand, write_rows
 
@@ -44,6 +43,7 @@ def test_a_jump_of_ones_own_clock_makes_nobody_gone() -> None:
     watch = Watch(SILENT)
     assert watch.gone(seen(7), START, tick=100.0) == []
     assert watch.gone(seen(7), START + 60 * SECOND, tick=105.0) == []
+    assert watch.gone(seen(8), START + timedelta(days=1), tick=110.0) == [], "it has just beaten, by the old time"
 
 
 def test_whoever_comes_back_is_there_again() -> None:

@@ -11,13 +11,13 @@ import pytest
 import sqlalchemy as sa
 
 from core.hub import Hub
-from core.news import News
 from core.store import intents
 from core.store.database import Database, Tx, open_database
 from core.work.distributed import DistributedWork
+from core.work.news import News
 from tests.core.store_examples import an_intent
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 NEVER = timedelta(hours=1)
 
 

@@ -1,4 +1,4 @@
-"""Who was away, and for how long, read off the beats (API.md §3): a clock that is set is no outage."""
+"""Who was away, and for how long, read off the beats, and what a clock that is set means (API.md §3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.store import outages, outbox, workers
 from core.store.database import Database
 from core.store.outbox import Row, RowKind
 from core.store.tables import outages as outages_table
-from core.work.pulse import Pulse
+from core.work.presence import Pulse
 from tests.clock import START, ManualClock
 
 GRACE = timedelta(seconds=60)
@@ -33,7 +33,7 @@ class Host:
         self.since_start += time
 
     def is_set(self, by: timedelta) -> None:
-        self.clock.move_by(by)
+        self.clock.is_set(by)
 
     def worker(self, database: Database, name: str, grace: timedelta | None = GRACE) -> Pulse:
         return Pulse(database, self.clock, name, "worker", grace, lambda: self.since_start)
@@ -62,25 +62,93 @@ async def test_a_process_that_slept_finds_it_too(database: Database) -> None:
     assert await lengths(database) == [HOUR]
 
 
-async def test_a_clock_set_forward_while_the_process_ran_is_no_outage(database: Database) -> None:
+async def test_a_clock_set_forward_by_more_than_the_grace_is_an_outage(database: Database) -> None:
     host = Host()
     worker = host.worker(database, "one")
     await worker.beat()
     host.passes(BEAT)
     host.is_set(2 * HOUR)
     await worker.beat()
-    assert await lengths(database) == []
+    assert await lengths(database) == [2 * HOUR], "what it was there for was waited for"
+    assert host.clock.now() == START + BEAT + 2 * HOUR
     assert await database.read(workers.latest_beat) == START + BEAT + 2 * HOUR
 
 
-async def test_a_clock_set_forward_during_an_outage_adds_nothing_to_it(database: Database) -> None:
+async def test_a_clock_set_forward_within_the_grace_is_followed_and_no_outage(database: Database) -> None:
+    host = Host()
+    worker = host.worker(database, "one")
+    await worker.beat()
+    host.passes(BEAT)
+    host.is_set(GRACE)
+    await worker.beat()
+    assert await lengths(database) == []
+    assert host.clock.now() == START + BEAT + GRACE
+
+
+async def test_the_time_is_set_only_once_the_outage_stands_in_the_database(
+    database: Database, other_database: Database
+) -> None:
+    host = Host()
+    worker = host.worker(database, "one")
+    await worker.beat()
+    await other_database.close()
+    worker.database = other_database
+    host.is_set(2 * HOUR)
+    with pytest.raises(DatabaseUnavailable):
+        await worker.beat()
+    assert host.clock.now() == START, "nothing may end by a time that is about to move"
+    worker.database = database
+    await worker.beat()
+    assert (await lengths(database), host.clock.now()) == ([2 * HOUR], START + 2 * HOUR)
+
+
+async def test_a_process_that_begins_takes_the_time_as_it_is(database: Database) -> None:
+    host = Host()
+    await host.worker(database, "one").beat()
+    host.passes(BEAT)
+    host.is_set(2 * HOUR)
+    await host.worker(database, "two").beat()
+    assert await lengths(database) == [BEAT + 2 * HOUR], "it can't know; the beats tell how long nobody was there"
+
+
+async def test_a_clock_set_forward_during_an_outage_is_part_of_it(database: Database) -> None:
     host = Host()
     worker = host.worker(database, "one")
     await worker.beat()
     host.passes(timedelta(minutes=10))
     host.is_set(2 * HOUR)
     await worker.beat()
-    assert await lengths(database) == [timedelta(minutes=10)]
+    assert await lengths(database) == [timedelta(minutes=10) + 2 * HOUR]
+
+
+async def test_where_the_clock_that_all_go_by_is_set_one_of_several_says_so(
+    database: Database, other_database: Database
+) -> None:
+    hosts = [Host(), Host()]
+    workers_ = [host.worker(db, name) for host, db, name in zip(hosts, (database, other_database), "ab", strict=True)]
+    for step, found in ((2 * HOUR, [2 * HOUR]), (-2 * HOUR, [2 * HOUR, -2 * HOUR])):
+        for worker in workers_:
+            await worker.beat()
+        for host in hosts:
+            host.is_set(step)
+        for worker in workers_:
+            await worker.beat()
+        assert await lengths(database) == found
+        assert {host.clock.now() for host in hosts} == {START + max(step, timedelta(0))}
+
+
+async def test_a_clock_that_was_wrong_and_is_set_right_takes_off_what_it_had_added(database: Database) -> None:
+    host = Host()
+    worker = host.worker(database, "one")
+    await worker.beat()
+    host.is_set(24 * HOUR)
+    await worker.beat()
+    host.passes(HOUR)
+    await worker.beat()
+    host.is_set(-25 * HOUR)
+    await worker.beat()
+    assert await lengths(database) == [24 * HOUR, HOUR, -24 * HOUR], "no more than it had added"
+    assert host.clock.now() == START
 
 
 async def test_a_clock_set_back_is_no_outage_for_anybody(database: Database) -> None:
@@ -90,6 +158,7 @@ async def test_a_clock_set_back_is_no_outage_for_anybody(database: Database) -> 
     host.passes(BEAT)
     host.is_set(-2 * HOUR)
     await worker.beat()
+    assert host.clock.now() == START + BEAT - 2 * HOUR
     await host.worker(database, "two").beat()
     host.passes(HOUR)
     await host.worker(database, "three").beat()

@@ -17,10 +17,11 @@ from core.errors import AlreadyRunning, DatabaseUnavailable
 from core.hub import Hub
 from core.ports import Clock, Work
 from core.store.database import Database, Tx
+from core.work import looking
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 
-PATIENCE = 5.0
+PATIENCE = 30.0
 SOON = timedelta(seconds=0.12)
 NEVER = timedelta(hours=1)
 OFTEN = timedelta(seconds=0.08)
@@ -309,3 +310,24 @@ async def test_stopping_twice_or_before_the_start_is_harmless(work: Work, look: 
     await work.stop()
     await work.stop()
     assert len(look.times) == 1
+
+
+async def test_a_look_that_hangs_is_given_up_and_begun_anew(
+    work: Work, look: Looker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "LIMIT", timedelta(seconds=0.05))
+    monkeypatch.setattr(looking, "AGAIN", timedelta(seconds=0.05))
+    look.may_finish.clear()
+    await work.start(look)
+    await look.until(3)
+    assert look.most_at_once == 1
+    look.may_finish.set()
+
+
+async def test_after_a_look_that_failed_the_next_one_does_not_wait_for_the_sweep(
+    work: Work, look: Looker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "AGAIN", timedelta(seconds=0.05))
+    look.failures = [DatabaseUnavailable("away")]
+    await work.start(look)
+    await look.until(2)

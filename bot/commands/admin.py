@@ -1,0 +1,110 @@
+"""An admin's commands: pause and unpause notices, list and redrive callbacks, make a link to sign in with.
+
+Each is one call over HTTP with an admin's key. Source: API.md §5, §9.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from bot.commands.client import Client, part, stop
+from bot.observability.terminal import one_line, say, warn
+
+_CALLBACK = re.compile(r"[0-9a-f]{32}")
+"""How a callback's id looks; a question's is a UUID with its dashes."""
+
+
+class _Status(StrEnum):
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    REFUSED = "refused"
+    DEAD = "dead"
+    ALL = "all"
+
+
+def add_callbacks(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command("callbacks")(list_)
+    app.command()(redrive)
+
+
+def list_(
+    status: Annotated[_Status, typer.Option("--status", help="Which callbacks.")] = _Status.DEAD,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200)] = 50,
+) -> None:
+    """List callbacks to agents, newest first: the dead ones, unless told otherwise."""
+    query = {"limit": limit} | ({} if status is _Status.ALL else {"status": status.value})
+    for item in Client().get("/v1/callbacks", query)["items"]:
+        why = f"  ({one_line(item['reason'], 60)})" if item["reason"] else ""
+        tries = f"{item['tries']} tries"
+        say(f"{item['id']}  {item['status']:<9}  {tries:<9}  {one_line(item['url'] or '', 60)}{why}")
+
+
+def redrive(
+    callback: Annotated[str, typer.Argument(help="A callback's id (see `callbacks`), or a question's id or ref.")],
+) -> None:
+    """Send a dead or refused callback again, under the same webhook-id."""
+    client = Client()
+    for wanted in [callback] if _CALLBACK.fullmatch(callback) else _of_question(client, callback):
+        sent = client.post(f"/v1/callbacks/{part(wanted)}/redrive")
+        say(f"{sent['id']}: on its way again to {one_line(sent['url'] or '', 200)}")
+
+
+def _of_question(client: Client, reference: str) -> list[str]:
+    """Its callbacks that did not arrive."""
+    found = client.find(reference)
+    entries = client.get(f"/v1/suspensions/{found['id']}/timeline")["items"]
+    callbacks = [entry for entry in entries if entry["kind"] == "callback"]
+    failed = [entry["id"] for entry in callbacks if entry["status"] in {"dead", "refused"}]
+    if not failed:
+        said = ", ".join(entry["status"] for entry in callbacks) or "there is none"
+        stop(f"{found['ref']} has no dead or refused callback ({said})", 1)
+    return failed
+
+
+def add_pause(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command()(pause)
+    app.command()(unpause)
+
+
+def pause(
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; operators are told.")] = None,
+) -> None:
+    """Pause all new notices: nobody is asked anything. Answers, callbacks and the clock go on."""
+    shown = Client().post("/v1/pause", {} if reason is None else {"reason": reason})
+    say(f"Paused since {shown['paused_at']} by {shown['paused_by']}. `handraise unpause` ends it.")
+
+
+def unpause() -> None:
+    """Let notices leave again: each question that is still open asks once."""
+    shown = Client().delete("/v1/pause")
+    say(f"Notices leave again: {shown['released']} that waited go out, {shown['dropped']} older ones were dropped.")
+
+
+def warn_if_paused(client: Client) -> None:
+    """A line above whatever is listed, for whoever wonders why nobody answers."""
+    shown = client.get("/v1/pause")
+    if shown["paused"]:
+        warn(f"New notices are paused since {shown['paused_at']}; {shown['held']} wait.")
+
+
+def add_signin(app: typer.Typer) -> None:
+    """Register the command."""
+    app.command("signin-link")(signin_link)
+
+
+def signin_link(
+    email: Annotated[str, typer.Argument(help="Whose link it is: somebody of the directory, by e-mail.")],
+) -> None:
+    """Make a link by which EMAIL signs in to the pages, once, within 15 minutes. Needs an admin's key.
+
+    Whoever has the link is that person to the pages: hand it over where nobody else reads it.
+    """
+    made = Client().post("/v1/signin-links", {"email": email})
+    say(made["url"])
+    say(f"It works once, until {made['expires_at']}.")

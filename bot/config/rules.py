@@ -1,0 +1,96 @@
+"""Redaction and quotas as the configuration holds them: what is hidden from a question, and how much a key may ask.
+
+Source: API.md §8.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from bot.config.channels import Section
+from bot.config.kinds import Listed, Text, Word, between
+from core.domain.redaction.finders import TextFinder, TreeFinder
+from core.domain.redaction.kinds import Kind, Names
+from core.domain.redaction.patterns import compile_pattern
+from core.domain.redaction.redaction import PAGE, Policy, Redaction
+from core.engine.quotas import Quota
+
+_KEPT = {"email": Kind.EMAIL, "phone": Kind.PHONE}
+
+
+def _yaml_word(value: object) -> object:
+    """YAML 1.1 reads a bare ``off`` as false."""
+    return {False: "off", True: "on"}[value] if isinstance(value, bool) else value
+
+
+def _pattern(text: str) -> str:
+    compile_pattern(text)
+    return text
+
+
+def _one_or_several(value: object) -> object:
+    """A pattern may hold commas, so a text is one pattern, in the file as in a variable."""
+    return [value] if isinstance(value, str) else value
+
+
+PolicyWord = Annotated[Literal["redact", "reject", "off"], Word, BeforeValidator(_yaml_word)]
+PagePolicyWord = Annotated[Literal["redact", "off"], Word, BeforeValidator(_yaml_word)]
+OwnPattern = Annotated[Text, AfterValidator(_pattern)]
+KeptKind = Annotated[Literal["email", "phone"], Word]
+
+
+class ChannelRedaction(Section):
+    policy: PolicyWord
+
+
+class PageRedaction(Section):
+    """No ``reject``: every question has a page, and whether it is asked at all is its channels' to say."""
+
+    policy: PagePolicyWord
+
+
+class RedactedChannels(Section):
+    """Policies of their own, for the channels and the pages that are to differ from ``redaction.policy``."""
+
+    slack: ChannelRedaction | None = None
+    email: ChannelRedaction | None = None
+    pagerduty: ChannelRedaction | None = None
+    page: PageRedaction | None = None
+
+    @property
+    def policies(self) -> dict[str, Policy]:
+        given = {"slack": self.slack, "email": self.email, "pagerduty": self.pagerduty, PAGE: self.page}
+        return {name: Policy(entry.policy) for name, entry in given.items() if entry is not None}
+
+
+class RedactionSettings(Section):
+    """``keys`` and ``patterns`` add to what is known; ``keep`` names kinds that are shown as they are."""
+
+    policy: PolicyWord = "redact"
+    keys: Annotated[tuple[Text, ...], Listed] = ()
+    patterns: Annotated[tuple[OwnPattern, ...], BeforeValidator(_one_or_several)] = Field((), repr=False)
+    keep: Annotated[frozenset[KeptKind], Listed] = frozenset()
+    channels: RedactedChannels = RedactedChannels()
+
+    @property
+    def rules(self) -> Redaction:
+        texts = TextFinder(
+            tuple(compile_pattern(pattern) for pattern in self.patterns), frozenset(_KEPT[kind] for kind in self.keep)
+        )
+        return Redaction(Policy(self.policy), self.channels.policies, TreeFinder(texts, Names.of(self.keys)))
+
+
+_MOST = 1_000_000
+
+
+class QuotaEntry(Section):
+    """For every key at the top of the configuration, for one key in ``api_keys[]``. What is absent has no limit."""
+
+    open: Annotated[int, between(1, _MOST)] | None = None
+    per_minute: Annotated[int, between(1, _MOST)] | None = None
+
+    @property
+    def quota(self) -> Quota:
+        return Quota(self.open, self.per_minute)

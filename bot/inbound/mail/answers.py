@@ -1,0 +1,297 @@
+"""Answers by mail: what a reply says, what is recorded, and what is written back.
+
+Source: API.md §4; facts on mail §B3, §F.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import assert_never
+
+import structlog
+
+from bot.inbound.mail.bounces import CHANNEL, MOST_AN_HOUR, TOO_MANY
+from bot.inbound.mail.identity import Senders, is_from
+from bot.inbound.mail.texts import (
+    answered_before_mail,
+    claimed_mail,
+    clarification_mail,
+    confirmation_mail,
+    disagreeing_mail,
+    echo_mail,
+    echo_own_mail,
+    echo_to_open_mail,
+    link_mail,
+    not_held_mail,
+    open_first_mail,
+    partly_mail,
+    too_late_mail,
+    unverified_mail,
+)
+from bot.inbound.proposals import Proposals, beside_proposals
+from channels.email.authentication import SenderAuth
+from channels.email.classify import MailKind
+from channels.email.inbound import Inbound, MailRules, read_reply
+from channels.grammar.forms import as_lines, form_schema_of
+from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear
+from core.domain.answers import GivenAnswer
+from core.domain.notice import Message, Proposal, shown_choices
+from core.domain.reception import (
+    AlreadyYours,
+    Counted,
+    Disagrees,
+    HeldByAnother,
+    NotAnAnswer,
+    NotYours,
+    Recorded,
+    TooLate,
+    Unclaimed,
+)
+from core.domain.suspension import Suspension
+from core.engine.drafting import shown_on
+from core.engine.engine import Engine, Holder
+from core.errors import NotShownWhole
+from core.inbound.settle import Correspondence, Line, Understood, Written
+
+log = structlog.get_logger(__name__)
+
+_STRANGERS = "?"
+"""Among whom a mail counts whose sender is not known: they never use up what a person may send."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reaction:
+    """``reason`` says why nothing was recorded, ``None`` where something was; ``kind`` names what is written back."""
+
+    reason: str | None
+    kind: str
+    message: Message
+    again: Message | None = None
+    """What they get in place of a second one of that kind within the hour: the page's link."""
+
+
+class Replies:
+    """Says, and does, what a reply amounts to."""
+
+    def __init__(
+        self, engine: Engine, mail: Correspondence, rules: MailRules, proposals: Proposals | None = None
+    ) -> None:
+        self._engine = engine
+        self._proposals = proposals or Proposals()
+        self._mail = mail
+        self._senders = Senders(engine, mail, rules)
+
+    async def understood(self, mail: Inbound) -> Understood:
+        """An answer or a claim is recorded by now; everything else is left to be written down with the mail itself.
+
+        Raises :class:`core.errors.DatabaseUnavailable`.
+        """
+        held = await self._senders.holders(mail)
+        if not held:
+            log.info("mail.ignored", mail=mail.digest[:12], reason="unknown_token" if mail.tokens else "no_token")
+            return Understood(CHANNEL, (mail.digest,))
+        mine = [one for one in held if is_from(mail, one)]
+        distrust = await self._senders.distrust(mail, mine)
+        if distrust is not None:
+            return await self._unverified(mail, mine or held, distrust)
+        return await self._trusted(mail, [*mine, *await self._senders.others(mail, mine[0])])
+
+    async def _trusted(self, mail: Inbound, mine: Sequence[Holder]) -> Understood:
+        """``mine`` are the sender's own questions that the mail is a reply to, the one that it was brought to first."""
+        holder = mine[0]
+        keys = (mail.digest, *_name_of(mail, holder))
+        if await self._mail.is_settled(CHANNEL, keys):
+            log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
+            return Understood(CHANNEL, keys)
+        group = _group(holder, _mark(holder.actor.identity))
+        lately = await self._mail.lately(CHANNEL, group)
+        if lately >= MOST_AN_HOUR:
+            lines = _lines([holder], TOO_MANY) if lately == MOST_AN_HOUR else ()
+            return Understood(CHANNEL, keys, lines, groups=(group,))
+        reaction = await self._react(mail, mine)
+        lines = () if reaction.reason is None else _lines(mine, reaction.reason, holder.actor.identity)
+        return Understood(CHANNEL, keys, lines, written=_written(reaction, holder), groups=(group,))
+
+    async def _unverified(self, mail: Inbound, held: Sequence[Holder], reason: str) -> Understood:
+        """Nothing is recorded. The person whose token it is may have written it, and is told where to answer."""
+        holder = held[0]
+        group = _group(holder, _STRANGERS)
+        lately = await self._mail.lately(CHANNEL, group)
+        lines = _lines(held, TOO_MANY if lately == MOST_AN_HOUR else reason) if lately <= MOST_AN_HOUR else ()
+        suspension, written = holder.suspension, None
+        if suspension.is_open and self._engine.may_answer(suspension, holder.actor) is None:
+            shown = await self._shown(suspension)
+            link_only = reason == SenderAuth.LINK_ONLY
+            must_open = await self._engine.must_open(suspension, CHANNEL)
+            unverified = unverified_mail(shown, must_open=must_open)
+            message = clarification_mail(shown, reason) if link_only else unverified
+            written = _written(_Reaction(reason, "link", message), holder)
+        return Understood(CHANNEL, (mail.digest,), lines, written=written, groups=(group,))
+
+    # --- What does it say? ----------------------------------------------------------------------------------------
+
+    async def _react(self, mail: Inbound, mine: Sequence[Holder]) -> _Reaction:
+        holder = mine[0]
+        if len({one.suspension.id for one in mine}) > 1:
+            return await self._unclear(holder, "two_questions")
+        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension))
+        proposals = await self._proposals_to(mail, holder)
+        if proposals and mail.words.doubt is None:
+            reading = beside_proposals(reading, proposals, mail.words.lines)
+        log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
+        return await self._carry_out(mail, reading, holder)
+
+    async def _carry_out(self, mail: Inbound, reading: Reading, holder: Holder) -> _Reaction:
+        match reading:
+            case Matched():
+                return await self._answer(reading, holder)
+            case ClaimWord():
+                claimed = await self._engine.claim(holder.suspension.id, holder.actor, CHANNEL)
+                if not isinstance(claimed, Suspension):
+                    return await self._refused(claimed, holder)
+                return _Reaction(None, "claimed", claimed_mail(await self._shown(claimed), self._zone(holder)))
+            case Unclear(reason):
+                return await self._echo(mail, reading, holder) or await self._unclear(holder, reason)
+            case Nothing():
+                return await self._unclear(holder, "empty")
+            case _ as unknown:
+                assert_never(unknown)
+
+    # --- What may it mean? ----------------------------------------------------------------------------------------
+
+    async def _proposals_to(self, mail: Inbound, holder: Holder) -> Sequence[Proposal]:
+        """What the person was asked to confirm: last of all, and by the mail that this one answers."""
+        told = await self._mail.proposed(holder.suspension.id, holder.address)
+        answered = [proposal for delivery, proposal in told if delivery in mail.answers_to]
+        return [*answered[-1:], *(proposal for _, proposal in told[-1:])]
+
+    async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction | None:
+        """Nothing is recorded, and what was probably meant is asked about; ``None`` if nothing is named."""
+        if not holder.suspension.is_open:
+            return None
+        shown = await self._shown(holder.suspension)
+        proposal, said = await self._proposal(mail, reading, shown)
+        if proposal is None:
+            return None
+        if await self._engine.must_open(holder.suspension, CHANNEL):
+            message = echo_to_open_mail(shown, proposal, said)
+        elif said is not None:
+            message = echo_own_mail(shown, proposal, said)
+        else:
+            message = echo_mail(shown, proposal)
+        return _Reaction(reading.reason, "echo", message, link_mail(shown))
+
+    async def _proposal(self, mail: Inbound, reading: Unclear, shown: Suspension) -> tuple[Proposal | None, str | None]:
+        """What it seems to mean, and a form's fields or a text as they may be shown."""
+        if reading.meant is not None:
+            return Proposal(None, reading.meant), self._engine.redaction.text_on(CHANNEL, as_lines(reading.meant))
+        words = "\n".join(mail.words.lines or mail.words.beside)
+        return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
+
+    async def _answer(self, reading: Matched, holder: Holder) -> _Reaction:
+        value = reading.value if reading.index is None else None
+        given = GivenAnswer(
+            holder.suspension.id, holder.actor, CHANNEL, value=value, choice=reading.index, reason=reading.reason
+        )
+        done = await self._engine.respond(given, holder.suspension)
+        match done:
+            case Recorded(now) | Counted(now) | AlreadyYours(now):  # their own, once more, is confirmed once more
+                return await self._recorded(now, holder)
+            case _:
+                return await self._refused(done, holder)
+
+    async def _recorded(self, done: Suspension, holder: Holder) -> _Reaction:
+        shown = await self._shown(done)
+        if done.is_open:
+            return _Reaction(None, "partly", partly_mail(shown, holder.actor.identity))
+        return _Reaction(None, "recorded", confirmation_mail(shown))
+
+    async def _refused(self, refusal: TooLate | Disagrees | Unclaimed, holder: Holder) -> _Reaction:
+        error, identity = refusal.error, holder.actor.identity
+        match refusal:
+            case TooLate(ended):
+                return await self._too_late(ended, holder)
+            case Disagrees(now, own=own):
+                shown = await self._shown(now)
+                said = disagreeing_mail(shown) if own is None else answered_before_mail(shown, identity)
+                return _Reaction(error.code, "not_counted", said)
+            case HeldByAnother(now):
+                return _Reaction(error.code, "not_held", not_held_mail(await self._shown(now), error.message))
+            case NotAnAnswer(error=NotShownWhole()):
+                return await self._open_first(holder, error.code)
+            case NotYours() | NotAnAnswer():
+                why = self._engine.redaction.text_on(CHANNEL, error.message)
+                return await self._ask_again(holder, why, error.code)
+
+    async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
+        return _Reaction("too_late", "too_late", too_late_mail(await self._shown(ended), self._zone(holder)))
+
+    async def _unclear(self, holder: Holder, reason: str) -> _Reaction:
+        current = await self._engine.get(holder.suspension.id)
+        if current is not None and not current.is_open:
+            return await self._too_late(current, holder)
+        return await self._ask_again(holder, reason, reason)
+
+    async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
+        if await self._engine.must_open(holder.suspension, CHANNEL):
+            return await self._open_first(holder, reason)
+        shown = await self._shown(holder.suspension)
+        return _Reaction(reason, "clarification", clarification_mail(shown, why))
+
+    async def _open_first(self, holder: Holder, reason: str) -> _Reaction:
+        """No reply can answer it, whatever it says."""
+        said = open_first_mail(await self._shown(holder.suspension))
+        return _Reaction(reason, "link", said)
+
+    def _zone(self, holder: Holder) -> tzinfo | None:
+        """Whose times they read."""
+        return self._engine.responders.time_zone(holder.actor.identity)
+
+    async def _shown(self, suspension: Suspension) -> Suspension:
+        """As it may be quoted in a mail."""
+        return await shown_on(self._engine.redaction, CHANNEL, suspension)
+
+
+def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:
+    """Choices are named as they were shown; a form's fields are those that the agent asked for."""
+    ask = suspension.ask
+    schema = form_schema_of(ask.form_schema, ask.context)
+    choices = shown_choices(shown.ask.choices)
+    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question)
+
+
+def _name(reading: Reading) -> str:
+    return reading.reason if isinstance(reading, Unclear) else type(reading).__name__.lower()
+
+
+def _name_of(mail: Inbound, holder: Holder) -> tuple[str, ...]:
+    """By what a mail is known that comes by two doors, with other trace fields in each. Only an authentic one is known
+    by it: nobody takes somebody else's reply away by sending one of the same name first."""
+    if not mail.message_id:
+        return ()
+    named = "\n".join((mail.message_id, holder.actor.identity, holder.suspension.id))
+    return (f"message-id:{hashlib.sha256(named.encode()).hexdigest()}",)
+
+
+def _group(holder: Holder, who: str) -> str:
+    return f"{holder.suspension.id}:{who}"
+
+
+def _mark(identity: str) -> str:
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def _lines(held: Sequence[Holder], reason: str, by: str | None = None) -> tuple[Line, ...]:
+    """One for each question."""
+    each = {one.suspension.id: one for one in reversed(held)}.values()
+    return tuple(Line(one.suspension.id, MailKind.REPLY.value, reason, one.actor.identity, by) for one in each)
+
+
+def _written(reaction: _Reaction, holder: Holder) -> Written:
+    person, suspension_id = _mark(holder.actor.identity), holder.suspension.id
+    again = reaction.again
+    instead = None if again is None else Written("page", again, holder.address, person, suspension_id)
+    return Written(reaction.kind, reaction.message, holder.address, person, suspension_id, instead)

@@ -1,0 +1,250 @@
+"""The mailbox poller: looks whenever the IMAP server tells of a mail, and every so often besides.
+
+Of all processes one looks; an advisory lock says which, and ends with the process. A mail is acted upon, then
+remembered, then marked. Whatever kills the process in between, the mail is met again and known by its content's digest.
+So two that look at once, in the moment in which one has lost the lock unnoticed, answer once and confirm once.
+
+A mail that the mailbox can't hand out must not stop those behind it: it is left alone for a while, longer each time,
+and tried again. Blocking calls run in a thread that the process may leave behind when it ends.
+
+Source: API.md §6; facts on mail §B2; docs/decisions/0020.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
+
+import structlog
+
+from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timing, pauses
+from bot.inbound.mail.bounces import CHANNEL
+from bot.inbound.mail.inbox import Arrival, MailInbox
+from channels.email.imap import ImapAccount, ImapLost, ImapSession
+from channels.email.lmtp import LARGEST_MAIL
+from core.engine.engine import Engine
+from core.errors import DatabaseUnavailable
+from core.ports import Clock
+from core.store.locks import Place, Places
+from core.work.health import Health
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Hurdles:
+    """``longest``: after so long a mail is tried again, at the latest. A ``mail`` is a key of its own."""
+
+    longest: timedelta = timedelta(minutes=15)
+    _until: dict[str, float] = field(default_factory=dict)
+    _pauses: dict[str, Iterator[float]] = field(default_factory=dict)
+
+    def met(self, mail: str) -> None:
+        """The session did not survive it, or the server refused it."""
+        self._until[mail] = time.monotonic() + next(self._pauses.setdefault(mail, pauses(self.longest)))
+
+    def stands(self, mail: str) -> bool:
+        """Whether it is not the time to try it again."""
+        return time.monotonic() < self._until.get(mail, 0.0)
+
+    def overcome(self, mail: str) -> None:
+        self._until.pop(mail, None)
+        self._pauses.pop(mail, None)
+
+
+T = TypeVar("T")
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """What ``work`` returns or raises. Its thread, unlike ``asyncio.to_thread``'s, holds up no process's end."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 (raised where it is awaited)
+            tell(partial(outcome.set_exception, error))
+        else:
+            tell(partial(outcome.set_result, result))
+
+    def tell(settle: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else settle())
+
+    threading.Thread(target=run, name="handraise-aside", daemon=True).start()
+    return await outcome
+
+
+MAILBOX = 0x48616E646D61  # "Handma": the name of the place
+NAME = "mail_poller"
+_OPENED_BY_OTHERS = timedelta(days=7)
+"""How far back a mail is taken that somebody else has opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxTiming(Timing):
+    """``finish``: how long a mail in hand may take while the service stops. ``hurdle``: how long a mail that the server
+    could not hand out is left alone, at most."""
+
+    without_database: timedelta = timedelta(seconds=5)
+    finish: timedelta = timedelta(seconds=5)
+    hurdle: timedelta = timedelta(minutes=15)
+
+
+class MailPoller:
+    """``every``: how long it waits for the server to tell of a mail before it looks all the same."""
+
+    def __init__(
+        self,
+        inbox: MailInbox,
+        account: ImapAccount,
+        engine: Engine,
+        places: Places,
+        tell: Tell,
+        clock: Clock,
+        every: timedelta,
+        timing: MailboxTiming | None = None,
+        health: Health | None = None,
+    ) -> None:
+        self._inbox = inbox
+        self._account = account
+        self._engine = engine
+        self._places = places
+        self._clock = clock
+        self._every = every
+        self._timing = timing or MailboxTiming()
+        self._stop = threading.Event()
+        self._session: ImapSession | None = None
+        self._hurdles = Hurdles(self._timing.hurdle)
+        self._downtime = Downtime(log, "mail.mailbox_not_opened", tell, self._timing.told_after)
+        again, standby = lambda: next(self._pauses), self._downtime.starts_now
+        self._keeper = Keeper(NAME, places, self._timing, health, self._turn, log, "mail.poller_failed", again, standby)
+        self._is_well()
+
+    @property
+    def standing(self) -> ConnectionState:
+        return self._keeper.state
+
+    def start(self) -> None:
+        """Returns at once: the service is there while the mailbox is not."""
+        self._downtime.starts_now()
+        self._keeper.start()
+
+    async def stop_taking(self) -> None:
+        """The mail in hand is finished; nothing more is fetched."""
+        self._stop.set()
+        await self._keeper.stop(self._timing.finish, self._abandon)
+
+    def _abandon(self) -> None:
+        """Its thread waits for a server that says nothing."""
+        if self._session is not None:
+            self._session.abandon()
+
+    # --- A session ------------------------------------------------------------------------------------------------
+
+    async def _turn(self, keeper: Keeper, place: Place) -> float:
+        """One session; the seconds before the next."""
+        try:
+            await self._look_while(place)
+        except ImapLost as lost:
+            if not self._stop.is_set():
+                await self._downtime.failed(lost.reason, lasting=lost.lasting)
+        return next(self._pauses)
+
+    async def _look_while(self, place: Place) -> None:
+        """One session, while it and the place last."""
+        self._session = session = await aside(lambda: ImapSession.open(self._account))
+        log.info("mail.mailbox_opened")
+        self._keeper.state = ConnectionState.CONNECTED
+        try:
+            while not self._stop.is_set() and await self._places.holds(place):
+                self._keeper.begins()
+                taken = await self._take_all(session)
+                self._is_well()
+                if not taken:
+                    await self._keeper.rest(self._timing.without_database.total_seconds())
+                elif not session.has_heard:
+                    await self._wait(session)
+        finally:
+            self._session = None
+            self._keeper.state = ConnectionState.CONNECTING
+            await asyncio.shield(aside(session.close))
+
+    async def _wait(self, session: ImapSession) -> None:
+        self._keeper.begins(self._every.total_seconds())
+        try:
+            await aside(lambda: session.wait(self._every.total_seconds(), self._stop))
+        finally:
+            self._is_well()  # until now: a server may end a session in which nothing happens
+
+    def _is_well(self) -> None:
+        """All that waits has been looked at. A login alone says nothing: what breaks the session may lie there."""
+        self._downtime.is_over()
+        self._pauses = pauses(self._timing.longest_pause)
+
+    # --- What lies there ------------------------------------------------------------------------------------------
+
+    async def _take_all(self, session: ImapSession) -> bool:
+        """Everything that waits, once; false where the database is away, and the mails stay as they are."""
+        since = (self._clock.now() - _OPENED_BY_OTHERS).date()
+        uids = await aside(lambda: session.waiting(since))
+        try:
+            for uid in uids:
+                if self._stop.is_set():
+                    return True
+                await self._take_one(session, uid)
+        except DatabaseUnavailable:
+            log.warning("mail.left_for_later", reason="database_unavailable")
+            return False
+        return True
+
+    async def _take_one(self, session: ImapSession, uid: str) -> None:
+        """Only what has to be there for any mail is raised: the session, and the database."""
+        self._keeper.begins()
+        key = f"imap:{self._account.name}:{session.uid_validity}:{uid}"
+        if self._hurdles.stands(key):
+            return
+        try:
+            if await self._take(session, uid, key):
+                self._hurdles.overcome(key)
+            else:
+                self._hurdles.met(key)
+        except ImapLost as lost:
+            self._hurdles.met(key)
+            log.warning("mail.not_handed_out", reason=lost.reason)
+            raise
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 (a bug of ours loses no mail: it is looked at again)
+            self._hurdles.met(key)
+            log.error("mail.not_taken", error=type(error).__name__)
+
+    async def _take(self, session: ImapSession, uid: str, key: str) -> bool:
+        """False where the server does not hand it out: it has vanished, or is broken."""
+        if not await self._engine.was_seen(CHANNEL, key):  # else it was taken, and could not be marked
+            raw = await self._fetched(session, uid)
+            if raw is None:
+                log.info("mail.vanished")
+                return False
+            await self._inbox.take(Arrival(raw, "imap"))
+            await self._engine.seen(CHANNEL, key)
+        if not await aside(lambda: session.done(uid)):
+            log.warning("mail.not_moved")
+        return True
+
+    async def _fetched(self, session: ImapSession, uid: str) -> bytes | None:
+        """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts. ``None``
+        where it has vanished."""
+        octets = await aside(lambda: session.size(uid))
+        if octets is None or octets <= LARGEST_MAIL:
+            return await aside(lambda: session.content(uid)) if octets is not None else None
+        log.warning("mail.too_large", octets=octets)
+        return await aside(lambda: session.head(uid))

@@ -1,0 +1,131 @@
+"""The inbox for mail, whatever way it came in: each mail is read, and acted upon once.
+
+Whatever a mail says, it is taken: only the database being away is a reason to bring it again. Nothing is ever written
+to anybody but the person that a token was made for, and nothing because of a bounce, an automatic reply, a list or our
+own mail.
+
+What it means is worked out first and written down last, in one transaction (``core/inbound/settle.py``). After a crash
+before that the mail may come again, and the engine knows the answer already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from bot.inbound.mail.answers import Replies
+from bot.inbound.mail.bounces import CHANNEL, Returns
+from bot.inbound.proposals import Proposals
+from channels.email.classify import MailKind
+from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
+from core.engine.engine import Engine
+from core.errors import DatabaseUnavailable
+from core.inbound.settle import Correspondence, Understood
+from core.ports import UNOBSERVED, Clock, Observer
+from core.store.quarantine import Quarantined
+from core.tokens import TokenPurpose
+
+log = structlog.get_logger(__name__)
+
+_READ_ASIDE = 100_000
+"""A mail of more bytes is parsed in a thread, so that nobody else waits for it."""
+CRASHED = "crashed"
+"""Why a mail is kept whose reading met a mistake of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One mail as a door took it in. ``raw`` is RFC 5322. ``sender`` is MAIL FROM (empty for ``<>``) and
+    ``recipients`` RCPT TO, ``None`` and empty where the door does not know them; the envelope stands above the
+    headers. ``door`` names the way in: ``webhook``, ``lmtp``, ``imap``.
+    """
+
+    raw: bytes = field(repr=False)
+    door: str
+    sender: str | None = None
+    recipients: tuple[str, ...] = ()
+
+
+class MailInbox:
+    """Takes mail in, for every door."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        mail: Correspondence,
+        clock: Clock,
+        rules: MailRules,
+        proposals: Proposals | None = None,
+        observer: Observer = UNOBSERVED,
+    ) -> None:
+        self._engine = engine
+        self._mail = mail
+        self._observer = observer
+        self._clock = clock
+        self._rules = rules
+        self._replies = Replies(engine, mail, rules, proposals)
+        self._returns = Returns(engine, mail, rules)
+
+    async def take(self, arrived: Arrival) -> None:
+        """Act upon a mail, once, however often and through however many doors it comes. Raises only
+        :class:`core.errors.DatabaseUnavailable`: nothing was lost then, and the same mail may come again.
+        """
+        mail = await self._read(arrived)
+        if await self._engine.was_seen(CHANNEL, mail.digest):
+            log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
+            return
+        try:
+            understood = await self._understood(mail, arrived)
+        except DatabaseUnavailable:
+            raise
+        except Exception as bug:
+            # The mail would bring the same mistake of ours with it for ever: it is kept for somebody to look at.
+            log.exception("mail.crashed", mail=mail.digest[:12], error=type(bug).__name__)
+            mail = unreadable(mail.digest, self._rules.ours, arrived.recipients, CRASHED)
+            understood = await self._unread(mail, arrived)
+        if await self._mail.settle(understood):
+            self._observer.received(CHANNEL, arrived.door, mail.kind.value)
+
+    async def knows(self, address: str) -> bool:
+        """Whether a mail to ``address`` (RCPT TO) can concern anything here: the reply address of a question that is
+        open or has ended (who comes late is told the truth), or the envelope sender of a mail that we sent.
+
+        One look-up by key. Raises :class:`core.errors.DatabaseUnavailable`.
+        """
+        ours = self._rules.ours
+        token, delivery = ours.token_in(address), ours.delivery_in(address) or ours.delivery_mentioned(address)
+        if token is not None:
+            return await self._mail.knows_token(token, TokenPurpose.MAIL)
+        return delivery is not None and await self._mail.knows_delivery(delivery, CHANNEL)
+
+    async def _read(self, arrived: Arrival) -> Inbound:
+        if len(arrived.raw) > _READ_ASIDE:
+            return await asyncio.to_thread(self._read_now, arrived)
+        return self._read_now(arrived)
+
+    def _read_now(self, arrived: Arrival) -> Inbound:
+        try:
+            return read_mail(arrived.raw, self._rules, arrived.sender, arrived.recipients)
+        except Exception as bug:  # as in :meth:`take`
+            digest = hashlib.sha256(arrived.raw).hexdigest()
+            log.exception("mail.crashed", mail=digest[:12], error=type(bug).__name__)
+            return unreadable(digest, self._rules.ours, arrived.recipients, CRASHED)
+
+    async def _understood(self, mail: Inbound, arrived: Arrival) -> Understood:
+        match mail.kind:
+            case MailKind.UNREADABLE:
+                return await self._unread(mail, arrived)
+            case MailKind.REPLY:
+                return await self._replies.understood(mail)
+            case _:
+                return await self._returns.understood(mail)
+
+    async def _unread(self, mail: Inbound, arrived: Arrival) -> Understood:
+        """Kept as it came; noted on the question whose address the envelope names, if any."""
+        now, reason = self._clock.now(), mail.unfit or CRASHED
+        raw, until = arrived.raw, now + self._rules.quarantine
+        kept = Quarantined(mail.digest, CHANNEL, arrived.door, reason, len(raw), now, until, raw)
+        return replace(await self._returns.understood(mail), kept=kept)

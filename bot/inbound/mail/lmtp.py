@@ -1,0 +1,116 @@
+"""The listener behind ``email.listen``: mail that a mail server brings itself, by LMTP or SMTP.
+
+It stands behind a mail server, never on the internet: it believes the Authentication-Results that it is brought.
+
+Source: API.md §6; facts on mail §B2; docs/decisions/0020.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from ipaddress import ip_address
+
+import structlog
+
+from bot.inbound.mail.inbox import Arrival, MailInbox
+from channels.email.lmtp import Conversation, ListenAddress, LmtpConversation, Patience, SmtpConversation, TurnedAway
+from core.errors import ConfigError
+
+log = structlog.get_logger(__name__)
+
+MOST_CONNECTIONS = 50
+_FINISH_SECONDS = 4.0
+"""How long a mail that came in whole may still be acted upon while the service stops."""
+_LEAVE_SECONDS = 1.0
+
+
+class MailListener:
+    """``hostname`` is what it calls itself. ``most`` connections are had at a time."""
+
+    def __init__(
+        self,
+        inbox: MailInbox,
+        address: ListenAddress,
+        hostname: str,
+        *,
+        patience: Patience | None = None,
+        most: int = MOST_CONNECTIONS,
+    ) -> None:
+        self._inbox = inbox
+        self._address = address
+        self._hostname = hostname
+        self._patience = patience or Patience()
+        self._most = most
+        self._server: asyncio.Server | None = None
+        self._conversations: set[Conversation] = set()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._taking: set[asyncio.Task[None]] = set()
+
+    @property
+    def protocol(self) -> str:
+        """``lmtp`` or ``smtp``."""
+        return self._address.protocol
+
+    @property
+    def standing(self) -> str:
+        """How it stands, for ``/readyz``."""
+        return "listening" if self._server is not None else "closed"
+
+    @property
+    def is_taking(self) -> bool:
+        """Whether a mail that has come in whole is being acted upon."""
+        return bool(self._taking)
+
+    async def start(self) -> None:
+        """Raises :class:`ConfigError` where the address can't be listened on."""
+        loop, address = asyncio.get_running_loop(), self._address
+        try:
+            self._server = await loop.create_server(self._welcome, address.host, address.port)
+        except OSError as failure:
+            why = failure.strerror or "no such host"
+            if "address already in use" in why:  # asyncio's own sentence repeats the address
+                why = "Address already in use"
+            raise ConfigError(f"email.listen: {address.host}:{address.port} can't be listened on: {why}.") from None
+        open_to = {ip_address(one.getsockname()[0].partition("%")[0]) for one in self._server.sockets}
+        if any(one.is_unspecified or not one.is_private for one in open_to):
+            log.warning("mail.listening_to_strangers", protocol=address.protocol, port=address.port)
+        log.info("mail.listening", protocol=address.protocol, port=address.port)
+
+    def _welcome(self) -> asyncio.Protocol:
+        if len(self._conversations) >= self._most:
+            log.warning("mail.too_many_connections")
+            return TurnedAway()
+        kind = LmtpConversation if self._address.protocol == "lmtp" else SmtpConversation
+        talk = kind(self, self._hostname, self._patience, self._taking, self._left)
+        self._conversations.add(talk)
+        self._empty.clear()
+        return talk
+
+    def _left(self, talk: Conversation) -> None:
+        self._conversations.discard(talk)
+        if not self._conversations:
+            self._empty.set()
+
+    async def knows(self, address: str) -> bool:
+        return await self._inbox.knows(address)
+
+    async def take(self, content: bytes, sender: str, recipients: tuple[str, ...]) -> None:
+        await self._inbox.take(Arrival(content, self._address.protocol, sender, recipients))
+
+    async def stop_taking(self) -> None:
+        """Nobody else is let in; what has come in whole is answered, the rest is told to come again."""
+        if self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        for talk in list(self._conversations):
+            talk.retire()
+        if self._taking:
+            await asyncio.wait(self._taking, timeout=_FINISH_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE_SECONDS):  # what was said last still has to reach them
+                await self._empty.wait()
+        for talk in list(self._conversations):
+            talk.abort()

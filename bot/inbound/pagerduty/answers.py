@@ -1,0 +1,280 @@
+"""Answers in PagerDuty: notes, and the field that was made for decisions.
+
+Every way through ends in ``Engine.respond``. Whoever wrote is told by a note on the incident what came of it. What may
+never count is a line on the question's timeline, with a stable reason.
+
+Source: facts on channels §C6, §F; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum, auto
+
+import structlog
+
+from bot.inbound.pagerduty import texts as words
+from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
+from bot.inbound.pagerduty.lookup import Found, Lookup, Needs
+from bot.inbound.proposals import Proposals, beside_proposals
+from channels.grammar.forms import as_lines
+from channels.grammar.reader import ClaimWord, Matched, Reading, Unclear
+from channels.pagerduty.incidents import incident_place
+from channels.pagerduty.webhooks import Annotated, FieldsSet, NobodysWord, Note, Where, read_answer_in, read_note
+from core.domain.answers import GivenAnswer
+from core.domain.notice import Message, Proposal, shown_choices
+from core.domain.people import Actor, Address
+from core.domain.reception import AlreadyYours, Counted, Disagrees, NotAnAnswer, NotYours, Recorded, TooLate
+from core.domain.short_messages import disagreement
+from core.domain.suspension import Suspension
+from core.engine.drafting import shown_on
+from core.engine.engine import Engine
+from core.engine.transitions import tell_row
+from core.errors import (
+    NotShownWhole,
+)
+from core.inbound.incidents import Incidents, Saying
+from core.inbound.reports import Incoming
+from core.inbound.settle import Correspondence
+from core.store import incidents as kept
+from core.store.markers import Marker
+from core.store.outbox import Row
+
+log = structlog.get_logger(__name__)
+
+
+class Taken(Enum):
+    """What became of an event."""
+
+    DONE = auto()
+    TOO_EARLY = auto()
+    """Nobody knows yet what its incident is about."""
+
+
+def unless_early(found: Found) -> Taken:
+    """There is nothing to do: for good, or for now."""
+    if found.known:
+        return Taken.DONE
+    return Taken.TOO_EARLY
+
+
+@dataclass(frozen=True, slots=True)
+class PagerDutyAnswers:
+    """``public_url`` is where our pages are. ``decision_field`` is the name or id of the custom field that answers;
+    ``assignees_may`` whether everybody to whom an incident is assigned may answer what it asks."""
+
+    engine: Engine
+    incoming: Incoming
+    correspondence: Correspondence
+    incidents: Incidents
+    lookup: Lookup
+    people: PagerDutyPeople
+    public_url: str
+    decision_field: str | None = None
+    assignees_may: bool = False
+    proposals: Proposals = field(default_factory=Proposals)
+
+    # --- Notes ----------------------------------------------------------------------------------------------------
+
+    async def note(self, ids: Sequence[str], said: Annotated) -> Taken:
+        note = read_note(said.text)
+        found = await self.lookup.questions(said.where, Needs.ANSWER)
+        if not found.questions:
+            return unless_early(found)
+        waiting = tuple(one for one in found.questions if one.is_open)
+        # One that has ended still counts as one that may be meant: its author may not have heard of the end.
+        meant = [one for one in found.questions if _means(note, one)]
+        if len(meant) == 1:
+            await self._read(ids, said, note, meant[0])
+        else:
+            log.info("pagerduty.note_ignored", reason="which_question")
+            await self._which(ids, said, waiting)
+        return Taken.DONE
+
+    async def _read(self, ids: Sequence[str], said: Annotated, note: Note, question: Suspension) -> None:
+        ask, shown = question.ask, await self.shown(question)
+        choices = shown_choices(shown.ask.choices)
+        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question)
+        place = Address(CHANNEL, incident_place(said.where.incident))
+        proposals = [one for _, one in await self.correspondence.proposed(question.id, place)]
+        reading = beside_proposals(reading, proposals[-1:], note.text.splitlines())
+        person = await self.people.person(said.user)
+        if person is None:
+            await self.turn_away((question,), f"{CHANNEL}:{said.user}", "unknown_person")
+            await self.incidents.remember(ids)
+        elif isinstance(reading, Matched):
+            person = await self.with_assignment(person, said.user, said.where, [question])
+            value = reading.value if reading.index is None else None
+            given = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
+            await self.give(ids, said.where.incident, question, given)
+        elif isinstance(reading, ClaimWord):
+            await self._claim(ids, said, question, person)
+        else:
+            log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
+            person = await self.with_assignment(person, said.user, said.where, [question])
+            echo = await self._echo(note, reading, question, person)
+            unclear = words.unclear(shown, await self.only_at(question))
+            sayings = self._help(said.where.incident, "unclear", question, unclear)
+            if echo is not None:
+                whose = hashlib.sha256(person.identity.encode()).hexdigest()[:16]
+                rows = [self._row(said.where.incident, question, echo)]
+                sayings = (Saying(rows, hourly=(question.id, whose)), *sayings)
+            await self.incidents.remember(ids, *(sayings if question.is_open else ()))
+
+    async def _echo(self, note: Note, reading: Reading, question: Suspension, person: Actor) -> Message | None:
+        """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
+        may answer."""
+        if self.engine.may_answer(question, person) is not None:
+            return None
+        shown, page = await self.shown(question), await self.only_at(question)
+        if isinstance(reading, Unclear) and reading.meant is not None:
+            said = self.engine.redaction.text_on(CHANNEL, as_lines(reading.meant))
+            return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
+        proposal = await self.proposals.of(note.text, shown_choices(shown.ask.choices))
+        return None if proposal is None else words.proposed(shown, proposal, page)
+
+    async def _claim(self, ids: Sequence[str], said: Annotated, question: Suspension, person: Actor) -> None:
+        """A note that says "I'm on it", and nothing else, does what an acknowledgement does."""
+        person = await self.with_assignment(person, said.user, said.where, [question])
+        claimed = await self.engine.claim(question.id, person, CHANNEL)
+        if isinstance(claimed, NotYours):
+            await self.turn_away((claimed.suspension,), person.identity, claimed.error.code)
+        elif not isinstance(claimed, Suspension):
+            log.info("pagerduty.claim_refused", ref=question.ask.ref, code=claimed.error.code)
+        await self.incidents.remember(ids)
+
+    async def _which(self, ids: Sequence[str], said: Annotated, waiting: Sequence[Suspension]) -> None:
+        pages = {one.ask.ref: await self.only_at(one) for one in waiting}
+        message = words.which(await self.shown(waiting[0]), pages) if waiting else None
+        if waiting and await self.people.person(said.user) is None:
+            message = None
+            await self.turn_away(waiting, f"{CHANNEL}:{said.user}", "unknown_person")
+        sayings = self._help(said.where.incident, "which", waiting[0] if waiting else None, message)
+        await self.incidents.remember(ids, *sayings)
+
+    def _help(
+        self, incident: str, lack: str, question: Suspension | None, message: Message | None
+    ) -> tuple[Saying, ...]:
+        """How to answer: once for each incident and lack, since people also talk there."""
+        if message is None or question is None:
+            return ()
+        return (Saying([self._row(incident, question, message)], once=(Marker.HELPED, f"{incident} {lack}")),)
+
+    # --- The decision field ---------------------------------------------------------------------------------------
+
+    async def fields(self, ids: Sequence[str], said: FieldsSet) -> Taken:
+        """A value out of a list of choices, or text, in the field that the configuration names."""
+        value = said.fields.get(self.decision_field) if self.decision_field is not None else None
+        if value is None:
+            return Taken.DONE
+        if said.user is None:
+            return await self.nobody(ids, NobodysWord(said.where, None, "not_a_person"))
+        found = await self.lookup.questions(said.where, Needs.ANSWER)
+        if not found.questions:
+            return unless_early(found)
+        # A field holds one value for the whole incident: it answers where only one question can be meant.
+        if len(found.questions) > 1:
+            log.info("pagerduty.field_ignored", reason="which_question")
+            waiting = tuple(one for one in found.questions if one.is_open)
+            await self._which(ids, Annotated(said.where, said.user, value), waiting)
+            return Taken.DONE
+        note, tagged = Note(found.questions[0].ask.ref, value), read_note(value)
+        if tagged.ref is not None:
+            note = tagged
+        if _means(note, found.questions[0]):
+            await self._read(ids, Annotated(said.where, said.user, value), note, found.questions[0])
+        else:
+            await self.incidents.remember(ids)
+        return Taken.DONE
+
+    # --- What never counts ----------------------------------------------------------------------------------------
+
+    async def nobody(self, ids: Sequence[str], said: NobodysWord) -> Taken:
+        found = await self.lookup.questions(said.where, Needs.CLAIM)
+        by = CHANNEL if said.by is None else f"{CHANNEL}:{said.by}"
+        log.info("pagerduty.note_ignored", reason=said.reason)
+        await self.turn_away(found.questions, by, said.reason)
+        if found.questions:
+            await self.incidents.remember(ids)
+        return unless_early(found)
+
+    async def turn_away(self, questions: Iterable[Suspension], by: str, reason: str) -> None:
+        """A line on the timeline of each open question, once for each person and reason."""
+        for question in questions:
+            if question.is_open:
+                await self.incoming.turned_away(question.id, by, CHANNEL, reason)
+
+    # --- Answering ------------------------------------------------------------------------------------------------
+
+    async def give(self, ids: Sequence[str], incident: str, question: Suspension, given: GivenAnswer) -> None:
+        """A crash after the answer repeats it, and finds that it is there: whoever gave it is told once."""
+        message = await self._told(question, given)
+        if message is None:
+            await self.incidents.remember(ids)
+        else:
+            await self.incidents.remember(ids, Saying([self._row(incident, question, message)]))
+
+    async def _told(self, question: Suspension, given: GivenAnswer) -> Message | None:
+        ref, identity = question.ask.ref, given.by.identity
+        done = await self.engine.respond(given, question)
+        now = done.suspension or question
+        shown = await self.shown(now)
+        if isinstance(done, Recorded | Counted):
+            log.info("pagerduty.answer_recorded", ref=ref)
+        else:
+            log.info("pagerduty.answer_refused", ref=ref, code=done.error.code)
+        match done:
+            case Recorded() | Counted() | AlreadyYours():  # its end is told by its withdrawal
+                return words.recorded(shown, identity) if now.is_open else None
+            case TooLate():
+                return words.too_late(shown, identity)
+            case NotAnAnswer(error=NotShownWhole()):
+                return words.open_first(shown, identity, self._page(now))
+            case Disagrees():
+                return words.not_recorded(shown, identity, disagreement(shown, identity))
+            case NotYours(error=error):
+                await self.turn_away((now,), identity, error.code)
+                return words.not_recorded(shown, identity, error.message)
+            case NotAnAnswer(error=error):
+                return words.not_recorded(shown, identity, self.engine.redaction.text_on(CHANNEL, error.message))
+
+    def _row(self, incident: str, question: Suspension, message: Message) -> Row:
+        return tell_row(message, Address(CHANNEL, incident_place(incident)), self.incidents.clock.now(), question.id)
+
+    # --- Who may ----------------------------------------------------------------------------------------------------
+
+    async def with_assignment(
+        self, person: Actor, user: str, where: Where, questions: Iterable[Suspension], at: datetime | None = None
+    ) -> Actor:
+        """``person`` with what being assigned to the incident lets them answer: whatever was asked through PagerDuty.
+        ``at`` is when it was as ``where`` says, where it says to whom it was assigned.
+
+        Only people whom this service may ask anyway: anybody can be made a user of PagerDuty's.
+        """
+        if not self.assignees_may or not self.engine.responders.allowed(person.identity):
+            return person
+        incident = await self.incidents.database.read(lambda conn: kept.get(conn, where.incident))
+        known, known_at = (incident.assignees, incident.assigned_at) if incident is not None else ((), None)
+        newer = at is not None and (known_at is None or known_at <= at)
+        newest = where.assignees if newer and where.assignees is not None else known
+        if user not in newest:
+            return person
+        asked = (step for one in questions for step in one.ask.attempts[: one.attempt] if step.channel == CHANNEL)
+        return replace(person, proven=person.proven | {name for step in asked for name in step.recipients})
+
+    async def only_at(self, question: Suspension) -> str | None:
+        """Its page, if the incident shows a part of it and no note can answer it."""
+        return self._page(question) if await self.engine.must_open(question, CHANNEL) else None
+
+    def _page(self, question: Suspension) -> str:
+        return f"{self.public_url}/q/{question.ask.ref}"
+
+    async def shown(self, question: Suspension) -> Suspension:
+        return await shown_on(self.engine.redaction, CHANNEL, question)
+
+
+def _means(note: Note, question: Suspension) -> bool:
+    return note.ref in {None, question.ask.ref}

@@ -1,0 +1,203 @@
+"""Events of PagerDuty, and what each means for the questions of its incident.
+
+An acknowledgement is a claim, or the answer that the agent has marked. A note or the decision field may be an answer.
+Resolving decides nothing. Claims follow from everything that was done to the incident
+(``core.domain.incident_claims``), so that late, repeated and swapped events change nothing twice.
+
+Source: API.md §3, §6; facts on channels §C5, §C6, §F; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import assert_never
+
+import structlog
+
+from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, unless_early
+from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
+from bot.inbound.pagerduty.lookup import Found, Lookup, Needs
+from bot.inbound.pagerduty.texts import undecided
+from channels.pagerduty.incidents import incident_place
+from channels.pagerduty.webhooks import (
+    Acknowledged,
+    Annotated,
+    Assigned,
+    FieldsSet,
+    Ignored,
+    Merged,
+    NobodysWord,
+    Resolved,
+    Unacknowledged,
+    Webhook,
+    Where,
+)
+from core.domain.answers import GivenAnswer
+from core.domain.incident_claims import Did, Move
+from core.domain.people import Actor, Address
+from core.domain.suspension import Suspension
+from core.engine.engine import Engine
+from core.engine.transitions import tell_row
+from core.inbound.incidents import Also, Heard, Incidents, nothing
+from core.store.database import Tx
+from core.store.markers import Marker
+from core.store.outbox import Row
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A webhook's event on its way through. ``ids`` are what it is known by if it comes again."""
+
+    webhook: Webhook
+    ids: Sequence[str]
+    at: datetime
+
+    @property
+    def key(self) -> str:
+        return self.ids[-1] if self.ids else f"{self.at.isoformat()} {type(self.webhook.happening).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the configuration decides (``pagerduty.…``)."""
+
+    retrigger_when_resolved: bool = False
+    assignees_may_answer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PagerDutyMeaning:
+    """Takes events one at a time; any number of replicas may do so at once."""
+
+    engine: Engine
+    incidents: Incidents
+    lookup: Lookup
+    people: PagerDutyPeople
+    answers: PagerDutyAnswers
+    rules: Rules = field(default_factory=Rules)
+
+    async def take(self, event: Event) -> Taken:  # noqa: PLR0911 (one for each kind of event)
+        """Raises ``ApiUnavailable`` or ``DatabaseUnavailable``: then nothing was remembered, and it may come again."""
+        happening = event.webhook.happening
+        match happening:
+            case Acknowledged(where, user):
+                return await self._acknowledged(event, where, user)
+            case Unacknowledged(where):
+                return await self._given_back(event, where, Did.REOPENED if happening.reopened else Did.GIVEN_BACK)
+            case Resolved(where, user):
+                return await self._resolved(event, where, user)
+            case Merged(where, into):
+                await self.incidents.merged(event.ids, (where.incident, into))
+            case Assigned(where):
+                return await self._assigned(event, where)
+            case Annotated():
+                return await self.answers.note(event.ids, happening)
+            case FieldsSet():
+                return await self.answers.fields(event.ids, happening)
+            case NobodysWord():
+                return await self.answers.nobody(event.ids, happening)
+            case Ignored(reason):
+                log.info("pagerduty.webhook_ignored", reason=reason)
+            case _ as unknown:
+                assert_never(unknown)
+        return Taken.DONE
+
+    # --- Who is on it ---------------------------------------------------------------------------------------------
+
+    async def _acknowledged(self, event: Event, where: Where, user: str) -> Taken:
+        found = await self.lookup.questions(where, Needs.CLAIM)
+        if not found.questions:
+            return unless_early(found)
+        person = await self.people.person(user)
+        marked = await self._marked(where, found)
+        if person is None:
+            await self.answers.turn_away(found.questions, f"{CHANNEL}:{user}", "unknown_person")
+        elif marked is not None:
+            question, choice = marked
+            person = await self.answers.with_assignment(person, user, where, [question], event.at)
+            given = GivenAnswer(question.id, person, CHANNEL, choice=choice)
+            await self.answers.give(event.ids, where.incident, question, given)
+            return Taken.DONE
+        await self._move(event, where, found, Did.ACKNOWLEDGED, person, user)
+        return Taken.DONE
+
+    async def _marked(self, where: Where, found: Found) -> tuple[Suspension, int] | None:
+        """The question and the one choice that an acknowledgement stands for, where both are beyond doubt."""
+        if len(found.questions) != 1 or _marked(found.questions[0]) is None:
+            return None
+        if await self.engine.must_open(found.questions[0], CHANNEL):
+            return None  # nobody has been told there that it answers
+        sure = await self.lookup.questions(where, Needs.ANSWER)
+        choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None
+        return None if choice is None else (sure.questions[0], choice)
+
+    async def _given_back(self, event: Event, where: Where, did: Did) -> Taken:
+        found = await self.lookup.questions(where, Needs.CLAIM)
+        if not found.questions:
+            return unless_early(found)
+        await self._move(event, where, found, did, None, None)
+        return Taken.DONE
+
+    async def _resolved(self, event: Event, where: Where, user: str | None) -> Taken:
+        """Whoever resolves it has seen it. What is still open needs a decision all the same, and the incident says so
+        once; where the configuration wants it, it pages once more."""
+        found = await self.lookup.questions(where, Needs.CLAIM)
+        if not found.questions:
+            return unless_early(found)
+        person = await self.people.person(user) if user is not None else None
+        shown = {one.id: await self.answers.shown(one) for one in found.questions}
+        pages = {one.id: await self.answers.only_at(one) for one in found.questions}
+
+        def say_so(tx: Tx, question: Suspension) -> Sequence[Row]:
+            if not self.incidents.once(tx, Marker.UNDECIDED, f"{where.incident} {question.id}"):
+                return ()
+            again: Sequence[Row] = ()
+            if self.rules.retrigger_when_resolved and self.incidents.once(tx, Marker.PAGED_AGAIN, question.id):
+                again = self.incidents.page_again(tx, question)
+            message = undecided(shown[question.id], pages[question.id], " It is paged once more." if again else "")
+            place = Address(CHANNEL, incident_place(where.incident))
+            return (tell_row(message, place, self.incidents.clock.now(), question.id), *again)
+
+        await self._move(event, where, found, Did.RESOLVED, person, user, say_so)
+        return Taken.DONE
+
+    async def _move(
+        self,
+        event: Event,
+        where: Where,
+        found: Found,
+        did: Did,
+        person: Actor | None,
+        user: str | None,
+        also: Also = nothing,
+    ) -> None:
+        if person is not None and user is not None:
+            person = await self.answers.with_assignment(person, user, where, found.questions, event.at)
+        move = Move(event.key, event.at, did, None if person is None else person.identity)
+        assignees = where.assignees if self.rules.assignees_may_answer else None
+        heard = Heard(where.incident, event.ids, found.ids, move, person, assignees)
+        done = await self.incidents.moved(heard, also)
+        log.info("pagerduty.moved", did=did.value, repeated=done.repeated, refused=sorted(set(done.refused.values())))
+        for question in found.questions:
+            code = done.refused.get(question.ask.ref)
+            if code is not None and person is not None:
+                await self.answers.turn_away((question,), person.identity, code)
+
+    # --- Whose it is ----------------------------------------------------------------------------------------------
+
+    async def _assigned(self, event: Event, where: Where) -> Taken:
+        """To look the incident up is enough for a new one: it is known from then on, and its page has arrived."""
+        found = await self.lookup.questions(where, Needs.CLAIM)
+        if found.questions and self.rules.assignees_may_answer and where.assignees is not None:
+            await self.incidents.assigned(where.incident, event.ids, where.assignees, event.at)
+        return unless_early(found)
+
+
+def _marked(question: Suspension) -> int | None:
+    """The index of the one choice that an acknowledgement stands for; none where it would be two."""
+    marked = [index for index, choice in enumerate(question.ask.choices) if choice.on_acknowledge]
+    return marked[0] if len(marked) == 1 else None

@@ -1,0 +1,90 @@
+"""The identity behind a PagerDuty account: the directory's word, else the mailbox that the account had at first.
+
+Whoever administers PagerDuty can give an account another e-mail, and people can change their own. So an account that
+turns up with another mailbox than before is nobody until the directory names it (``pagerduty_user_id``), and the
+operators are told. Names that PagerDuty shows are never looked at.
+
+Source: facts on channels §C6; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+
+from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
+from core.domain.people import Actor, canonical, spelled
+from core.inbound.reports import Incoming
+from core.ports import Clock, Responders
+from core.store import incidents
+from core.store.database import Database
+from core.store.incidents import Account
+
+log = structlog.get_logger(__name__)
+
+CHANNEL = "pagerduty"
+KEPT = timedelta(hours=24)
+TRUSTED = timedelta(hours=48)
+"""How old what an account's mailbox was may be where PagerDuty can't be asked."""
+
+
+class PagerDutyAccounts:
+    """Mailboxes of accounts, kept in the database: a replica, or a restart, knows what another has seen."""
+
+    def __init__(self, api: PagerDutyApi, database: Database, clock: Clock) -> None:
+        self._api = api
+        self._database = database
+        self._clock = clock
+        self.moved: set[str] = set()
+        """Accounts that have another mailbox than when they were first seen."""
+
+    async def email_of(self, user: str) -> str | None:
+        """``None`` for nobody, and for an account whose mailbox has changed. Raises :class:`ApiUnavailable`."""
+        now = self._clock.now()
+        kept = await self._database.read(lambda conn: incidents.account(conn, user))
+        if kept is not None and abs(now - kept.asked_at) <= KEPT:
+            return kept.email
+        try:
+            found = await self._api.email_of(user)
+        except ApiUnavailable:
+            if kept is not None and abs(now - kept.asked_at) <= TRUSTED:
+                return kept.email
+            raise
+        return await self._checked(user, kept, None if found is None else spelled(found))
+
+    async def _checked(self, user: str, kept: Account | None, found: str | None) -> str | None:
+        if found is None:
+            return None
+        if kept is not None and canonical(kept.email) != canonical(found):
+            log.warning("pagerduty.account_moved", user=user)
+            self.moved.add(user)
+            return None
+        self.moved.discard(user)
+        now = self._clock.now()
+        same = found if kept is None else kept.email
+        await self._database.write(lambda tx: incidents.keep_account(tx, user, same, now))
+        return found
+
+
+class PagerDutyPeople:
+    """Who a user of PagerDuty's is to us. Raises :class:`ApiUnavailable` where PagerDuty would have to say."""
+
+    def __init__(self, accounts: PagerDutyAccounts, responders: Responders, incoming: Incoming) -> None:
+        self._accounts = accounts
+        self._responders = responders
+        self._incoming = incoming
+
+    async def person(self, user: str) -> Actor | None:
+        """Whoever the directory knows by this user id, else by the account's mailbox."""
+        known = self._responders.actor_at(CHANNEL, user)
+        if known is not None:
+            return known
+        email = await self._accounts.email_of(user)
+        if email is None:
+            if user in self._accounts.moved:
+                await self._incoming.people_unknown(CHANNEL, "account_has_another_mailbox")
+            return None
+        actor = self._responders.actor_at("email", email)
+        other = actor.person.pagerduty_user_id if actor is not None and actor.person is not None else None
+        return None if other is not None else actor  # the directory knows that person by another account

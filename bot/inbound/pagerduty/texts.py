@@ -1,0 +1,98 @@
+"""Texts of our notes on an incident, for the people who look at it there. Pure.
+
+That a note is ours is put before it as it is written (``channels.pagerduty.render.note``). How a question has ended is
+said there when it is resolved. Names are identities (e-mails), as the directory has them: whoever reads the incident
+works with these people. What is shown of a question is what PagerDuty may be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bot.inbound.proposals import confirmed, meant
+from channels.pagerduty.render import note_that_answers
+from core.domain.notice import Message, Proposal, Purpose, build_ending, shown_choices
+from core.domain.short_messages import about, recorded_partly
+from core.domain.suspension import Suspension
+
+
+def recorded(shown: Suspension, identity: str) -> Message:
+    """Their answer counts, and the question waits for more: what was recorded, and by whom."""
+    return _note(shown, Purpose.CONFIRMATION, f"{shown.ask.ref}, {identity}: {recorded_partly(shown, identity)}")
+
+
+def too_late(shown: Suspension, identity: str) -> Message:
+    """The truth to whoever came after the end: who answered, and what the agent went on with."""
+    text = f"{shown.ask.ref} had ended before {identity} answered, and nothing was changed. "
+    return _note(shown, Purpose.TOO_LATE, text + build_ending(shown).sentence)
+
+
+def not_recorded(shown: Suspension, identity: str, why: str) -> Message:
+    text = f"the answer of {identity} to {shown.ask.ref} was not recorded: {why} The question stays open."
+    return _note(shown, Purpose.CLARIFICATION, text)
+
+
+def open_first(shown: Suspension, identity: str, page: str) -> Message:
+    """The incident shows only a part of what is asked (``answers.require_open_when_cut``)."""
+    text = (
+        f"the answer of {identity} to {shown.ask.ref} was not recorded: the question is longer than what is shown "
+        f"here. Read all of it and answer at {page}"
+    )
+    return _note(shown, Purpose.CLARIFICATION, text)
+
+
+def undecided(shown: Suspension, page: str | None, pages_again: str) -> Message:
+    """The incident was resolved, and that decides nothing. ``pages_again`` is a sentence, or empty."""
+    text = (
+        f"the incident was resolved, but {shown.ask.ref} still needs a decision: resolving does not answer. "
+        f"{how(shown, page)}{pages_again}"
+    )
+    return _note(shown, Purpose.CLARIFICATION, text)
+
+
+def unclear(shown: Suspension, page: str | None) -> Message:
+    """A note was no answer that is beyond doubt."""
+    text = f"that note was not read as an answer to {shown.ask.ref}, and nothing was recorded. {how(shown, page)}"
+    return _note(shown, Purpose.CLARIFICATION, text)
+
+
+def proposed(shown: Suspension, proposal: Proposal, page: str | None) -> Message:
+    """A note decided nothing, and seems to mean one choice: a note with its number decides, or its page."""
+    choices = shown_choices(shown.ask.choices)
+    confirm = confirmed(choices, proposal, "Add a note with") if page is None else how(shown, page)
+    text = f"nothing has been recorded for {shown.ask.ref}. {meant(choices, proposal)} {confirm}"
+    return replace(_note(shown, Purpose.CLARIFICATION, text), proposal=proposal)
+
+
+def proposed_own(shown: Suspension, proposal: Proposal, said: str, page: str | None) -> Message:
+    """The same for a form or a text; ``said`` is the proposal as it may be shown."""
+    ref = shown.ask.ref
+    confirm = f"Add a note “{ref} ok” to confirm it." if page is None else how(shown, page)
+    text = f"nothing has been recorded for {ref}. You seem to mean:\n{said}\n{confirm}"
+    return replace(_note(shown, Purpose.CLARIFICATION, text), proposal=proposal)
+
+
+def which(shown: Suspension, waiting: Mapping[str, str | None]) -> Message:
+    """Several questions share the incident, and nothing said which of them was meant. ``waiting`` are those that wait,
+    by their refs, with the page of each that no note can answer."""
+    by_note = [ref for ref, page in waiting.items() if page is None]
+    listed = ", ".join(ref if page is None else f"{ref} (only at {page})" for ref, page in waiting.items())
+    example = f" Begin the note with the one that is meant, for example: {by_note[0]} approve" if by_note else ""
+    said = "this incident holds several questions, so nothing was recorded. What waits for an answer:"
+    text = f"{said} {listed}.{example}"
+    return _note(shown, Purpose.CLARIFICATION, text)
+
+
+def how(shown: Suspension, page: str | None) -> str:
+    """How this question is answered: by a note; or at its ``page`` alone, if the incident shows only a part of it
+    (``answers.require_open_when_cut``)."""
+    ask = shown.ask
+    if page is not None:
+        return f"The question is longer than what is shown here: read all of it and answer at {page}"
+    choices = ", ".join(f"{number} for “{choice.label}”" for number, choice in enumerate(ask.choices, 1))
+    return f"Add {note_that_answers(ask.ref, ask.response_type, choices)}"
+
+
+def _note(shown: Suspension, purpose: Purpose, text: str) -> Message:
+    return about(shown, purpose, text)

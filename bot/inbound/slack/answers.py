@@ -1,0 +1,327 @@
+"""Answers in Slack: what an interaction does to a question, and what the person is told.
+
+Every way through ends in ``Engine.respond`` or ``Engine.claim``; what these return becomes words. What is wrong with us
+(the database is away) is raised on, for ``bot.inbound.slack.app`` to answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import structlog
+from pydantic import JsonValue
+
+from bot.inbound.slack.identity import CHANNEL, Refused, SlackAccess
+from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from channels.slack import forms, notes
+from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
+from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_modal, error_block, reason_modal
+from channels.slack.payloads import Sign, read_option
+from channels.slack.render import Way, way
+from core.domain.answers import GivenAnswer
+from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice
+from core.domain.people import Actor, Recipient, RecipientKind, parse_recipient
+from core.domain.reception import (
+    AlreadyYours,
+    Counted,
+    Disagrees,
+    HeldByAnother,
+    NotAnAnswer,
+    NotYours,
+    Recorded,
+    TooLate,
+    Unclaimed,
+    Unrecorded,
+)
+from core.domain.short_messages import disagreement, recorded_partly
+from core.domain.suspension import ReasonWanted, ResponseType, Suspension
+from core.engine.drafting import shown_on
+from core.engine.engine import Engine
+from core.engine.refresh import Stale
+from core.errors import InvalidAnswer, InvalidChoice, NotShownWhole, ResumePayloadInvalid
+from core.inbound.reports import Incoming
+
+log = structlog.get_logger(__name__)
+
+PersonalLink = Callable[[str, str], Told]
+"""What to tell somebody (an identity) who wants to come to a place of our pages: a link that signs them in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Somebody we know before a question that there is. ``delivery`` is the message they came by, and ``reach`` where
+    it stands."""
+
+    actor: Actor
+    suspension: Suspension
+    delivery: str
+    reach: Reach
+
+    @property
+    def ref(self) -> str:
+        return self.suspension.ask.ref
+
+
+class SlackAnswers:
+    """``sign`` seals modals; ``access`` knows who somebody is. ``when_cut`` is what the channel renders by: a button
+    that it would not have shown does not answer. ``personal`` makes the links to the pages."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        incoming: Incoming,
+        access: SlackAccess,
+        *,
+        sign: Sign,
+        public_url: str,
+        personal: PersonalLink,
+        when_cut: WhenCut = WhenCut.ANSWER,
+    ) -> None:
+        self._engine = engine
+        self._incoming = incoming
+        self._access = access
+        self._sign = sign
+        self._public_url = public_url.rstrip("/")
+        self.when_cut = when_cut
+        self._personal = personal
+
+    async def choose(self, pressed: Chosen) -> Recorded | Told | Modal:
+        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        if isinstance(seat, Told):
+            return seat
+        return await self.pick(seat, pressed.index)
+
+    async def pick(self, seat: Seat, index: int) -> Recorded | Told | Modal:
+        """Answer with the choice at ``index``, or ask for the reason that it wants first."""
+        asking = await self._why(seat, index)
+        if asking is not None:
+            return asking
+        said = await self.give(seat, GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, choice=index))
+        return Told(said.text) if isinstance(said, Wrong) else said
+
+    async def claim(self, pressed: OnIt) -> Told:
+        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        if isinstance(seat, Told):
+            return seat
+        claimed = await self._engine.claim(seat.suspension.id, seat.actor, CHANNEL)
+        if not isinstance(claimed, Suspension):
+            return await self._refused(claimed, seat)
+        return Told(notes.claimed(claimed.ask.ref, claimed.claim))
+
+    async def modal(self, pressed: WantsModal) -> Modal | Told:
+        """The view to answer in, for somebody who may answer."""
+        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        return seat if isinstance(seat, Told) else await self.open(seat)
+
+    async def page(self, pressed: WantsPage) -> Told:
+        """A link of their own to the question's page, or to their inbox: whoever Slack says they are is signed in by
+        it. What they may see there, the page says."""
+        if pressed.ref is None:
+            actor = await self._access.who(pressed.by)
+        else:
+            seat = await self.look(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+            if isinstance(seat, Told):
+                return seat
+            actor = seat.actor
+        if isinstance(actor, Refused):
+            return Told(actor.text)
+        if not self._engine.responders.is_known(actor.identity):
+            return Told(notes.NO_PAGES)
+        log.info("slack.page_opened", ref=pressed.ref)
+        leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
+        return self._personal(actor.identity, leads_to)
+
+    async def open(self, seat: Seat) -> Modal | Told:
+        refused = self._engine.would_refuse(seat.suspension, seat.actor)
+        if refused is not None:
+            return await self._refused(refused, seat)
+        notice = await self.notice(seat.suspension)
+        view = answer_modal(notice, seat.delivery, self._sign, self.when_cut)
+        if view is not None:
+            return Modal(view, notice.links.shared)
+        return await self.unopened(seat) or Told(notes.USE_THE_BUTTONS)
+
+    async def unopened(self, seat: Seat) -> Told | None:
+        """Where the message shows a part of the question, and that is not enough to answer it by."""
+        if not seat.suspension.is_open or not await self._engine.must_open(seat.suspension, CHANNEL):
+            return None
+        return self._open_first(seat)
+
+    def _open_first(self, seat: Seat) -> Told:
+        log.info("slack.unopened_refused", ref=seat.ref)
+        link = self._page(seat.ref)
+        return Told(notes.open_first(link), link)
+
+    async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong | Modal:
+        seat = await self.seat(submitted.by, submitted.ref, submitted.delivery, Reach())
+        if isinstance(seat, Told):
+            return seat
+        if submitted.index is not None:
+            return await self._submit_reason(seat, submitted.index, submitted.entered.get(REASON_BLOCK, "").strip())
+        notice = await self.notice(seat.suspension)
+        given = self._given(submitted, seat)
+        if isinstance(given, Wrong):
+            return given
+        asking = None if given.choice is None else await self._why(seat, given.choice)
+        showed_all = way(notice, self.when_cut) is not Way.PAGE  # its modal
+        return asking or await self.give(seat, replace(given, opened=showed_all))
+
+    async def give(self, seat: Seat, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
+        """``block`` is the input under which a mistake is shown, by default the answer's own."""
+        done = await self._engine.respond(given, seat.suspension)
+        match done:
+            case Recorded():
+                log.info("slack.answer_recorded", ref=seat.ref, delivery=seat.delivery)
+                return done
+            case Counted(now):
+                log.info("slack.answer_recorded", ref=seat.ref, delivery=seat.delivery)
+                return Told(recorded_partly(await self._shown(now), given.by.identity))
+            case NotAnAnswer(error=InvalidChoice()):
+                return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
+            case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
+                wrong = self._engine.redaction.text_on(CHANNEL, error.message)  # it may repeat what they entered
+            case Disagrees(now, own=None):
+                wrong = await self._not_counted(now, seat)
+            case _:
+                return await self._refused(done, seat)
+        return Wrong({block or error_block(await self.notice(seat.suspension)): wrong})
+
+    async def seat(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
+        """Whoever would answer, before the question that it is about. Somebody unknown is told so, and it is kept."""
+        actor, suspension = await self._known(who, ref)
+        if isinstance(actor, Refused) and suspension is not None:
+            return await self._turned_away(actor, who, suspension)
+        return _seated(actor, suspension, delivery, reach)
+
+    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
+        """Like :meth:`seat`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
+        return _seated(*await self._known(who, ref), delivery, reach)
+
+    async def _known(self, who: Who, ref: str) -> tuple[Actor | Refused, Suspension | None]:
+        actor, suspension = await self._access.who(who), await self._engine.find(ref)
+        if suspension is not None and not isinstance(actor, Refused):
+            actor = await self._access.before(actor, who, suspension)
+        return actor, suspension
+
+    async def _turned_away(self, refused: Refused, who: Who, suspension: Suspension) -> Told:
+        """Who may answer is told to people of our own workspace alone."""
+        if refused.reason == "slack_unavailable" or not suspension.is_open:
+            return Told(refused.text)
+        await self._incoming.turned_away(suspension.id, f"slack:{who.user_id}", CHANNEL, refused.reason)
+        tells = refused.reason == "stranger"
+        return Told(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
+
+    async def tried(self, seat: Seat, code: str) -> None:
+        """Keep that somebody would have answered who may not (``code``), of a question that is open."""
+        if seat.suspension.is_open:
+            await self._incoming.turned_away(seat.suspension.id, seat.actor.identity, CHANNEL, code)
+
+    # --- What is asked, and what was entered ------------------------------------------------------------------------
+
+    async def _why(self, seat: Seat, index: int) -> Modal | Told | None:
+        """The modal that asks for a reason, where the choice wants one."""
+        choices = seat.suspension.ask.choices
+        wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
+        if wanted is None:
+            return None
+        refused = self._engine.would_refuse(seat.suspension, seat.actor)
+        if refused is not None:
+            return await self._refused(refused, seat)
+        unopened = await self.unopened(seat)
+        if unopened is not None:
+            return unopened
+        notice = await self.notice(seat.suspension)
+        return Modal(reason_modal(notice, index, wanted, seat.delivery, self._sign), notice.links.shared)
+
+    async def _submit_reason(self, seat: Seat, index: int, reason: str) -> Recorded | Told | Wrong:
+        choices = seat.suspension.ask.choices
+        wanted = choices[index].reason_wanted if index < len(choices) else None
+        if wanted is ReasonWanted.REQUIRED and not reason and seat.suspension.is_open:
+            return Wrong({REASON_BLOCK: GIVE_ONE})
+        given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, choice=index, reason=reason or None, opened=True)
+        return await self.give(seat, given, REASON_BLOCK)
+
+    def _given(self, submitted: Submitted, seat: Seat) -> GivenAnswer | Wrong:
+        ask, entered, actor = seat.suspension.ask, submitted.entered, seat.actor
+        match ask.response_type:
+            case ResponseType.CHOICE | ResponseType.CONFIRM:
+                index = read_option(entered.get(ANSWER_BLOCK, ""))
+                if index is None:
+                    return Wrong({ANSWER_BLOCK: "Pick one of the choices."})
+                return GivenAnswer(ask.id, actor, CHANNEL, choice=index)
+            case ResponseType.TEXT:
+                return GivenAnswer(ask.id, actor, CHANNEL, value=entered.get(ANSWER_BLOCK, ""))
+            case ResponseType.FORM:
+                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered, self._named)
+                value: JsonValue = values
+                return Wrong(problems) if problems else GivenAnswer(ask.id, actor, CHANNEL, value=value)
+
+    # --- Why it did not count ---------------------------------------------------------------------------------------
+
+    async def _refused(self, refusal: Unrecorded | Unclaimed, seat: Seat) -> Told:  # noqa: PLR0911 (one for each case)
+        log.info("slack.interaction_refused", ref=seat.ref, reason=refusal.error.code)
+        match refusal:
+            case TooLate(ended):
+                return await self._late(seat, ended)
+            case AlreadyYours(now):
+                return Told(notes.recorded_already(now))
+            case NotYours(error=error):
+                await self.tried(seat, error.code)
+                return Told(notes.may_not(error, _may_answer(seat.suspension)))
+            case HeldByAnother(error=error):
+                return Told(notes.held(error))
+            case Disagrees(now):
+                return Told(await self._not_counted(now, seat))
+            case NotAnAnswer(error=NotShownWhole()):
+                return self._open_first(seat)
+            case NotAnAnswer():
+                return Told(notes.NO_LONGER_OPEN)  # there is no such question any more
+
+    async def _late(self, seat: Seat, ended: Suspension) -> Told:
+        """How it ended; the message that still had something to press is edited once more."""
+        reach = seat.reach
+        if reach.channel is not None and reach.ts is not None:
+            stale = Stale(seat.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
+            await self._incoming.still_asks(ended.id, stale)
+        return Told(await self.truth(ended))
+
+    async def _not_counted(self, now: Suspension, seat: Seat) -> str:
+        return notes.not_counted(disagreement(await self._shown(now), seat.actor.identity))
+
+    async def truth(self, ended: Suspension) -> str:
+        """How it ended, as anybody in Slack may be told."""
+        return notes.ended(build_ending(await self._shown(ended)) if ended.ended is not None else None)
+
+    def _named(self, user_id: str) -> str | None:
+        """The identity of somebody who was picked in a form."""
+        picked = self._engine.responders.actor_at(CHANNEL, user_id)
+        return None if picked is None else picked.identity
+
+    async def notice(self, suspension: Suspension) -> Notice:
+        """The question as Slack shows it now."""
+        return build_notice(await self._shown(suspension), suspension.attempt, Links(self._page(suspension.ask.ref)))
+
+    def _page(self, ref: str) -> str:
+        return f"{self._public_url}/q/{ref}"
+
+    async def _shown(self, suspension: Suspension) -> Suspension:
+        return await shown_on(self._engine.redaction, CHANNEL, suspension)
+
+
+def _seated(actor: Actor | Refused, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:
+    if isinstance(actor, Refused):
+        return Told(actor.text)
+    return Told(notes.NO_LONGER_OPEN) if suspension is None else Seat(actor, suspension, delivery, reach)
+
+
+def _may_answer(suspension: Suspension) -> tuple[str, ...]:
+    """The references that mean somebody: a channel by itself addresses nobody."""
+    found = dict.fromkeys((*suspension.ask.responders, *suspension.asked))
+    return tuple(one for one in found if _means_people(parse_recipient(one)))
+
+
+def _means_people(recipient: Recipient) -> bool:
+    if recipient.kind is RecipientKind.SLACK:
+        return recipient.value[0] in {"U", "W", "S"}
+    return recipient.kind is not RecipientKind.PAGERDUTY

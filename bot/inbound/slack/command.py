@@ -1,0 +1,153 @@
+"""``/handraise``: lists, shows and answers, seen by whoever typed it alone.
+
+Source: docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck
+
+from bot.inbound.slack.answers import Seat, SlackAnswers
+from bot.inbound.slack.background import NOTE_LENGTH, Beside
+from bot.inbound.slack.identity import CHANNEL, Refused, SlackAccess
+from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from channels.grammar.reader import ClaimWord, Matched, read_answer
+from channels.slack import notes
+from channels.slack.command import (
+    DELIVERY,
+    HELP,
+    LISTED,
+    Answer,
+    Help,
+    ListThem,
+    Show,
+    Typed,
+    choices,
+    listing,
+    read_command,
+)
+from channels.slack.interactions import OnIt, Reach, Who
+from channels.slack.mrkdwn import escaped
+from channels.slack.render import Rendered, render_notice
+from core.domain.answers import GivenAnswer
+from core.domain.people import Role
+from core.domain.reception import Recorded
+from core.domain.suspension import ResponseType
+from core.engine.engine import Engine
+
+Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
+"""How somebody takes their seat before a question: to answer it, or to look at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackCommand:
+    engine: Engine
+    access: SlackAccess
+    answers: SlackAnswers
+    beside: Beside
+    public_url: str
+
+    async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        typed = read_command(body)
+        if typed is None:
+            await ack(response_type="ephemeral", text=HELP)
+            return
+        said = await self.beside.in_time(self._do(typed))
+        if isinstance(said, Modal):
+            await ack()
+            self.beside.open(said, typed.reach)
+        else:
+            await ack(response_type="ephemeral", text=said.text, blocks=list(said.blocks) or None)
+
+    async def _do(self, typed: Typed) -> Rendered | Modal:
+        match typed.command:
+            case ListThem():
+                return await self._list(typed)
+            case Show(ref):
+                return await self._show(typed, ref)
+            case Answer(ref, words):
+                return await self._answer(typed, ref, words)
+            case Help():
+                return Rendered(HELP)
+
+    async def _list(self, typed: Typed) -> Rendered:
+        actor = await self.access.who(typed.by)
+        if isinstance(actor, Refused):
+            return _plain(actor.text)
+        waiting = await self.access.waiting(actor, typed.by, LISTED)
+        notices = [await self.answers.notice(one) for one in waiting.questions]
+        return Rendered(listing(notices, waiting.total - len(notices), f"{self.public_url}/inbox"))
+
+    async def _show(self, typed: Typed, ref: str) -> Rendered:
+        """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
+        seat = await self._seat(typed, ref, self.answers.look)
+        if isinstance(seat, Told):
+            return _plain(seat.text)
+        if self._may_not(seat) is not None and not seat.actor.has(Role.OPERATOR):
+            return _plain(notes.NOT_YOURS)
+        if seat.suspension.is_open:
+            return render_notice(await self.answers.notice(seat.suspension), DELIVERY, when_cut=self.answers.when_cut)
+        return _plain(await self.answers.truth(seat.suspension))
+
+    async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
+        """No more than :meth:`_show` says. Who may read it and not answer is told who may; that somebody tried is
+        kept, whoever it was."""
+        seat = await self._seat(typed, ref, self.answers.seat)
+        if isinstance(seat, Told):
+            return _plain(seat.text)
+        may_not = self._may_not(seat)
+        if may_not is not None and not seat.actor.has(Role.OPERATOR):
+            await self.answers.tried(seat, may_not)
+            return _plain(notes.NOT_YOURS)
+        said = await (self._give(typed, seat, words) if may_not is None else self.answers.open(seat))
+        match said:
+            case Recorded():
+                return _plain(notes.RECORDED)
+            case Told(text) | Wrong(text=text):
+                return _plain(text)
+            case Rendered() | Modal():
+                return said
+
+    async def _seat(self, typed: Typed, ref: str, sit: Sit) -> Seat | Told:
+        """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
+        that there is not is said what is said of somebody else's."""
+        actor, seat = await self.access.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
+        if isinstance(actor, Refused):
+            return Told(actor.text)
+        if isinstance(seat, Told) and await self.engine.find(ref) is None:
+            return Told(notes.NOT_YOURS)
+        return seat
+
+    def _may_not(self, seat: Seat) -> str | None:
+        return self.engine.may_answer(seat.suspension, seat.actor)
+
+    async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
+        """By the same grammar as a mail. What takes more than a line is answered in its modal."""
+        ask = seat.suspension.ask
+        if ask.response_type is ResponseType.FORM or (ask.response_type is ResponseType.TEXT and not words):
+            return await self.answers.open(seat)
+        notice = await self.answers.notice(seat.suspension)
+        read = read_answer(
+            _REASON.split(words, maxsplit=1), ask.response_type, notice.choices, question=notice.question
+        )
+        if isinstance(read, ClaimWord):
+            return await self.answers.claim(OnIt(typed.by, seat.ref, DELIVERY, typed.reach))
+        if not isinstance(read, Matched):
+            return await self.answers.unopened(seat) or Rendered(choices(notice))
+        if read.index is not None and read.reason is None:
+            return await self.answers.pick(seat, read.index)
+        given = GivenAnswer(ask.id, seat.actor, CHANNEL, read.value, read.index, read.reason)
+        return await self.answers.give(seat, given)
+
+
+_REASON = re.compile(r"\s(?=reason:)", re.IGNORECASE)
+"""A command is one line, and a reason begins one of its own."""
+
+
+def _plain(text: str) -> Rendered:
+    return Rendered(escaped(text, NOTE_LENGTH))

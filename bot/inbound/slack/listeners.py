@@ -1,0 +1,175 @@
+"""Bolt's listeners: what Slack is told at once, and what follows. For clicks and modals, and for events.
+
+The commit comes before ``ack()``. Whatever is told afterwards runs in a task of its own, since an error after ``ack()``
+would take it back, and Slack would show a warning although the answer counts.
+
+Slack tells every event at least once; it counts once. An event is remembered by its id before it is acknowledged. If a
+process dies before that, the event comes again and is dealt with then, whatever ``X-Slack-Retry-Num`` says.
+
+Source: https://docs.slack.dev/interactivity/handling-user-interaction; https://docs.slack.dev/apis/events-api
+(retries); facts on channels §0.4, §0.5, §A2.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from slack_bolt.async_app import AsyncAck
+from slack_bolt.response import BoltResponse
+
+from bot.inbound.slack.answers import SlackAnswers
+from bot.inbound.slack.background import Beside
+from bot.inbound.slack.home import SlackHome
+from bot.inbound.slack.identity import CHANNEL
+from bot.inbound.slack.outcomes import Modal, Told, Wrong
+from bot.inbound.slack.threads import SlackThreads
+from channels.slack import command, home, notes
+from channels.slack.events import CutOff, HomeOpened, Nothing, Words, event_id, read_event
+from channels.slack.interactions import (
+    Chosen,
+    LinkFollowed,
+    NotForUs,
+    OnIt,
+    Payload,
+    Submitted,
+    WantsModal,
+    WantsPage,
+    first_input,
+    reach_of,
+    read_action,
+    read_submission,
+)
+from channels.slack.modals import told_modal
+from channels.slack.payloads import Sign
+from core.domain.reception import Recorded
+from core.engine.engine import Engine
+from core.inbound.reports import Incoming
+
+log = structlog.get_logger(__name__)
+
+SAME_VIEW = "update"
+
+
+class SlackListeners:
+    """``sign`` is what modals were sealed with."""
+
+    def __init__(self, answers: SlackAnswers, beside: Beside, home: SlackHome, *, sign: Sign) -> None:
+        self._answers = answers
+        self._beside = beside
+        self._home = home
+        self._sign = sign
+
+    async def on_action(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        reach, done = reach_of(body), read_action(body)
+        match done:
+            case Chosen() as pressed:
+                said: Recorded | Told | Modal | None = await self._beside.in_time(self._answers.choose(pressed))
+            case OnIt() as pressed:
+                said = await self._beside.in_time(self._answers.claim(pressed))
+            case WantsModal() as pressed:
+                said = await self._beside.in_time(self._answers.modal(pressed))
+            case WantsPage() as pressed:
+                said = await self._beside.in_time(self._answers.page(pressed))
+            case NotForUs(reason):
+                log.info("slack.action_ignored", reason=reason)
+                said = Told(notes.NO_LONGER_OPEN)
+            case LinkFollowed():
+                said = None
+        await ack()
+        if isinstance(said, Modal):
+            self._beside.open(said, reach)
+        if isinstance(said, Told):
+            self._beside.tell(reach, said.text, said.link)
+        if isinstance(done, Chosen | OnIt):
+            self._show_again(done, said)
+
+    def _show_again(self, done: Chosen | OnIt | Submitted, said: Recorded | Told | Wrong | Modal | None) -> None:
+        """A message of ours is edited by the outbox; what was pressed elsewhere is ours to bring up to date."""
+        if done.delivery == home.DELIVERY and isinstance(said, Recorded | Told):
+            self._home.opened(done.by)
+        if isinstance(done, Chosen) and done.delivery == command.DELIVERY and isinstance(said, Recorded):
+            self._beside.replace(done.reach, notes.RECORDED)
+
+    async def on_submission(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        submitted = read_submission(body, self._sign)
+        if isinstance(submitted, NotForUs):
+            log.info("slack.submission_ignored", reason=submitted.reason)
+            await ack(response_action=SAME_VIEW, view=told_modal("", notes.NO_LONGER_OPEN))
+            return
+        said = await self._beside.in_time(self._answers.submit(submitted))
+        match said:
+            case Recorded():
+                await ack(response_action="clear")
+            case Told(text, link):
+                await ack(response_action=SAME_VIEW, view=told_modal(submitted.ref, text, link))
+            case Modal(view):
+                await ack(response_action=SAME_VIEW, view=view)
+            case Wrong(errors):
+                await ack(response_action="errors", errors=dict(errors))
+        self._show_again(submitted, said)
+
+    def on_another_app(self, payload: Payload) -> BoltResponse:
+        """Nothing of it is ours to answer, and whoever pressed is told so. Bolt never sees it."""
+        log.warning("slack.other_app_refused")
+        if payload.get("type") == "view_submission":
+            view = told_modal("", notes.NO_LONGER_OPEN)
+            return BoltResponse(status=200, body={"response_action": SAME_VIEW, "view": view})
+        if payload.get("type") == "block_actions":
+            self._beside.tell(reach_of(payload), notes.NO_LONGER_OPEN)
+        return BoltResponse(status=200, body="")
+
+    async def on_error(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
+        """Nothing was recorded, or we can't know: the person is told to try again, which is always harmless. An event
+        is refused, so that Slack sends it again."""
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f"{frames[-1].name}:{frames[-1].lineno}" if frames else None
+        log.error("slack.interaction_failed", error=type(error).__name__, where=where)
+        if body.get("type") == "event_callback":
+            return BoltResponse(status=503, body="")
+        if "command" in body:
+            return BoltResponse(status=200, body={"response_type": "ephemeral", "text": notes.NOT_SAVED})
+        if body.get("type") == "view_submission":
+            block = first_input(body)
+            errors = {"response_action": "errors", "errors": {block: notes.NOT_SAVED}}
+            return BoltResponse(status=200, body=errors if block is not None else "")
+        self._beside.tell(reach_of(body), notes.NOT_SAVED)
+        return BoltResponse(status=200, body="")
+
+
+EVENTS = "slack_event"
+
+
+@dataclass(frozen=True, slots=True)
+class SlackEvents:
+    engine: Engine
+    incoming: Incoming
+    threads: SlackThreads
+    home: SlackHome
+    beside: Beside
+
+    async def on_event(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        happened = read_event(body)
+        if not isinstance(happened, Nothing):
+            await self.beside.in_time(self._once(body, happened))
+        await ack()
+
+    async def _once(self, payload: Payload, happened: Words | HomeOpened | CutOff) -> None:
+        if isinstance(happened, Words) and not await self.threads.concerns_us(happened):
+            return
+        known = event_id(payload)
+        if known is not None and await self.engine.was_seen(EVENTS, known):
+            log.info("slack.event_repeated")
+            return
+        match happened:
+            case Words():
+                await self.threads.hear(happened)
+            case HomeOpened(by):
+                self.home.opened(by)
+            case CutOff(reason):
+                log.error("slack.access_taken_away", reason=reason)
+                await self.incoming.cut_off(CHANNEL, reason)
+        if known is not None:
+            await self.engine.seen(EVENTS, known)

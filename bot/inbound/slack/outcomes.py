@@ -1,0 +1,34 @@
+"""Outcomes: what came of something that somebody did in Slack, as values. ``listeners`` turns them into responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """It did not count, or needs no more; ``text`` says so to the person alone. ``link`` is the one that it holds."""
+
+    text: str
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """The answer can be mended: what is wrong, by the block it was entered in."""
+
+    errors: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.errors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Modal:
+    """The view to open. ``link`` leads to the same question on the page."""
+
+    view: dict[str, Any]
+    link: str

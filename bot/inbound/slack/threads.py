@@ -1,0 +1,113 @@
+"""Threads and direct messages: what somebody writes to us in Slack. An answer if that is allowed, else a hint, once.
+
+Only ``slack.answer_in_thread`` makes a reply in a question's thread an answer, and only to a question for a text:
+people talk in threads, and talk is no decision.
+
+Source: facts on channels §F, "thread reply text"; docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import structlog
+
+from bot.inbound.slack.answers import Seat, SlackAnswers
+from bot.inbound.slack.background import Beside
+from bot.inbound.slack.identity import CHANNEL, SlackAccess
+from bot.inbound.slack.outcomes import Told, Wrong
+from channels.slack import notes
+from channels.slack.errors import CAUGHT, failure_of
+from channels.slack.events import Words, as_typed, delivery_of_thread
+from channels.slack.interactions import Reach
+from core.domain.answers import GivenAnswer
+from core.domain.reception import Recorded
+from core.domain.suspension import ResponseType, Suspension
+from core.engine.engine import Engine
+from core.inbound.reports import Incoming
+from core.ports import Refused
+
+log = structlog.get_logger(__name__)
+
+HINTS = "slack_hint"
+"""The kind under which it is kept whom a hint was given."""
+MOST_THREADS = 10_000
+"""Whose root is kept; the one that was read first is forgotten first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackThreads:
+    engine: Engine
+    incoming: Incoming
+    access: SlackAccess
+    answers: SlackAnswers
+    beside: Beside
+    answer_in_thread: bool
+    _roots: OrderedDict[tuple[str, str], str | None] = field(default_factory=OrderedDict)
+    """The delivery that a thread's root carries, ``None`` for none of ours: what Slack has said once never changes."""
+
+    async def concerns_us(self, words: Words) -> bool:
+        """Whether it is said to us: most of what a channel talks about is not, and costs no look at the database."""
+        home = await self.access.ours.home()
+        said_by_us = words.by.user_id == home.bot_user_id
+        return not said_by_us and (words.thread_ts is None or words.thread_by in {None, home.bot_user_id})
+
+    async def hear(self, words: Words) -> None:
+        """Raises what the database does, so that Slack tells it again; and what Slack does, where it may be an answer
+        that would be lost."""
+        if words.thread_ts is None:
+            await self._hint(words, "direct", notes.USE_BUTTONS_OR_COMMAND)
+            return
+        delivery = await self._delivery(words.channel, words.thread_ts)
+        asked = await self.incoming.of_delivery(delivery) if delivery is not None else None
+        if asked is not None and delivery is not None:
+            await self._reply(words, asked, delivery)
+
+    async def _delivery(self, channel: str, thread_ts: str) -> str | None:
+        """That of the message which a thread hangs under, where it is one of ours."""
+        thread = (channel, thread_ts)
+        if thread in self._roots:
+            return self._roots[thread]
+        try:
+            found = await delivery_of_thread(self.beside.client, await self.access.ours.home(), *thread)
+        except CAUGHT as error:
+            failure = failure_of(error, self.beside.now())
+            if self.answer_in_thread and not isinstance(failure, Refused):
+                raise
+            log.warning("slack.thread_unreadable", reason=failure.reason)  # no scope, a channel we have left, or busy
+            return None
+        self._roots[thread] = found
+        if len(self._roots) > MOST_THREADS:
+            self._roots.popitem(last=False)
+        return found
+
+    async def _reply(self, words: Words, asked: Suspension, delivery: str) -> None:
+        ref, reach = asked.ask.ref, Reach(channel=words.channel, ts=words.thread_ts)
+        if not self.answer_in_thread or asked.ask.response_type is not ResponseType.TEXT:
+            known = await self.answers.look(words.by, ref, delivery, reach)
+            ended = known.suspension if isinstance(known, Seat) and not known.suspension.is_open else None
+            await self._hint(words, ref, await self.answers.truth(ended) if ended else notes.USE_BUTTONS_OR_COMMAND)
+            return
+        seat = await self.answers.seat(words.by, ref, delivery, reach)
+        if isinstance(seat, Told):
+            await self._hint(words, ref, seat.text)
+        else:
+            await self._answer(words, seat)
+
+    async def _answer(self, words: Words, seat: Seat) -> None:
+        value = as_typed(words.text)
+        given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, value=value)
+        match await self.answers.give(seat, given):
+            case Recorded():
+                pass  # the message itself says so, to everybody
+            case Told(text) | Wrong(text=text):
+                self._whisper(words, text)
+
+    async def _hint(self, words: Words, about: str, text: str) -> None:
+        """Once to a person for each question; ``about`` is its ref."""
+        if not await self.engine.seen(HINTS, f"{about} {words.by.user_id}"):
+            self._whisper(words, text)
+
+    def _whisper(self, words: Words, text: str) -> None:
+        self.beside.whisper(words.channel, words.by.user_id, words.thread_ts, text)

@@ -1,0 +1,439 @@
+"""The directory: who people are, where they are reached, and whom this service may ask. No network call, but to ask
+who is on call.
+
+Everybody in ``people`` is in it, and everybody whom a group of ``groups`` names, who is then known by e-mail alone.
+Whoever has no ``slack_user_id`` there is reached in Slack as soon as Slack has said which account has their e-mail
+(``bot.people.slack_accounts``).
+
+Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from fnmatch import fnmatchcase
+from typing import assert_never
+from zoneinfo import ZoneInfo
+
+from bot.config import Settings
+from bot.config.channels import DEFAULT_SERVICE
+from bot.config.settings import ApiKey
+from bot.people.on_call import OnCalls, OnCallUser
+from bot.people.slack_accounts import Accounts, NoAccounts
+from core.domain.people import (
+    Actor,
+    Address,
+    Person,
+    Recipient,
+    RecipientKind,
+    Role,
+    canonical,
+    comparable_domain,
+    parse_recipient,
+)
+from core.errors import InvalidRecipient
+from core.ports import Fault, PeopleUnknown, Refused
+
+ON_CALL = f"{RecipientKind.SCHEDULE}:"
+
+StoredRoles = Callable[[str], frozenset[Role]]
+"""The roles of the key of that name which was made on the command line; none where there is no such key."""
+
+
+def _no_stored_roles(_name: str) -> frozenset[Role]:
+    return frozenset()
+
+
+StoredNames = Callable[[], Collection[str]]
+"""The names of the keys that were made on the command line."""
+
+
+def _nothing_shut_out(_name: str) -> bool:
+    return False
+
+
+ShutOut = Callable[[str], bool]
+"""Whether the configuration's key of that name was revoked, or replaced by a stored one."""
+
+
+class Directory:
+    """The ``Responders`` port over the configuration. References are parsed; unknown forms raise
+    :class:`InvalidRecipient`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        stored_roles: StoredRoles = _no_stored_roles,
+        stored_names: StoredNames = tuple,
+        accounts: Accounts | None = None,
+        on_calls: OnCalls | None = None,
+        shut_out: ShutOut = _nothing_shut_out,
+    ) -> None:
+        self._settings = settings
+        self._on_calls = on_calls
+        self._accounts = accounts or NoAccounts()
+        self._people, self._groups = _read(settings)
+        self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
+        self._by_pagerduty = {
+            person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
+        }
+        self._hours = {canonical(entry.email): entry.opening_hours for entry in settings.people}
+        self._zones = {canonical(one.email): ZoneInfo(one.time_zone) for one in settings.people if one.time_zone}
+        self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        self._pagers = frozenset(settings.own_routing_keys)
+        self._keys = _keys_of(settings)
+        self._patterns = None if settings.recipients.allow is None else tuple(map(_pattern, settings.recipients.allow))
+        self._stored_roles = stored_roles
+        self._stored_names = stored_names
+        self._shut_out = shut_out
+        self._configured = frozenset(_configured(self, settings))
+
+    def allowed(self, reference: str) -> bool:
+        """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory.
+
+        Patterns match whatever the case. Of somebody in the directory they mean the person, whatever sub-address was
+        written; of anybody else the address to which mail would go. ``*@example.com`` covers ``email:`` forms too,
+        since whoever may be asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the
+        person. What the configuration itself names (a channel's default, a rung of the platform's ladder) always is.
+        """
+        recipient = parse_recipient(reference)
+        if str(recipient) in self._configured:
+            return True
+        if self._patterns is None:
+            return self._is_known(recipient)
+        forms = self._forms(recipient)
+        return any(fnmatchcase(form.lower(), pattern) for form in forms for pattern in self._patterns)
+
+    def _forms(self, recipient: Recipient) -> Collection[str]:
+        """What a pattern may match to allow ``recipient``."""
+        match recipient.kind:
+            case RecipientKind.PERSON:
+                person = self._people.get(recipient.identity)
+                return {recipient.value} if person is None else {person.email, person.mail_to}
+            case RecipientKind.EMAIL:
+                return {str(recipient), recipient.value}
+            case _:
+                return {str(recipient)}
+
+    def addresses(self, reference: str, channel: str) -> Sequence[Address]:
+        """Where ``reference`` is reached on ``channel``, each place once; empty where it is not.
+
+        Any mailbox is reached by mail, in the directory or not; somebody of the directory in the mailbox that it has
+        of them, whatever sub-address was written. On PagerDuty a person is their own integration where
+        the directory has its routing key; else the default service, which pages whoever is on call, as it does for a
+        group, and is nobody's in particular then.
+        """
+        recipient = parse_recipient(reference)
+        found: Iterable[Address | None]
+        match recipient.kind:
+            case RecipientKind.PERSON:
+                found = [self._of_person(recipient.value, channel)]
+            case RecipientKind.GROUP:
+                members = self._groups.get(recipient.value, ())
+                found = (self._of_person(email, channel) for email in members)
+                if channel == "pagerduty":
+                    found = (_shared(address) for address in found if address is not None)
+            case RecipientKind.SLACK | RecipientKind.EMAIL | RecipientKind.PAGERDUTY:
+                found = [self._at(recipient)] if recipient.kind.value == channel else []
+            case RecipientKind.SCHEDULE:  # stands for whoever is on call when it is sent
+                found = [Address(channel, str(recipient))] if self._reaches_whoever_is_on_call(channel) else []
+            case _ as unknown:
+                assert_never(unknown)
+        return tuple(dict.fromkeys(address for address in found if address is not None))
+
+    def _reaches_whoever_is_on_call(self, channel: str) -> bool:
+        return self._on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._services)
+
+    def _of_person(self, written: str, channel: str) -> Address | None:
+        identity = canonical(written)
+        person = self._people.get(identity)
+        mailbox = written if person is None else person.mail_to
+        match channel:
+            case "slack" if person is not None and person.slack_user_id:
+                return Address(channel, person.slack_user_id, identity)
+            case "slack" if person is not None and self._accounts.known_user(mailbox):
+                return Address(channel, mailbox, identity)
+            case "email":
+                return Address(channel, mailbox, identity)
+            case "pagerduty" if identity in self._pagers:
+                return Address(channel, identity, identity)
+            case "pagerduty" if DEFAULT_SERVICE in self._services:
+                return Address(channel, DEFAULT_SERVICE, identity)
+        return None
+
+    def surely_asks(self, reference: str, channel: str) -> bool:
+        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up.
+        Whoever is on call may have no account in Slack; everybody has a mailbox."""
+        recipient, pager = parse_recipient(reference), self._settings.pagerduty
+        is_schedule = recipient.kind is RecipientKind.SCHEDULE
+        if channel == "slack":
+            return not is_schedule
+        if channel == "email" or not (is_schedule or recipient.kind is RecipientKind.PERSON):
+            return True
+        return recipient.identity in self._pagers or (pager is not None and pager.writes_to_incidents)
+
+    def _at(self, recipient: Recipient) -> Address | None:
+        """An address that was written as one."""
+        channel, value = recipient.kind.value, recipient.value
+        match recipient.kind:
+            case RecipientKind.SLACK if value.startswith("S"):  # is mentioned in the default channel, if there is one
+                place = self._settings.slack.default_channel if self._settings.slack else None
+                return Address(channel, value) if place is not None and place[0] in "CG" else None
+            case RecipientKind.SLACK:
+                return Address(channel, value, self._slack_identity(value))
+            case RecipientKind.EMAIL:
+                return Address(channel, value, recipient.identity)
+            case RecipientKind.PAGERDUTY if value in self._services:
+                return Address(channel, value)
+        return None
+
+    def defaults(self, channel: str) -> Sequence[str]:
+        settings = self._settings
+        match channel:
+            case "slack" if settings.slack and settings.slack.default_channel:
+                return (f"slack:{settings.slack.default_channel}",)
+            case "email" if settings.email:
+                return tuple(f"email:{mailbox}" for mailbox in dict.fromkeys(settings.email.default_to))
+            case "pagerduty" if DEFAULT_SERVICE in self._services:
+                return (f"pagerduty:{DEFAULT_SERVICE}",)
+        return ()
+
+    def answers_to(self, reference: str, actor: Actor) -> bool:
+        """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody; a Slack user
+        group its members of the last minute, so see to it before that they are known; or whom the door has just found
+        in it (:attr:`Actor.proven`)."""
+        recipient = parse_recipient(reference)
+        return str(recipient) in actor.proven or self._means(recipient, actor)
+
+    def _means(self, recipient: Recipient, actor: Actor) -> bool:
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return recipient.identity == actor.identity
+            case RecipientKind.GROUP:
+                return actor.identity in self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK if recipient.value.startswith("S"):
+                members = self._accounts.known_members(recipient.value)
+                return any(self._slack_identity(user) == actor.identity for user in members)
+            case RecipientKind.SLACK:
+                return self._slack_identity(recipient.value) == actor.identity
+            case RecipientKind.PAGERDUTY:
+                return False
+            case RecipientKind.SCHEDULE:
+                known = self._on_calls.known(recipient.value) if self._on_calls is not None else ()
+                return actor.identity in map(canonical, self._named(known))
+            case _ as unknown:
+                assert_never(unknown)
+
+    def references_to(self, actor: Actor) -> Collection[str]:
+        """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
+        Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
+        identity, person = actor.identity, self._people.get(actor.identity)
+        local, at, _ = identity.rpartition("@")
+        mailboxes = (identity, f"{local}+") if at else (identity,)
+        groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
+        accounts = {person.slack_user_id if person is not None else None, self._known_user(identity)} - {None}
+        mails = (f"email:{one}" for one in mailboxes)
+        return (*mailboxes, *mails, *groups, *(f"slack:{one}" for one in accounts), "slack:S", ON_CALL)
+
+    def _known_user(self, identity: str) -> str | None:
+        person = self._people.get(identity)
+        return self._accounts.known_user(identity if person is None else person.mail_to)
+
+    def people(self, reference: str) -> Collection[str]:
+        """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
+        recipient = parse_recipient(reference)
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return (recipient.identity,)
+            case RecipientKind.GROUP:
+                return self._groups.get(recipient.value, ())
+            case RecipientKind.SLACK if recipient.value.startswith("S"):
+                members = self._accounts.last_members(recipient.value)
+                return tuple(one for one in map(self._slack_identity, sorted(members)) if one is not None)
+            case RecipientKind.SLACK:
+                identity = self._slack_identity(recipient.value)
+                return () if identity is None else (identity,)
+            case RecipientKind.PAGERDUTY:
+                return ()
+            case RecipientKind.SCHEDULE:  # somebody, whoever it is
+                last = self._on_calls.last(recipient.value) if self._on_calls is not None else ()
+                return tuple(map(canonical, self._named(last))) or (str(recipient),)
+            case _ as unknown:
+                assert_never(unknown)
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        return self._on_calls is not None
+
+    async def refresh(self, references: Iterable[str]) -> None:
+        if self._on_calls is None:
+            return
+        for reference in dict.fromkeys(references):
+            if reference.startswith(ON_CALL):
+                await self._on_calls.refresh(reference.removeprefix(ON_CALL))
+
+    async def on_call(self, reference: str) -> Sequence[str]:
+        if self._on_calls is None:
+            raise PeopleUnknown(Refused("on_call_not_configured", Fault.SETUP))
+        users = await self._on_calls.now_on(reference.removeprefix(ON_CALL))
+        people = self._named(users)
+        if users and not people:
+            raise PeopleUnknown(Refused("on_call_not_allowed", Fault.PLACE))
+        return people
+
+    def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
+        """Who they are: the directory's person for the account, else its mailbox where that is nobody else's.
+
+        Whoever runs PagerDuty says who is on call, and not whom this service may ask: a stranger has to be on its
+        allow-list."""
+        found = dict.fromkeys(named for one in on_call if (named := self._of_account(one)) is not None)
+        return tuple(named for named in found if named in self._people or self._may_be_asked(named))
+
+    def _may_be_asked(self, mailbox: str) -> bool:
+        try:
+            return self.allowed(mailbox)
+        except InvalidRecipient:
+            return False
+
+    def _of_account(self, on_call: OnCallUser) -> str | None:
+        person = self._by_pagerduty.get(on_call.user)
+        if person is not None:
+            return person.email
+        other = self._people.get(canonical(on_call.email)) if on_call.email is not None else None
+        if other is None:
+            return on_call.email
+        return None if other.pagerduty_user_id else other.email
+
+    def operators(self) -> Collection[str]:
+        names = {*self._keys, *map(canonical, self._stored_names())}
+        return frozenset(name for name in names if self.actor(name).has(Role.OPERATOR))
+
+    def is_known(self, identity: str) -> bool:
+        actor = self.actor(identity)
+        return actor.person is not None or bool(actor.roles)
+
+    def actor(self, identity: str) -> Actor:
+        """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
+        name = canonical(identity)
+        configured = (entry.roles for entry in self._keys.get(name, ()) if not self._shut_out(entry.name))
+        return Actor(name, self._stored_roles(name).union(*configured), person=self._people.get(name))
+
+    def actor_at(self, channel: str, address: str) -> Actor | None:
+        """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
+        match channel:
+            case "slack":
+                identity = self._slack_identity(address)
+                return None if identity is None else self.actor(identity)
+            case "pagerduty":
+                person = self._by_pagerduty.get(address)
+            case "email":
+                return self._with_mailbox(address)
+            case _:
+                return None
+        return None if person is None else self.actor(person.email)
+
+    def _slack_identity(self, user_id: str) -> str | None:
+        """Whoever has this Slack account, as far as the directory or a key names them."""
+        person = self._by_slack.get(user_id)
+        if person is not None:
+            return person.email
+        email = self._accounts.known_email(user_id)
+        return canonical(email) if email is not None and self.is_known(email) else None
+
+    @property
+    def without_slack_account(self) -> Collection[str]:
+        """The mailboxes of everybody in the directory who has no ``slack_user_id`` there."""
+        return tuple(person.mail_to for person in self._people.values() if not person.slack_user_id)
+
+    def _with_mailbox(self, address: str) -> Actor | None:
+        try:
+            recipient = parse_recipient(address)
+        except InvalidRecipient:
+            return None
+        return self.actor(recipient.value) if recipient.kind is RecipientKind.PERSON else None
+
+    def known_group(self, name: str) -> bool:
+        return name in self._groups
+
+    def everybody(self) -> Sequence[Person]:
+        """The people of the directory, by name."""
+        return sorted(self._people.values(), key=lambda person: (person.name.casefold(), person.email))
+
+    def next_opening(self, identity: str, at: datetime) -> datetime | None:
+        hours = self._hours.get(canonical(identity))
+        return at if hours is None else hours.opening(at)
+
+    def time_zone(self, identity: str) -> tzinfo | None:
+        return self._zones.get(canonical(identity))
+
+    def _is_known(self, recipient: Recipient) -> bool:
+        """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                return recipient.identity in self._people
+            case RecipientKind.GROUP:
+                return recipient.value in self._groups
+            case RecipientKind.SLACK:
+                return self._slack_identity(recipient.value) in self._people
+            case RecipientKind.PAGERDUTY:
+                return recipient.value in self._services
+            case RecipientKind.SCHEDULE:
+                return False  # the directory names none
+            case _ as unknown:
+                assert_never(unknown)
+
+
+def _shared(address: Address) -> Address:
+    """As a member of a group has it: a pager of one's own stays one's own."""
+    return address if address.value == address.person else replace(address, person=None)
+
+
+def _read(settings: Settings) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:
+    """People by identity, and the identities of each group's members, in the order of the configuration. Two spellings
+    of one mailbox are one person."""
+    groups: dict[str, dict[str, None]] = {}
+    people = {}
+    for entry in settings.people:
+        identity = canonical(entry.email)
+        people[identity] = _person(entry.email, entry.name, entry.slack_user_id, entry.pagerduty_user_id)
+        for group in entry.groups:
+            groups.setdefault(group, {})[identity] = None
+    for group, emails in settings.groups.items():
+        for email in emails:
+            people.setdefault(canonical(email), _person(email, email))
+        groups.setdefault(group, {}).update(dict.fromkeys(map(canonical, emails)))
+    for identity, person in people.items():
+        member_of = frozenset(name for name, members in groups.items() if identity in members)
+        people[identity] = replace(person, groups=member_of)
+    return people, {name: tuple(members) for name, members in groups.items()}
+
+
+def _person(mailbox: str, name: str, slack_user_id: str | None = None, pagerduty_user_id: str | None = None) -> Person:
+    identity = canonical(mailbox)
+    other = None if mailbox == identity else mailbox
+    return Person(identity, name, slack_user_id, pagerduty_user_id, mailbox=other)
+
+
+def _keys_of(settings: Settings) -> Mapping[str, Sequence[ApiKey]]:
+    """The keys of the configuration by whose they are."""
+    found: dict[str, list[ApiKey]] = {}
+    for entry in settings.api_keys:
+        found.setdefault(canonical(entry.name), []).append(entry)
+    return found
+
+
+def _pattern(written: str) -> str:
+    """A pattern of the allow-list as references are spelled: in lower case, its domain as the DNS has it."""
+    name, at, domain = written.lower().rpartition("@")
+    return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else written.lower()
+
+
+def _configured(directory: Directory, settings: Settings) -> Iterable[str]:
+    """Everybody whom the configuration itself would ask, in canonical form."""
+    for channel in settings.channels:
+        yield from directory.defaults(channel)
+    for rung in settings.suspension.policy.escalation_ladder or ():
+        if rung.notify_to is not None:
+            yield rung.notify_to

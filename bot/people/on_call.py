@@ -1,0 +1,121 @@
+"""On-call people, by PagerDuty's schedules: asked for at most once a minute, and read without asking.
+
+A shift's end counts whatever is kept: nobody answers as the one on call after it. Where PagerDuty does not answer,
+what it said last counts for five minutes more; after that nobody is on call.
+
+Source: API.md §2, "Whom to ask"; facts on channels §C; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from core.ports import Clock, Deferred, Fault, PeopleUnknown, Refused
+
+if TYPE_CHECKING:  # loaded only where PagerDuty is set up
+    from channels.pagerduty.rest import OnCall, PagerDutyApi
+
+log = structlog.get_logger(__name__)
+
+KEPT = timedelta(seconds=60)
+TRUSTED = timedelta(minutes=5)
+NOT_AGAIN = timedelta(seconds=10)
+"""How long PagerDuty is left alone after it has not answered: those who answer questions meanwhile need not wait."""
+_SETUP = frozenset({"http_401", "http_403"})
+
+EmailOf = Callable[[str], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class OnCallUser:
+    """A PagerDuty user; ``email`` is the account's, where the directory does not know the user. ``until`` is when the
+    shift ends, ``None`` for never."""
+
+    user: str
+    email: str | None
+    until: datetime | None
+
+
+class OnCalls:
+    """``named`` are users whom the directory knows; of others ``email_of`` says the mailbox."""
+
+    def __init__(self, api: PagerDutyApi, email_of: EmailOf, named: Collection[str], clock: Clock) -> None:
+        self._api = api
+        self._email_of = email_of
+        self._named = frozenset(named)
+        self._clock = clock
+        self._said: dict[str, tuple[datetime, tuple[OnCallUser, ...]]] = {}
+        self._silent: dict[str, tuple[datetime, PeopleUnknown]] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def now_on(self, schedule: str) -> tuple[OnCallUser, ...]:
+        """Those of the lowest escalation level that has anybody, asked for where it was not within a minute.
+
+        Raises :class:`PeopleUnknown` where PagerDuty does not say.
+        """
+        async with self._asking[schedule]:
+            if not self._is_fresh(schedule):
+                self._raise_while_silent(schedule)
+                await self._ask(schedule)
+        return self.known(schedule)
+
+    async def refresh(self, schedule: str) -> None:
+        """As :meth:`now_on`, for :meth:`known` to be read: where PagerDuty is silent, what it said last has to do."""
+        try:
+            await self.now_on(schedule)
+        except PeopleUnknown as unknown:
+            log.info("pagerduty.on_call_unknown", schedule=schedule, reason=unknown.outcome.reason)
+
+    def known(self, schedule: str) -> tuple[OnCallUser, ...]:
+        """Who is on call now, as PagerDuty has said it within five minutes."""
+        at, users = self._said.get(schedule, (None, ()))
+        now = self._clock.now()
+        if at is None or abs(now - at) > TRUSTED:
+            return ()
+        return tuple(one for one in users if one.until is None or now < one.until)
+
+    def last(self, schedule: str) -> tuple[OnCallUser, ...]:
+        """Who was on call when it was asked last: to tell how many could answer, never to let one."""
+        return self._said.get(schedule, (None, ()))[1]
+
+    def _is_fresh(self, schedule: str) -> bool:
+        at, users = self._said.get(schedule, (None, ()))
+        now = self._clock.now()
+        over = any(one.until is not None and one.until <= now for one in users)
+        return at is not None and abs(now - at) <= KEPT and not over
+
+    def _raise_while_silent(self, schedule: str) -> None:
+        at, unknown = self._silent.get(schedule, (None, None))
+        if at is not None and unknown is not None and abs(self._clock.now() - at) < NOT_AGAIN:
+            raise unknown
+
+    async def _ask(self, schedule: str) -> None:
+        from channels.pagerduty.rest import ApiUnavailable
+
+        now = self._clock.now()
+        try:
+            found = _first_level(await self._api.on_calls(schedule, now))
+            users = [OnCallUser(one.user, await self._email(one.user), one.end) for one in found]
+        except ApiUnavailable as silence:
+            reason = f"on_call_{silence.reason}"
+            outcome = Refused(reason, Fault.SETUP) if silence.reason in _SETUP else Deferred(reason)
+            self._silent[schedule] = (now, unknown := PeopleUnknown(outcome))
+            raise unknown from silence
+        self._silent.pop(schedule, None)
+        self._said[schedule] = (now, tuple(users))
+
+    async def _email(self, user: str) -> str | None:
+        return None if user in self._named else await self._email_of(user)
+
+
+def _first_level(found: Collection[OnCall]) -> list[OnCall]:
+    """Each user once, of the level that is asked first."""
+    level = min((one.level for one in found), default=0)
+    return list({one.user: one for one in found if one.level == level}.values())

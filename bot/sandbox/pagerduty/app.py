@@ -1,0 +1,219 @@
+"""A pretend PagerDuty on loopback: Events API, REST API, V3 webhooks, and people with pagers.
+
+The demo's world and the tests' fake. It refuses what PagerDuty refuses, pages whom PagerDuty would page, and its
+webhooks carry no ``incident_key`` if there are alerts. Faults are switched on for the next requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.sandbox.pagerduty.doings import Doings
+from bot.sandbox.pagerduty.events import EVENT_BYTES, problems, read_event
+from bot.sandbox.pagerduty.rest import RestApi
+from bot.sandbox.pagerduty.subscription import Webhooks
+from bot.sandbox.pagerduty.webhooks import envelope, incident_data
+from bot.sandbox.pagerduty.world import Account, Incident, IncidentStatus, JsonObject, Page, User, wall_clock
+from bot.sandbox.slack.faults import CutOff
+
+
+class Fault(Enum):
+    """What can go wrong with the next event."""
+
+    RATE_LIMITED = auto()
+    SERVER_ERROR = auto()
+    DROP_BEFORE_STORING = auto()
+    DROP_AFTER_STORING = auto()
+    SLOW = auto()
+    """It happens, and the answer comes only once ``Faults.released`` is set."""
+    LOST = auto()
+    """A 202, and nothing comes of it: the Events API is asynchronous."""
+
+
+class Faults:
+    """One fault for each of the next requests, in this order."""
+
+    def __init__(self) -> None:
+        self._next: deque[Fault] = deque()
+
+    def add(self, *faults: Fault) -> None:
+        self._next.extend(faults)
+
+    def clear(self) -> None:
+        self._next.clear()
+
+    def take(self) -> Fault | None:
+        return self._next.popleft() if self._next else None
+
+
+RETRY_AFTER_SECONDS = 90
+EVENTS_A_MINUTE = 120
+"""About what PagerDuty allows one integration key. Source: docs/events-API-v2, "Rate Limits"."""
+
+API_TOKEN = "sandbox-rest-token"
+WEBHOOK_SECRET = "sandbox-webhook-secret"
+
+
+class PagerDutySandbox(Doings):
+    """Serve ``app``; ``events_url`` and ``api_url`` are both the address it is served at.
+
+    ``services`` maps names to routing keys of 32 characters. Webhooks go to ``webhooks.url`` once that is set.
+    """
+
+    def __init__(
+        self,
+        services: Mapping[str, str],
+        users: Iterable[User] = (),
+        *,
+        api_token: str = API_TOKEN,
+        webhook_secrets: Sequence[str] = (WEBHOOK_SECRET,),
+        now: Callable[[], datetime] = wall_clock,
+    ) -> None:
+        self.account = Account(services, users, now)
+        self.webhooks = Webhooks(webhook_secrets, now)
+        self.rest = RestApi(self.account, api_token, self.webhooks)
+        self.events: list[JsonObject] = []
+        """Every event that was accepted, oldest first."""
+        self.tries = 0
+        """Every request to the Events API, accepted or not."""
+        self.retry_after_seconds: int | None = RETRY_AFTER_SECONDS
+        """What a throttled request is told; PagerDuty does not promise to say it."""
+        self.events_a_minute: int | None = None
+        """The rate limit of each integration key; none unless it is set, as to :data:`EVENTS_A_MINUTE`."""
+        self.answering = asyncio.Event()
+        """Lets go of what :attr:`Fault.SLOW` holds."""
+        self._faults = Faults()
+        self._recent: dict[object, deque[datetime]] = {}
+        routes = [Route("/v2/enqueue", self._enqueue, methods=["POST"]), *self.rest.routes()]
+        self.app = Starlette(routes=routes)
+
+    # --- for tests and the demo ---
+
+    @property
+    def incidents(self) -> list[Incident]:
+        return self.account.incidents
+
+    @property
+    def pages(self) -> list[Page]:
+        """Whose phone rang, oldest first."""
+        return self.account.pages
+
+    def fail_next(self, *faults: Fault) -> None:
+        """One fault for each of the next events, in this order."""
+        self._faults.add(*faults)
+
+    def behave(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+
+    async def expect_incident(
+        self, containing: str = "", status: IncidentStatus | None = None, within: float = 30.0
+    ) -> Incident:
+        """The newest incident with ``containing`` in its title; raises ``TimeoutError`` where there is none in time."""
+
+        def look() -> Incident | None:
+            fitting = (one for one in reversed(self.incidents) if containing in one.title)
+            return next((one for one in fitting if status in {None, one.status}), None)
+
+        return await self.account.until(look, within)
+
+    async def close(self) -> None:
+        self.answering.set()
+        self.rest.answering.set()
+        await self.webhooks.close()
+
+    # --- the Events API ---
+
+    async def _enqueue(self, request: Request) -> Response:
+        self.tries += 1
+        raw = await request.body()
+        fault = self._faults.take()
+        match fault:
+            case Fault.RATE_LIMITED:
+                return self._throttled()
+            case Fault.SERVER_ERROR:
+                return JSONResponse({"status": "error", "message": "Internal Server Error"}, 500)
+            case Fault.DROP_BEFORE_STORING:
+                return CutOff()
+        response = self._accept(raw, fault)
+        if fault is Fault.SLOW:
+            await self.answering.wait()
+        return CutOff() if fault is Fault.DROP_AFTER_STORING else response
+
+    def _throttled(self) -> Response:
+        wait = self.retry_after_seconds
+        headers = {} if wait is None else {"Retry-After": str(wait)}
+        said = "Requests for this service are arriving too quickly.  Please retry later."
+        return JSONResponse({"status": "throttle exceeded", "message": said}, 429, headers)
+
+    def _accept(self, raw: bytes, fault: Fault | None) -> Response:
+        if len(raw) > EVENT_BYTES:
+            return JSONResponse(_refusal(f"Event is too large (maximum is {EVENT_BYTES} bytes)"), 400)
+        event = read_event(raw)
+        if event is None:
+            said = {"status": "Unrecognized object", "message": "Event object format is unrecognized"}
+            return JSONResponse(said | {"errors": ["JSON parse error"]}, 400)
+        wrong = problems(event, self.account.services)
+        if wrong:
+            return JSONResponse(_refusal(*wrong), 400)
+        if self._is_too_much(event["routing_key"]):
+            return self._throttled()
+        if fault is Fault.LOST:
+            return _accepted(str(event.get("dedup_key")))
+        self.events.append(event)
+        dedup_key = self._apply(event)
+        self.account.touch()
+        return _accepted(dedup_key)
+
+    def _is_too_much(self, routing_key: str) -> bool:
+        """Whether there were as many within the last minute as one key may send."""
+        if self.events_a_minute is None:
+            return False
+        recent, now = self._recent.setdefault(routing_key, deque()), self.account.now()
+        while recent and now - recent[0] >= timedelta(minutes=1):
+            recent.popleft()
+        if len(recent) >= self.events_a_minute:
+            return True
+        recent.append(now)
+        return False
+
+    def _apply(self, event: JsonObject) -> str:
+        if event["event_action"] == "trigger":
+            triggered = self.account.trigger(event)
+            if triggered.opened:
+                self._later("incident.triggered", triggered.incident)
+            return triggered.dedup_key
+        dedup_key = str(event["dedup_key"])
+        found = self.account.open_alert(event["routing_key"], dedup_key)
+        if found is None:
+            return dedup_key  # dropped without a word, and still 202
+        incident, alert = found
+        if event["event_action"] == "acknowledge":
+            self.account.acknowledge(incident, None)
+            self._later("incident.acknowledged", incident)
+            return dedup_key
+        alert.is_open = False
+        if not any(one.is_open for one in incident.alerts):
+            self.account.resolve(incident)
+            self._later("incident.resolved", incident)
+        return dedup_key
+
+    def _later(self, event_type: str, incident: Incident) -> None:
+        self.webhooks.send_later(envelope(event_type, incident_data(incident), None, self.account.now()))
+
+
+def _accepted(dedup_key: str) -> JSONResponse:
+    return JSONResponse({"status": "success", "message": "Event processed", "dedup_key": dedup_key}, 202)
+
+
+def _refusal(*errors: str) -> JsonObject:
+    return {"status": "invalid event", "message": "Event object is invalid", "errors": list(errors)}

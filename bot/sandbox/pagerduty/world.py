@@ -1,0 +1,295 @@
+"""The world of a pretend PagerDuty account: services, users, schedules, incidents with their alerts, notes and log.
+
+Plain state without HTTP; ``app`` changes it as the Events API would, ``doings`` as a person would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+JsonObject = dict[str, Any]
+Found = TypeVar("Found")
+
+
+class IncidentStatus(StrEnum):
+    TRIGGERED = "triggered"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True)
+class User:
+    id: str
+    name: str
+    email: str
+
+
+@dataclass(frozen=True)
+class Service:
+    """One service with one Events API integration, whose key is ``routing_key``."""
+
+    id: str
+    name: str
+    routing_key: str
+
+
+@dataclass
+class Alert:
+    """What one dedup key stands for. ``event`` is the trigger that opened it, ``triggers`` how many there were."""
+
+    id: str
+    alert_key: str
+    event: JsonObject
+    is_open: bool = True
+    triggers: int = 1
+
+    @property
+    def payload(self) -> JsonObject:
+        payload: JsonObject = self.event["payload"]
+        return payload
+
+
+@dataclass
+class Note:
+    id: str
+    user: User
+    content: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Page:
+    """Somebody's phone rang, ``why`` as a stable word: triggered, unacknowledged, escalated, reassigned, reopened,
+    responder."""
+
+    incident: str
+    user: User
+    why: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Shift:
+    """``user`` is on call from ``start`` to ``end``, at ``level`` of the escalation policy that the schedule is in.
+    Without ``start`` and ``end`` they always are."""
+
+    user: User
+    start: datetime | None = None
+    end: datetime | None = None
+    level: int = 1
+
+    def covers(self, since: datetime, until: datetime) -> bool:
+        return (self.start is None or self.start <= until) and (self.end is None or since < self.end)
+
+
+@dataclass
+class Incident:
+    """An incident with its child alerts; for that reason it has no incident key. ``payload`` opened it.
+
+    On a service that makes no alerts it has none, and ``incident_key`` instead.
+
+    Source: REST API, "Incidents with child alerts do not have an incident key".
+    """
+
+    id: str
+    number: int
+    title: str
+    service: Service
+    created_at: datetime
+    payload: JsonObject
+    alerts: list[Alert]
+    incident_key: str | None = None
+    status: IncidentStatus = IncidentStatus.TRIGGERED
+    assignees: list[User] = field(default_factory=list)
+    level: int = 1
+    acknowledgers: list[User] = field(default_factory=list)
+    acknowledged_at: datetime | None = None
+    responders: list[User] = field(default_factory=list)
+    merged_into: str | None = None
+    notes: list[Note] = field(default_factory=list)
+    fields: JsonObject = field(default_factory=dict)
+    """The values of the incident's custom fields, by the field's name."""
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.status is not IncidentStatus.RESOLVED
+
+    @property
+    def details(self) -> JsonObject:
+        """What a person reads in the incident."""
+        return dict(self.payload.get("custom_details") or {})
+
+    @property
+    def child_alerts(self) -> list[Alert]:
+        """The alerts as PagerDuty shows them: none where the service makes none."""
+        return [] if self.incident_key is not None else self.alerts
+
+
+@dataclass(frozen=True)
+class Triggered:
+    """What a trigger came to. ``opened`` says whether there is an incident that was not there before."""
+
+    incident: Incident
+    dedup_key: str
+    opened: bool
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Account:
+    """One PagerDuty account. ``services`` maps a service's name to its routing key."""
+
+    def __init__(
+        self, services: Mapping[str, str], users: Iterable[User] = (), now: Callable[[], datetime] = wall_clock
+    ) -> None:
+        self.now = now
+        self.users = {user.id: user for user in users}
+        self.services = {
+            routing_key: Service(f"PSVC{number:03d}", name, routing_key)
+            for number, (name, routing_key) in enumerate(services.items(), 1)
+        }
+        self.on_call: dict[str, list[User]] = {}
+        """By the service's name, who is paged at each level of its escalation policy; by default the first user."""
+        self.schedules: dict[str, list[Shift]] = {}
+        """By the schedule's id."""
+        self.grouping: set[str] = set()
+        """The names of services that group whatever comes into the incident that is open."""
+        self.without_alerts: set[str] = set()
+        """The names of services that make incidents alone: these have an incident key."""
+        self.incidents: list[Incident] = []
+        self.pages: list[Page] = []
+        self._numbers = itertools.count(1)
+        self._changed = asyncio.Event()
+
+    def user_with_email(self, email: str) -> User | None:
+        return next((user for user in self.users.values() if user.email == email), None)
+
+    def incident(self, incident_id: str) -> Incident | None:
+        return next((one for one in self.incidents if one.id == incident_id), None)
+
+    def open_alert(self, routing_key: str, dedup_key: str) -> tuple[Incident, Alert] | None:
+        """The open alert of this key; another routing key's alert is another alert."""
+        for incident in self.incidents:
+            for alert in incident.alerts:
+                if alert.is_open and alert.alert_key == dedup_key and alert.event["routing_key"] == routing_key:
+                    return incident, alert
+        return None
+
+    def trigger(self, event: JsonObject) -> Triggered:
+        """Open an incident and page; or add a line to the open one's log, which pages nobody."""
+        dedup_key = str(event.get("dedup_key") or uuid.uuid4().hex)
+        found = self.open_alert(event["routing_key"], dedup_key)
+        if found is not None:
+            incident, alert = found
+            alert.triggers += 1
+            incident.log.append("trigger")
+            return Triggered(incident, dedup_key, opened=False)
+        number = next(self._numbers)
+        service = self.services[event["routing_key"]]
+        alert = Alert(f"PALERT{number:04d}", dedup_key, event)
+        group = self._group(service)
+        if group is not None:
+            group.alerts.append(alert)
+            group.log.append("group")
+            return Triggered(group, dedup_key, opened=False)
+        incident = Incident(
+            id=f"PINC{number:04d}",
+            number=number,
+            title=event["payload"]["summary"],
+            service=service,
+            created_at=self.now(),
+            payload=event["payload"],
+            alerts=[alert],
+            incident_key=dedup_key if service.name in self.without_alerts else None,
+            assignees=self.on_call_at(service, 1),
+            log=["trigger"],
+        )
+        self.incidents.append(incident)
+        self.page(incident, incident.assignees, "triggered")
+        return Triggered(incident, dedup_key, opened=True)
+
+    def _group(self, service: Service) -> Incident | None:
+        """The incident that an alert of ``service`` joins."""
+        fits = (one for one in reversed(self.incidents) if one.is_open and one.service == service)
+        return next(fits, None) if service.name in self.grouping else None
+
+    def on_call_at(self, service: Service, level: int) -> list[User]:
+        levels = self.on_call.get(service.name) or list(self.users.values())[:1]
+        return levels[level - 1 : level] or levels[-1:]
+
+    def page(self, incident: Incident, users: Iterable[User], why: str) -> None:
+        self.pages += [Page(incident.id, user, why, self.now()) for user in users]
+
+    def acknowledge(self, incident: Incident, user: User | None) -> None:
+        incident.status = IncidentStatus.ACKNOWLEDGED
+        incident.acknowledged_at = self.now()
+        incident.log.append("acknowledge")
+        if user is not None and user not in incident.acknowledgers:
+            incident.acknowledgers.append(user)
+
+    def unacknowledge(self, incident: Incident) -> None:
+        self._triggered_again(incident, "unacknowledge")
+        self.page(incident, incident.assignees, "unacknowledged")
+
+    def reassign(self, incident: Incident, users: list[User], what: str, why: str) -> None:
+        """Somebody else's now, and nobody has acknowledged it. ``what`` is for the log."""
+        self._triggered_again(incident, what)
+        incident.assignees = users
+        self.page(incident, users, why)
+
+    def reopen(self, incident: Incident) -> None:
+        self._triggered_again(incident, "reopen")
+        for alert in incident.alerts:
+            alert.is_open = True
+        self.page(incident, incident.assignees, "reopened")
+
+    def _triggered_again(self, incident: Incident, what: str) -> None:
+        incident.status = IncidentStatus.TRIGGERED
+        incident.acknowledgers, incident.acknowledged_at = [], None
+        incident.log.append(what)
+
+    def add_responder(self, incident: Incident, user: User) -> None:
+        incident.responders.append(user)
+        incident.log.append("responder")
+        self.page(incident, [user], "responder")
+
+    def annotate(self, incident: Incident, user: User, content: str) -> Note:
+        note = Note(f"PNOTE{sum(len(one.notes) for one in self.incidents) + 1:04d}", user, content, self.now())
+        incident.notes.append(note)
+        incident.log.append("annotate")
+        return note
+
+    def resolve(self, incident: Incident) -> None:
+        incident.status = IncidentStatus.RESOLVED
+        for alert in incident.alerts:
+            alert.is_open = False
+        incident.log.append("resolve")
+
+    def merge(self, incident: Incident, into: Incident) -> None:
+        into.alerts.extend(incident.alerts)
+        incident.alerts = []
+        incident.merged_into = into.id
+        incident.status = IncidentStatus.RESOLVED
+        incident.log.append("merge")
+
+    async def until(self, look: Callable[[], Found | None], within: float = 30.0) -> Found:
+        """What ``look`` finds, as soon as it finds something; raises ``TimeoutError`` after ``within`` seconds."""
+        async with asyncio.timeout(within):
+            while (found := look()) is None:
+                await self._changed.wait()
+            return found
+
+    def touch(self) -> None:
+        """Something changed: everybody who waits looks again."""
+        self._changed.set()
+        self._changed = asyncio.Event()

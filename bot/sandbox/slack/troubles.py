@@ -1,0 +1,127 @@
+"""Troubles of the pretend Slack, to be caused on its page: a name, a label for its button, what to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.faults import AckLost, DropAfterStoring, Duplicated, RateLimited
+from bot.sandbox.slack.records import JsonObject
+
+POST = "chat.postMessage"
+SCOPE = "chat:write"
+RATE_LIMIT = RateLimited(retry_after=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """``expect`` tells the visitor what they will see. ``is_on`` says whether it lasts at the moment; what is over at
+    once is never on."""
+
+    label: str
+    expect: str
+    make: Callable[[SlackSandbox], Awaitable[None]]
+    is_on: Callable[[SlackSandbox], bool] = lambda slack: False
+
+
+async def _drop(slack: SlackSandbox) -> None:
+    slack.sockets.drop()
+
+
+async def _silence(slack: SlackSandbox) -> None:
+    slack.sockets.silence()
+
+
+async def _refresh(slack: SlackSandbox) -> None:
+    await slack.sockets.disconnect()
+
+
+async def _duplicate(slack: SlackSandbox) -> None:
+    slack.sockets.fail_next(Duplicated())
+
+
+async def _lose_acknowledgement(slack: SlackSandbox) -> None:
+    slack.sockets.fail_next(AckLost())
+
+
+async def _cut(slack: SlackSandbox) -> None:
+    slack.fail_next(DropAfterStoring(), POST)
+
+
+def _is_limited(slack: SlackSandbox) -> bool:
+    return slack.faults.is_on(POST)
+
+
+async def _limit(slack: SlackSandbox) -> None:
+    if _is_limited(slack):
+        slack.faults.switch_off(POST)
+    else:
+        slack.faults.switch_on(RATE_LIMIT, POST)
+
+
+def _has_no_scope(slack: SlackSandbox) -> bool:
+    return SCOPE not in slack.workspace.scopes
+
+
+async def _take_scope(slack: SlackSandbox) -> None:
+    slack.workspace.scopes ^= {SCOPE}
+
+
+TROUBLES: Mapping[str, Trouble] = {
+    "drop": Trouble(
+        "Drop the sockets",
+        "Both connections to Slack die without a word. Handraise opens new ones at once: press a button, it counts.",
+        _drop,
+    ),
+    "silence": Trouble(
+        "Silence the sockets",
+        "Both connections stay open and are dead, so a press fails now. Within half a minute Handraise has noticed and "
+        "opened new ones: press again, it counts.",
+        _silence,
+    ),
+    "refresh": Trouble(
+        "Refresh the sockets",
+        "Slack asks for new connections, as it does every few hours. Handraise opens them at once: press a button, it "
+        "counts.",
+        _refresh,
+    ),
+    "duplicate": Trouble(
+        "Deliver the next click twice",
+        "Press an answer: it reaches Handraise twice, over both connections. It is recorded once, and you are told so.",
+        _duplicate,
+    ),
+    "unheard": Trouble(
+        "Lose the next acknowledgement",
+        "Press an answer: Slack says that it failed, since it did not hear from Handraise. The answer is recorded all "
+        "the same, and the message says so.",
+        _lose_acknowledgement,
+    ),
+    "cut": Trouble(
+        "Cut the next post's connection",
+        "Ask something in Slack: the message is stored, but Handraise does not hear so. It looks into the channel's "
+        "history instead of posting a second time.",
+        _cut,
+    ),
+    "limit": Trouble(
+        "Rate-limit posts",
+        "Ask something in Slack: Slack takes no post, and nothing appears. Press this again, and the message comes "
+        "within seconds; nothing is lost.",
+        _limit,
+        _is_limited,
+    ),
+    "scope": Trouble(
+        f"Take {SCOPE} away",
+        "Ask “Slack → mail → pager”: Slack refuses the post for good, so Handraise does not wait for an hour and goes "
+        "on to mail at once. Press this again to give the scope back.",
+        _take_scope,
+        _has_no_scope,
+    ),
+}
+
+
+def troubles_json(slack: SlackSandbox) -> list[JsonObject]:
+    return [
+        {"name": name, "label": one.label, "on": one.is_on(slack), "expect": one.expect}
+        for name, one in TROUBLES.items()
+    ]

@@ -1,0 +1,244 @@
+"""Administration: the caller's own key, revoking keys, sign-in links, the pause, and mail that could not be read.
+
+A quarantined mail is somebody else's bytes: it is served as a file to keep, never as a page.
+
+Source: API.md §1, §9; docs/decisions/0019; ``core/delivery/pause.py`` says what a pause holds back.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import structlog
+from fastapi import APIRouter, Path, Response
+
+from bot.web.api import requests
+from bot.web.api.auth import Admin, Caller, KeyedRoute, Served
+from bot.web.api.paging import Cursor, Limit, cursor_after, place
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
+from core.domain.people import LONGEST_KEY_NAME, Actor, Role, read_mail_address
+from core.domain.wire import Instant, JsonObject, Open, instant
+from core.errors import InvalidRequest, NotFound
+from core.store.pauses import Pause
+from core.store.quarantine import Quarantined
+
+log = structlog.get_logger(__name__)
+
+KeyName = Annotated[str, Path(min_length=1, max_length=LONGEST_KEY_NAME)]
+
+key_routes = APIRouter(route_class=KeyedRoute, tags=["keys"])
+
+
+class QuotaReply(Open):
+    """``null`` is no limit."""
+
+    open: int | None
+    per_minute: int | None
+
+
+class MeReply(Open):
+    """``identity`` is a person's e-mail, else the key's name. ``webhook_secrets``: how many sign its callbacks.
+    ``default_retry_policy`` is the key's own, ``{}`` where it has set none."""
+
+    name: str
+    identity: str
+    roles: list[Literal[Role.AGENT, Role.OPERATOR, Role.ADMIN]]
+    webhook_secrets: int
+    quotas: QuotaReply
+    default_retry_policy: JsonObject
+
+
+class SignInLinkReply(Open):
+    """``url`` works once, until ``expires_at``, and is shown here alone."""
+
+    url: str
+    expires_at: Instant
+
+
+class RevokedReply(Open):
+    name: str
+    revoked_at: Instant
+
+
+@key_routes.get(
+    "/me",
+    summary="Who the caller is, and what its key may do",
+    responses={200: {"model": MeReply}, **refusals()},
+)
+async def me(services: Served, actor: Caller) -> Response:
+    name = actor.key or actor.identity
+    quota = services.quotas.of(name)
+    return reply(
+        MeReply(
+            name=name,
+            identity=actor.identity,
+            roles=sorted(actor.roles),
+            webhook_secrets=len(services.keys.secrets(name)),
+            quotas=QuotaReply(open=quota.open, per_minute=quota.per_minute),
+            default_retry_policy=dict(await services.books.agent_policy(name, actor)),
+        )
+    )
+
+
+@key_routes.delete(
+    "/keys/{name:path}",
+    summary="Revoke a key, for good",
+    responses={200: {"model": RevokedReply}, **refusals(403, 404, 422)},
+)
+async def revoke(services: Served, _admin: Admin, name: KeyName) -> Response:
+    """Its streams and waits end within five seconds, on every replica. `keys create` brings the name back with a new
+    key; a key of the configuration file stays revoked."""
+    revoked_at = await services.keys.revoke(name)
+    if revoked_at is None:
+        raise NotFound("There is no such key.")
+    return reply(RevokedReply(name=name, revoked_at=instant(revoked_at)))
+
+
+@key_routes.post(
+    "/signin-links",
+    summary="Make a link by which somebody of the directory signs in to the pages, once",
+    responses={200: {"model": SignInLinkReply}, **refusals(*BODY, 403)},
+)
+async def signin_link(services: Served, admin: Admin, body: requests.SignInLinkBody) -> Response:
+    """To be handed over by whoever runs the service. It is shown here alone: nothing of it is stored before it is
+    used, so a repeated request makes another one."""
+    mail = read_mail_address(body.email)
+    if mail is None or not services.engine.responders.is_known(mail):
+        raise InvalidRequest("This is nobody of the directory, and no key is named like it.", path="email")
+    url, expires_at = services.links.issue_until(mail)
+    log.info("signin.link_made", by=admin.key)
+    return reply(SignInLinkReply(url=url, expires_at=instant(expires_at)), headers={"Cache-Control": "no-store"})
+
+
+pause_routes = APIRouter(route_class=KeyedRoute, tags=["pause"])
+
+
+class PauseReply(Open):
+    """``held`` are notices that wait; who paused and why is for operators."""
+
+    paused: bool
+    paused_at: Instant | None
+    paused_by: str | None
+    reason: str | None
+    held: int
+
+
+class UnpauseReply(Open):
+    """Of what waited: how many notices leave now, and how many were out of date."""
+
+    paused: Literal[False]
+    released: int
+    dropped: int
+
+
+@pause_routes.get(
+    "/pause",
+    summary="Whether new notices are paused",
+    responses={200: {"model": PauseReply}, **refusals()},
+)
+async def show(services: Served, actor: Caller) -> Response:
+    return reply(pause_json(*await services.pausing.current(), actor))
+
+
+@pause_routes.post(
+    "/pause",
+    summary="Pause all new notices; what would ask people waits",
+    responses={200: {"model": PauseReply}, **refusals(*BODY, 403)},
+)
+async def pause(services: Served, actor: Admin, body: requests.PauseBody) -> Response:
+    await services.pausing.pause(actor, body.reason)
+    return reply(pause_json(*await services.pausing.current(), actor))
+
+
+@pause_routes.delete(
+    "/pause",
+    summary="Let notices leave again: each open question asks once",
+    responses={200: {"model": UnpauseReply}, **refusals(403)},
+)
+async def unpause(services: Served, _actor: Admin) -> Response:
+    lifted = await services.pausing.lift()
+    released, dropped = (0, 0) if lifted is None else (lifted.released, lifted.dropped)
+    return reply(UnpauseReply(paused=False, released=released, dropped=dropped))
+
+
+def pause_json(pause: Pause | None, held: int, reader: Actor) -> PauseReply:
+    """An agent is told that nobody is being asked, but neither by whom nor why."""
+    knows = pause is not None and reader.has(Role.OPERATOR)
+    return {
+        "paused": pause is not None,
+        "paused_at": instant(pause.at) if pause else None,
+        "paused_by": pause.by if pause and knows else None,
+        "reason": pause.reason if pause and knows else None,
+        "held": held,
+    }
+
+
+RAW = "message/rfc822"
+_AS_A_FILE = {
+    "Cache-Control": "no-store",
+    "Content-Disposition": 'attachment; filename="quarantined.eml"',
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+}
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {RAW: {"schema": {"type": "string", "format": "binary"}}}, "description": "The mail as it came."}
+}
+
+Digest = Annotated[str, Path(pattern=r"^[0-9a-f]{64}$", description="The SHA-256 of the mail's bytes.")]
+
+quarantine_routes = APIRouter(route_class=KeyedRoute, tags=["mail"])
+
+
+class QuarantinedReply(Open):
+    """``reason`` says why it could not be read, ``size`` how many bytes it has."""
+
+    digest: str
+    door: str
+    reason: str
+    size: int
+    received_at: Instant
+    kept_until: Instant
+
+
+class QuarantinePage(Open):
+    items: list[QuarantinedReply]
+    next_cursor: str | None
+
+
+@quarantine_routes.get(
+    "/mail/quarantine",
+    summary="Mails that could not be read, newest first",
+    responses={200: {"model": QuarantinePage}, **refusals(403, 422)},
+)
+async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    found = await services.books.quarantined(before=place(cursor), limit=limit + 1)
+    items, more = found[:limit], len(found) > limit
+    following = cursor_after(items[-1].at, items[-1].digest) if more else None
+    return reply(QuarantinePage(items=[_json(one) for one in items], next_cursor=following))
+
+
+@quarantine_routes.get(
+    "/mail/quarantine/{digest}",
+    summary="One of them, as it came",
+    response_class=Response,
+    responses={**_BYTES, **refusals(403, 404, 422)},
+)
+async def quarantined(services: Served, _actor: Admin, digest: Digest) -> Response:
+    found = await services.books.one_quarantined(digest)
+    if found is None:
+        raise NotFound("There is no such mail in quarantine.")
+    if found.raw is None:
+        raise NotFound("The mail was noted, but there was no room to keep it.")
+    return Response(found.raw, media_type=RAW, headers=_AS_A_FILE)
+
+
+def _json(one: Quarantined) -> QuarantinedReply:
+    return {
+        "digest": one.digest,
+        "door": one.door,
+        "reason": one.reason,
+        "size": one.size,
+        "received_at": instant(one.at),
+        "kept_until": instant(one.kept_until),
+    }

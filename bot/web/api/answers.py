@@ -1,0 +1,142 @@
+"""Answering: respond, signals, engagement. Source: RFC-0025 §7, §8; API.md §4, §5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+
+from bot.web.api import replies, requests
+from bot.web.api.auth import Agent, KeyedRoute, Operator, Served, Services
+from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
+from bot.web.api.suspensions import Id, replayed
+from core.domain.answers import GivenAnswer
+from core.domain.reception import Counted, Reception, Recorded, accepted
+from core.errors import IdempotencyConflict, InvalidRequest, SuspensionIdRequired
+from core.idempotency import Replayed
+
+LONGEST_REASON = 3000
+
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    200: {"model": replies.AnswerReply},
+    202: {"model": replies.PartialAnswerReply, "description": "It counts; more answers are needed."},
+}
+
+
+class _AnswerRoute(KeyedRoute):
+    """That the intent is not there is told before whatever else is wrong with the request (API.md §4). Where nothing is
+    wrong, nobody has to look for it first: the transaction that answers finds it, or says so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (RequestValidationError, InvalidRequest, SuspensionIdRequired, IdempotencyConflict) as wrong:
+                if not _is_about_path(wrong):
+                    services: Services = request.app.state.services
+                    await services.intents.check(request.path_params["intent_id"], request.state.actor)
+                raise
+
+        return answered
+
+
+def _is_about_path(wrong: Exception) -> bool:
+    return isinstance(wrong, RequestValidationError) and any(one["loc"][0] == "path" for one in wrong.errors())
+
+
+routes = APIRouter(route_class=KeyedRoute, tags=["answers"])
+
+
+async def respond(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Operator,
+    body: requests.RespondBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    if not body.suspension_id:
+        raise SuspensionIdRequired("suspension_id is required.")
+    answer = GivenAnswer(
+        suspension_id=body.suspension_id,
+        by=actor,
+        channel="api",
+        value=body.value,
+        reason=_reason(body.metadata),
+        metadata=body.metadata or {},
+        intent_id=intent_id,
+        named=body.responded_by,
+    )
+    repeatable = await once(request, actor, key, _written)
+    done = await services.engine.respond_once(answer, repeatable)
+    return _told(done)
+
+
+routes.add_api_route(
+    "/intents/{intent_id}/suspend/respond",
+    respond,
+    methods=["POST"],
+    route_class_override=_AnswerRoute,
+    summary="Answer the open question of an intent",
+    responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+)
+
+
+@routes.post(
+    "/signals/{signal_id}",
+    summary="Answer the open suspension that registered this signal",
+    responses={**_ANSWERED, **refusals(*BODY, 403, 404, 409)},
+)
+async def signal(
+    services: Served,
+    request: Request,
+    signal_id: Annotated[str, Path(min_length=1, max_length=255)],
+    actor: Operator,
+    body: requests.SignalBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
+    done = await services.engine.signal(answer, signal_id, body.creator, await once(request, actor, key, _written))
+    return _told(done)
+
+
+@routes.post(
+    "/intents/{intent_id}/engagement",
+    summary="Decide whether a person should be asked",
+    responses={200: {"model": replies.EngagementReply}, **refusals(*BODY, 403, 404)},
+)
+async def engagement(services: Served, intent_id: Id, actor: Agent, body: requests.EngagementBody) -> Response:
+    decision, logged = await services.intents.engage(intent_id, body.signals(), actor)
+    return reply(
+        {
+            "mode": decision.mode.value,
+            "should_ask": decision.should_ask,
+            "action": decision.action.value,
+            "rationale": decision.rationale,
+            "event_id": logged.id,
+        }
+    )
+
+
+def _reason(metadata: requests.JsonObject | None) -> str | None:
+    reason = (metadata or {}).get("reason")
+    if reason is not None and (not isinstance(reason, str) or len(reason) > LONGEST_REASON):
+        raise InvalidRequest(f"A reason is a text of at most {LONGEST_REASON} characters.", path="metadata.reason")
+    return reason or None
+
+
+def _written(taken: Recorded | Counted) -> tuple[int, str]:
+    return replies.answered(taken.suspension)
+
+
+def _told(done: Reception | Replayed) -> Response:
+    if isinstance(done, Replayed):
+        return replayed(done)
+    status, body = replies.answered(accepted(done))
+    return Response(body, status, media_type="application/json")

@@ -1,0 +1,277 @@
+"""Intents: create, get, list, status, state patches, events.
+
+The published OpenIntent client (0.17) breaks on event types that it does not know, so the list of those it knows is
+here too. Source: RFC-0001; API.md §7.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from bot.web.api import replies, requests
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, ETAG, refusals
+from bot.web.api.suspensions import Id, replayed
+from core.domain.intent import IntentStatus
+from core.domain.vocabulary import Event
+from core.idempotency import Replayed
+from core.intents import NewIntent, Shown
+
+EVENT_TYPES = frozenset(
+    {
+        "access_expired",
+        "access_granted",
+        "access_request_approved",
+        "access_request_denied",
+        "access_requested",
+        "access_revoked",
+        "added_to_portfolio",
+        "agent.dead",
+        "agent.identity.challenge_issued",
+        "agent.identity.registered",
+        "agent.identity.revoked",
+        "agent.identity.rotated",
+        "agent.identity.verified",
+        "agent.lifecycle",
+        "agent.registered",
+        "agent.status_changed",
+        "agent_assigned",
+        "agent_unassigned",
+        "arbitration_requested",
+        "attachment_added",
+        "channel.closed",
+        "channel.created",
+        "channel.message",
+        "comment",
+        "constraint_added",
+        "constraint_removed",
+        "coordinator.decision",
+        "coordinator.escalation_resolved",
+        "coordinator.failed_over",
+        "coordinator.guardrails_updated",
+        "coordinator.handoff",
+        "coordinator.heartbeat",
+        "coordinator.paused",
+        "coordinator.plan_overridden",
+        "coordinator.replaced",
+        "coordinator.resumed",
+        "coordinator.stalled",
+        "coordinator.unresponsive",
+        "credential.created",
+        "credential.expired",
+        "credential.revoked",
+        "credential.rotated",
+        "decision_recorded",
+        "dependency_added",
+        "dependency_removed",
+        "engagement.decision",
+        "failure_recorded",
+        "federation.budget_warning",
+        "federation.callback",
+        "federation.completed",
+        "federation.dispatched",
+        "federation.failed",
+        "federation.received",
+        "governance.approval_denied",
+        "governance.approval_enforced",
+        "governance.approval_granted",
+        "governance.policy_removed",
+        "governance.policy_set",
+        "governance.violation",
+        "grant.created",
+        "grant.delegated",
+        "grant.expired",
+        "grant.resumed",
+        "grant.revoked",
+        "grant.suspended",
+        "intent.resumed",
+        "intent.suspended",
+        "intent.suspension_escalated",
+        "intent.suspension_expired",
+        "intent.suspension_renotified",
+        "intent_created",
+        "lease_acquired",
+        "lease_released",
+        "llm_request_completed",
+        "llm_request_failed",
+        "llm_request_started",
+        "log.checkpoint.anchored",
+        "log.checkpoint.created",
+        "memory.archived",
+        "memory.created",
+        "memory.deleted",
+        "memory.evicted",
+        "memory.expired",
+        "memory.updated",
+        "plan.activated",
+        "plan.checkpoint_approved",
+        "plan.checkpoint_reached",
+        "plan.checkpoint_rejected",
+        "plan.completed",
+        "plan.created",
+        "plan.failed",
+        "plan.paused",
+        "plan.resumed",
+        "portfolio.member_resumed",
+        "portfolio.member_suspended",
+        "portfolio_created",
+        "removed_from_portfolio",
+        "state_patched",
+        "status_changed",
+        "stream_cancelled",
+        "stream_chunk",
+        "stream_completed",
+        "stream_started",
+        "task.blocked",
+        "task.cancelled",
+        "task.claimed",
+        "task.completed",
+        "task.created",
+        "task.delegated",
+        "task.escalated",
+        "task.failed",
+        "task.progress",
+        "task.ready",
+        "task.retrying",
+        "task.skipped",
+        "task.started",
+        "task.unblocked",
+        "tool.denied",
+        "tool.invoked",
+        "tool_call_completed",
+        "tool_call_failed",
+        "tool_call_started",
+        "trigger.cascade_limit",
+        "trigger.fired",
+        "trigger.namespace_blocked",
+        "trigger.skipped",
+    }
+)
+
+
+routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
+
+
+@routes.post(
+    "/intents",
+    status_code=201,
+    summary="Create an intent",
+    responses={201: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 409)},
+)
+async def create(
+    services: Served, request: Request, actor: Agent, body: requests.IntentBody, key: IdempotencyKey = None
+) -> Response:
+    wanted = NewIntent(
+        title=body.title,
+        description=body.description or "",
+        state=body.state or {},
+        constraints=body.constraints or {},
+        confidence=body.confidence or 0.0,
+        active=body.status == "active",
+    )
+    made = await services.intents.create(wanted, actor, await once(request, actor, key, _created))
+    return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
+
+
+@routes.get(
+    "/intents",
+    summary="List intents, newest first",
+    responses={200: {"model": replies.IntentPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"] | None = None,
+    limit: Limit = 50,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    found = await services.intents.page(actor, status=status, limit=limit, offset=offset)
+    return reply(replies.IntentPage(intents=[replies.intent_json(shown) for shown in found]))
+
+
+@routes.get(
+    "/intents/{intent_id}",
+    summary="Show an intent, with the record of its latest suspension in state._suspension",
+    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(404, 422)},
+)
+async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
+    return _with_etag(await services.intents.get(intent_id, actor))
+
+
+@routes.post(
+    "/intents/{intent_id}/status",
+    summary="Change an intent's status",
+    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+)
+async def change_status(
+    services: Served, intent_id: Id, actor: Agent, body: requests.StatusBody, if_match: IfMatch
+) -> Response:
+    wanted, expected = IntentStatus(body.status), version(if_match)
+    if wanted is IntentStatus.ABANDONED and await services.engine.abandon(intent_id, actor, expected, body.reason):
+        return _with_etag(await services.intents.get(intent_id, actor))
+    shown = await services.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
+    return _with_etag(shown)
+
+
+@routes.post(
+    "/intents/{intent_id}/state",
+    summary="Patch an intent's state",
+    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+)
+async def change_state(
+    services: Served, intent_id: Id, actor: Agent, body: requests.StateBody, if_match: IfMatch
+) -> Response:
+    body.one_of()
+    expected = version(if_match)
+    if body.patches is not None:
+        patches = [patch.patch() for patch in body.patches]
+        return _with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
+    return _with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
+
+
+@routes.get(
+    "/intents/{intent_id}/events",
+    summary="The event log of an intent, oldest first",
+    responses={200: {"model": replies.EventPage}, **refusals(404, 422)},
+)
+async def events(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Caller,
+    event_type: Annotated[str | None, Query(max_length=200, pattern=TEXT)] = None,
+    since: Instant | None = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    types = _types(event_type, request.url.path)
+    found = await services.intents.events(intent_id, actor, types=types, since=since, limit=limit)
+    return reply(replies.EventPage(events=[replies.event_json(line) for line in found]))
+
+
+@routes.post(
+    "/intents/{intent_id}/events",
+    summary="Add an event of your own to the log",
+    responses={200: {"model": replies.EventReply}, **refusals(*BODY, 403, 404)},
+)
+async def post_event(services: Served, intent_id: Id, actor: Agent, body: requests.EventBody) -> Response:
+    event = Event(body.event_type, body.payload or {}, actor.identity)
+    return reply(replies.event_json(await services.intents.post_event(intent_id, event, actor)))
+
+
+def _types(wanted: str | None, path: str) -> list[str] | None:
+    """Under ``/api/v1`` only types that the published client knows: it fails on the whole list otherwise."""
+    if not path.startswith("/api/"):
+        return None if wanted is None else [wanted]
+    return sorted(EVENT_TYPES if wanted is None else EVENT_TYPES & {wanted})
+
+
+def _created(shown: Shown) -> tuple[int, str]:
+    return 201, replies.write(replies.intent_json(shown))
+
+
+def _with_etag(shown: Shown, status: int = 200) -> Response:
+    return reply(replies.intent_json(shown), status, {"ETag": f'"{shown.intent.version}"'})

@@ -1,0 +1,142 @@
+"""The OpenAPI document: what FastAPI reads off the routes, and what holds for every request beside that.
+
+Source: API.md §1; OpenAPI 3.1; JSON Schema 2020-12.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI, Response
+
+Part = dict[str, Any]
+
+PATH = "/openapi.json"
+
+_NUL: Part = {"pattern": r"\x00"}
+_JSON_VALUE = "JsonValue"
+_REF = "#/components/schemas/"
+_ANY_JSON: Part = {
+    "title": _JSON_VALUE,
+    "description": "Any JSON, at most 64 levels deep; its texts hold no NUL.",
+    "anyOf": [
+        {"type": ["null", "boolean", "number"]},
+        {"type": "string"},
+        {"type": "array", "items": {"$ref": _REF + _JSON_VALUE}},
+        {"type": "object", "additionalProperties": {"$ref": _REF + _JSON_VALUE}},
+    ],
+}
+_REPLAYED: Part = {
+    "Idempotency-Replayed": {
+        "description": "This is the first reply again: the Idempotency-Key was used before.",
+        "schema": {"const": "true"},
+    }
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Have ``app`` serve the whole document, once all its routes are there. It is written once: all who read it at the
+    same time, however slowly, are sent the same bytes."""
+    derived = app.openapi
+
+    @cache
+    def document() -> Part:
+        return _completed(derived())
+
+    @cache
+    def written() -> bytes:
+        return json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    writing = asyncio.Lock()
+
+    @app.get(PATH, include_in_schema=False)
+    async def openapi() -> Response:
+        async with writing:
+            if written.cache_info().currsize == 0:  # it takes a second, in which nobody else is to wait
+                await asyncio.to_thread(written)
+        return Response(written(), media_type="application/json")
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _completed(document: Part) -> Part:
+    schemas: Part = document["components"]["schemas"]
+    schemas[_JSON_VALUE] = deepcopy(_ANY_JSON)
+    for operation in _operations(document):
+        for parameter in operation.get("parameters", ()):
+            parameter["schema"] = _given(parameter["schema"])
+        if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ())):
+            _may_be_repeated(operation)
+    for name in _of_requests(document):
+        _keep_texts(schemas[name])
+    return document
+
+
+def _operations(document: Part) -> Iterator[Part]:
+    for path in document["paths"].values():
+        yield from path.values()
+
+
+def _given(schema: Part) -> Part:
+    """A parameter is there or not: it has no way to be ``null``, which FastAPI makes of one that may be left out."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return {**{name: value for name, value in schema.items() if name != "anyOf"}, **kinds[0]}
+
+
+def _may_be_repeated(operation: Part) -> None:
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            response["headers"] = {**response.get("headers", {}), **deepcopy(_REPLAYED)}
+
+
+def _of_requests(document: Part) -> set[str]:
+    """The names of the schemas that request bodies are made of."""
+    schemas = document["components"]["schemas"]
+    found: set[str] = set()
+    left = [name for operation in _operations(document) for name in _named(operation.get("requestBody"))]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += _named(schemas[name])
+    return found
+
+
+def _named(part: object) -> Iterator[str]:
+    if isinstance(part, dict):
+        reference = part.get("$ref")
+        if isinstance(reference, str):
+            yield reference.removeprefix(_REF)
+        for inner in part.values():
+            yield from _named(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _named(inner)
+
+
+def _types(part: Part) -> list[Any]:
+    named = part.get("type", [])
+    return named if isinstance(named, list) else [named]
+
+
+def _keep_texts(part: object) -> None:
+    """Texts and keys hold no NUL (``limits.py`` refuses it): no database could keep it."""
+    if isinstance(part, list):
+        for inner in part:
+            _keep_texts(inner)
+    if not isinstance(part, dict):
+        return
+    if "string" in _types(part) and not {"enum", "const"} & part.keys():
+        part["not"] = dict(_NUL)
+    if part.get("type") == "object" and isinstance(part.get("additionalProperties"), dict):
+        part["propertyNames"] = {"not": dict(_NUL)}
+    for name, inner in part.items():
+        if name != "examples":
+            _keep_texts(inner)

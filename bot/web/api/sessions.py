@@ -1,0 +1,190 @@
+"""Sessions, agents' default policies, callbacks, and the configuration that clients may read.
+
+Source: API.md §3, §5; RFC-0026 §5.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from fastapi import APIRouter, Response
+
+from bot.web.api import requests
+from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
+from bot.web.api.paging import Cursor, Limit, cursor_after, place
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
+from bot.web.api.suspensions import Id
+from bot.web.api.timeline import callback_status
+from core.domain.people import Actor
+from core.domain.policy import RetryPolicyFields
+from core.domain.wire import Instant, JsonObject, Open, instant
+from core.store.outbox import Row
+from core.store.sessions import Session
+
+PROTOCOL_VERSION = "0.1"
+
+
+CallbackStatus = Literal["pending", "delivered", "refused", "dead"]
+
+routes = APIRouter(route_class=KeyedRoute, tags=["sessions and callbacks"])
+
+
+class SessionReply(Open):
+    session_id: str
+    owner: str
+    callback_url: str | None
+    metadata: JsonObject
+    created_at: Instant
+    updated_at: Instant
+
+
+def session_json(session: Session, by: Actor) -> SessionReply:
+    return {
+        "session_id": session.id,
+        "owner": session.owner,
+        "callback_url": _seen_by(by, session.owner, session.callback_url),
+        "metadata": dict(session.metadata),
+        "created_at": instant(session.created_at),
+        "updated_at": instant(session.updated_at),
+    }
+
+
+def _seen_by(by: Actor, owner: str, url: str | None) -> str | None:
+    """A callback's URL may hold a secret of the agent's: whoever else may read it sees no query."""
+    if url is None or by.key == owner:
+        return url
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+
+
+class CallbackReply(Open):
+    id: str
+    suspension_id: str
+    status: CallbackStatus
+    tries: int
+    url: str | None
+    type: str | None
+    reason: str | None
+    created_at: Instant
+    next_try_at: Instant | None
+    settled_at: Instant | None
+
+
+def callback_json(row: Row, by: Actor) -> CallbackReply:
+    """``status`` in the contract's words: a callback that is being sent is still pending."""
+    body: Any = row.body or {}
+    return {
+        "id": row.id,
+        "suspension_id": row.suspension_id or "",
+        "status": cast(CallbackStatus, callback_status(row)),
+        "tries": row.tries,
+        "url": _seen_by(by, body.get("key", ""), body.get("url")),
+        "type": body.get("body", {}).get("type"),
+        "reason": row.reason,
+        "created_at": instant(row.created_at),
+        "next_try_at": instant(row.due_at) if row.settled_at is None else None,
+        "settled_at": instant(row.settled_at),
+    }
+
+
+class CallbackPage(Open):
+    items: list[CallbackReply]
+    next_cursor: str | None
+
+
+class AgentPolicyReply(Open):
+    agent_id: str
+    default_retry_policy: JsonObject
+
+
+class SuspensionConfig(Open):
+    default_retry_policy: JsonObject | None
+
+
+class ConfigReply(Open):
+    protocol_version: str
+    suspension: SuspensionConfig
+
+
+@routes.put(
+    "/sessions/{session_id}",
+    summary="Register a session and where it is called back",
+    responses={200: {"model": SessionReply}, **refusals(*BODY, 403)},
+)
+async def put_session(services: Served, session_id: Id, actor: Agent, body: requests.SessionBody) -> Response:
+    session = await services.books.put_session(
+        session_id, actor, callback_url=body.callback_url, metadata=body.metadata or {}
+    )
+    return reply(session_json(session, actor))
+
+
+@routes.get(
+    "/sessions/{session_id}",
+    summary="Show a session",
+    responses={200: {"model": SessionReply}, **refusals(404, 422)},
+)
+async def get_session(services: Served, session_id: Id, actor: Caller) -> Response:
+    return reply(session_json(await services.books.session(session_id, actor), actor))
+
+
+@routes.put(
+    "/agents/{agent_id}/default-retry-policy",
+    summary="Replace an agent's default policy; {} clears it",
+    responses={200: {"model": AgentPolicyReply}, **refusals(*BODY, 403)},
+)
+async def put_policy(services: Served, agent_id: AgentName, actor: Agent, body: RetryPolicyFields) -> Response:
+    policy = body.model_dump(mode="json", exclude_none=True)
+    await services.books.put_agent_policy(agent_id, policy, actor)
+    return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
+
+
+@routes.get(
+    "/agents/{agent_id}/default-retry-policy",
+    summary="Show an agent's default policy",
+    responses={200: {"model": AgentPolicyReply}, **refusals(404, 422)},
+)
+async def get_policy(services: Served, agent_id: AgentName, actor: Caller) -> Response:
+    policy = dict(await services.books.agent_policy(agent_id, actor))
+    return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
+
+
+@routes.get(
+    "/callbacks",
+    summary="List callbacks to agents, newest first",
+    responses={200: {"model": CallbackPage}, **refusals(422)},
+)
+async def callbacks(
+    services: Served,
+    actor: Caller,
+    status: CallbackStatus | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    found = await services.books.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
+    more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None
+    return reply(CallbackPage(items=[callback_json(row, actor) for row in found[:limit]], next_cursor=more))
+
+
+@routes.post(
+    "/callbacks/{callback_id}/redrive",
+    summary="Send a dead or refused callback again, under the same id",
+    responses={200: {"model": CallbackReply}, **refusals(404, 409, 422)},
+)
+async def redrive(services: Served, callback_id: Id, actor: Caller) -> Response:
+    return reply(callback_json(await services.books.redrive(callback_id, actor), actor))
+
+
+open_routes = APIRouter(tags=["configuration"])
+"""What needs no key."""
+
+
+@open_routes.get(
+    "/server/config",
+    summary="The platform's default policy, for clients (RFC-0026 §5)",
+    responses={200: {"model": ConfigReply}},
+)
+async def config(services: Served) -> Response:
+    suspension = SuspensionConfig(default_retry_policy=services.platform_policy or None)
+    return reply(ConfigReply(protocol_version=PROTOCOL_VERSION, suspension=suspension))

@@ -1,0 +1,360 @@
+"""Suspensions: ask, preview, list, show, timeline, wait, cancel, claim, hand over, ask back, clarify.
+
+Source: API.md §2; RFC-0025 §5; RFC-0026 §4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.convertors import StringConvertor, register_url_convertor
+
+from bot.observability.tracing import AskSpan
+from bot.web.api import replies, requests
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
+from bot.web.api.paging import (
+    TEXT,
+    Cursor,
+    IdempotencyKey,
+    Limit,
+    OptionalIfMatch,
+    cursor_after,
+    once,
+    place,
+    version,
+)
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
+from bot.web.api.timeline import TimelineReply, timeline_json
+from core.domain.notice import Links, build_notice, what_silence_means
+from core.domain.policy import ResolvedPolicy
+from core.domain.redaction.redaction import PAGE
+from core.domain.suspension import Suspension
+from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json
+from core.engine.drafting import whole_on
+from core.errors import Unauthorized
+from core.idempotency import Replayed
+from core.store.suspensions import Filter
+
+Id = Annotated[str, Path(min_length=1, max_length=255)]
+
+
+class _SuspensionId(StringConvertor):
+    """So that ``GET /suspensions/preview`` is 405: that path is no suspension's."""
+
+    regex = "(?!preview$)[^/]+"
+
+
+register_url_convertor("suspension", _SuspensionId())
+
+
+routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
+
+
+@routes.post(
+    "/intents/{intent_id}/suspend",
+    status_code=201,
+    summary="Suspend an intent and ask a person",
+    responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
+)
+async def suspend(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Agent,
+    body: requests.SuspendBody,
+    key: IdempotencyKey = None,
+    if_match: OptionalIfMatch = None,
+) -> Response:
+    with services.tracing.asking(request.headers) as span:
+        done = await services.engine.request(
+            replace(body.request(), traceparent=span.traceparent),
+            actor,
+            intent_id=intent_id,
+            expected_version=None if if_match is None else version(if_match),
+            once=await once(request, actor, key, _created),
+        )
+        return _told(done, span)
+
+
+@routes.post(
+    "/suspensions",
+    status_code=201,
+    summary="Ask a person; the intent is made too",
+    responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
+)
+async def ask(
+    services: Served, request: Request, actor: Agent, body: requests.SuspendBody, key: IdempotencyKey = None
+) -> Response:
+    with services.tracing.asking(request.headers) as span:
+        wanted = replace(body.request(), traceparent=span.traceparent)
+        done = await services.engine.request(wanted, actor, once=await once(request, actor, key, _created))
+        return _told(done, span)
+
+
+@routes.post(
+    "/suspensions/preview",
+    summary="What asking would do; nothing is stored",
+    responses={200: {"model": replies.PreviewReply}, **refusals(*BODY, 403)},
+)
+async def preview(services: Served, actor: Agent, body: requests.SuspendBody) -> Response:
+    draft, now = await services.engine.preview(body.request(), actor)
+    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
+    notices: dict[str, replies.PreviewedNotice] = {}
+    for channel in dict.fromkeys(step.channel for step in ask.attempts):
+        notice, is_cut = await services.engine.shown_by(channel, Suspension(ask))
+        notices[channel] = {**replies.notice_json(notice), "cut": is_cut}
+    shown: replies.PreviewReply = {
+        "ladder": ladder_json(ask),
+        "expires_at": instant(ask.expires_at),
+        "silence": what_silence_means(Suspension(ask)),
+        "policy": _policy_with_sources(draft.resolved),
+        "problems": [
+            {
+                "attempt": problem.attempt,
+                "code": problem.code,
+                "message": problem.message,
+                "severity": "error" if problem.fatal else "warning",
+            }
+            for problem in draft.plan.problems
+        ],
+        "notices": notices,
+    }
+    return reply(shown)
+
+
+@routes.get(
+    "/suspensions",
+    summary="List suspensions, newest first",
+    responses={200: {"model": replies.SuspensionPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    status: Literal["open", "responded", "expired", "cancelled"] | None = None,
+    session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
+    channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
+    q: Annotated[
+        str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    wanted = Filter(status, session_id, channel, q or None)
+    found = await services.books.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
+    more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
+    items = [replies.suspension_json(one) for one in found[:limit]]
+    return reply(replies.SuspensionPage(items=items, next_cursor=more))
+
+
+@routes.get(
+    "/suspensions/{suspension_id:suspension}",
+    summary="Show one suspension",
+    responses={200: {"model": SuspensionReply}, **refusals(404, 422)},
+)
+async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    return reply(replies.suspension_json(await services.books.suspension(suspension_id, actor)))
+
+
+@routes.get(
+    "/suspensions/{suspension_id}/notice",
+    summary="What people are shown of it: all of it, redacted as on its page",
+    responses={200: {"model": replies.NoticeReply}, **refusals(404, 422)},
+)
+async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    found = await services.books.suspension(suspension_id, actor)
+    shown_there = await whole_on(services.engine.redaction, PAGE, found)
+    return reply(replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
+
+
+@routes.get(
+    "/suspensions/{suspension_id}/timeline",
+    summary="Everything that has happened to it, in order",
+    responses={200: {"model": TimelineReply}, **refusals(404, 422)},
+)
+async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    return reply(timeline_json(await services.books.story(suspension_id, actor)))
+
+
+@routes.get(
+    "/suspensions/{suspension_id}/wait",
+    summary="Wait until it has ended",
+    responses={
+        200: {"model": SuspensionReply},
+        204: {"description": "It is still open."},
+        **refusals(404, 422),
+    },
+)
+async def wait(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Caller,
+    timeout_seconds: Annotated[int, Query(ge=1, le=55)] = 55,
+) -> Response:
+    with while_valid(request) as gone:
+        ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds), gone)
+    return Response(status_code=204) if ended is None else reply(replies.suspension_json(ended))
+
+
+@routes.post(
+    "/suspensions/{suspension_id}/cancel",
+    summary="Stop asking",
+    responses={200: {"model": SuspensionReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def cancel(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Caller,
+    body: requests.CancelBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    repeatable = await once(request, actor, key, shown)
+    done = await services.engine.cancel(suspension_id, actor, body.reason, repeatable)
+    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+
+
+@routes.post(
+    "/suspensions/{suspension_id}/claim",
+    summary="Say that you are on it: further attempts wait",
+    responses={200: {"model": replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def claim(services: Served, suspension_id: Id, actor: Operator, body: requests.ClaimBody) -> Response:
+    duration = None if body.seconds is None else timedelta(seconds=body.seconds)
+    claimed = await services.engine.claim(suspension_id, actor, "api", duration)
+    if not isinstance(claimed, Suspension):
+        raise claimed.error
+    return reply(replies.claim_json(claimed))
+
+
+@routes.delete(
+    "/suspensions/{suspension_id}/claim",
+    summary="Give the claim back: what waited goes out",
+    responses={200: {"model": replies.ClaimReply}, **refusals(403, 404, 409, 422)},
+)
+async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
+    return reply(replies.claim_json(await services.engine.release(suspension_id, actor)))
+
+
+async def wait_for_end(
+    services: Services, suspension_id: str, actor: Caller, patience: timedelta, gone: asyncio.Event
+) -> Suspension | None:
+    """The ended suspension, ``None`` where it is still open when ``patience`` or the server ends.
+
+    Raises :class:`Unauthorized` once the caller's key is ``gone``.
+    """
+    with services.hub.subscribe(suspension_id) as news:
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                while True:
+                    news.clear()
+                    suspension = await services.books.suspension(suspension_id, actor)
+                    if not suspension.is_open:
+                        return suspension
+                    await first_of(news, services.closing, gone)
+                    if gone.is_set():
+                        raise Unauthorized("This API key has been revoked.")
+                    if services.closing.is_set():
+                        return None
+        except TimeoutError:
+            return None
+
+
+async def first_of(*events: asyncio.Event) -> None:
+    """Return as soon as one of ``events`` is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, replies.PolicyField]:
+    """Each field of the policy, and the level that it came from (RFC-0026 §5)."""
+    values = plain(policy_json(resolved.policy))
+    return {name: {"value": values[name], "from": level} for name, level in resolved.sources.items()}
+
+
+def shown(suspension: Suspension) -> tuple[int, str]:
+    """The reply that shows the whole record, as it is kept for a repeated request."""
+    return 200, replies.write(replies.suspension_json(suspension))
+
+
+def _created(suspension: Suspension) -> tuple[int, str]:
+    return 201, replies.write(replies.suspended_outcome(suspension))
+
+
+def _told(done: Suspension | Replayed, span: AskSpan) -> Response:
+    if isinstance(done, Replayed):
+        return replayed(done)
+    span.asked(done)
+    status, body = _created(done)
+    return Response(body, status, media_type="application/json")
+
+
+def replayed(done: Replayed) -> Response:
+    """The first reply again, and that it is one."""
+    headers = {"Idempotency-Replayed": "true"}
+    return Response(done.body, done.status, headers, media_type="application/json")
+
+
+_REPLIES = {200: {"model": SuspensionReply}, **refusals(*BODY, 403, 404, 409)}
+
+
+collaboration_routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
+
+
+@collaboration_routes.post(
+    "/suspensions/{suspension_id}/assign", summary="Hand the question over to one person", responses=_REPLIES
+)
+async def assign(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Operator,
+    body: requests.AssignBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    return _shown(await services.together.assign(suspension_id, actor, body.to, await once(request, actor, key, shown)))
+
+
+@collaboration_routes.post(
+    "/suspensions/{suspension_id}/clarify", summary="Ask the agent back: the clock holds", responses=_REPLIES
+)
+async def clarify(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Operator,
+    body: requests.ClarifyBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    repeatable = await once(request, actor, key, shown)
+    return _shown(await services.together.clarify(suspension_id, actor, body.question, repeatable))
+
+
+@collaboration_routes.post(
+    "/suspensions/{suspension_id}/clarification",
+    summary="Answer what the agent was asked back: the clock goes on",
+    responses=_REPLIES,
+)
+async def clarification(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Agent,
+    body: requests.ClarificationBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    repeatable = await once(request, actor, key, shown)
+    return _shown(await services.together.clarification(suspension_id, actor, body.text, repeatable))
+
+
+def _shown(done: Suspension | Replayed) -> Response:
+    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))

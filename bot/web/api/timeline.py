@@ -1,0 +1,118 @@
+"""Everything that has happened to a question, in order. Source: API.md §2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from core.domain.wire import Instant, JsonObject, Open, instant
+from core.engine.queries import Story
+from core.store.event_log import Logged
+from core.store.outbox import Row, RowKind
+
+MessageKind = Literal["delivery", "withdrawal", "message", "callback"]
+
+
+class EventEntry(Open):
+    kind: Literal["event"]
+    at: Instant
+    type: str
+    actor: str
+    payload: JsonObject
+
+
+class AttemptEntry(Open):
+    kind: Literal["attempt"]
+    at: Instant
+    attempt: int
+    channel: str
+    notify_to: str | None
+    recipients: list[str]
+    deliveries: int
+
+
+class MessageEntry(Open):
+    """Something that was sent, or will be."""
+
+    kind: MessageKind
+    at: Instant
+    id: str
+    attempt: int | None
+    channel: str | None
+    recipient: str | None
+    status: str
+    tries: int
+    receipt: JsonObject | None
+    reason: str | None
+    settled_at: Instant | None
+
+
+class TimelineReply(Open):
+    items: list[EventEntry | AttemptEntry | MessageEntry]
+
+
+def timeline_json(story: Story) -> TimelineReply:
+    """Events, attempts, deliveries with their tries and receipts, and callbacks: one ordered list (API.md §2)."""
+    entries: list[EventEntry | AttemptEntry | MessageEntry]
+    entries = [*map(_event_entry, story.events), *map(_row_entry, story.rows)]
+    entries += [_attempt_entry(story, number) for number in sorted({row.attempt or 1 for row in _notices(story)})]
+    order = {"event": 0, "attempt": 1, "delivery": 2, "withdrawal": 3, "message": 4, "callback": 5}
+    entries.sort(key=lambda entry: (entry["at"], order[entry["kind"]]))
+    return {"items": entries}
+
+
+def _notices(story: Story) -> list[Row]:
+    return [row for row in story.rows if row.kind is RowKind.NOTIFY]
+
+
+def _event_entry(line: Logged) -> EventEntry:
+    return {
+        "kind": "event",
+        "at": instant(line.created_at),
+        "type": line.type,
+        "actor": line.actor,
+        "payload": line.payload,
+    }
+
+
+def _attempt_entry(story: Story, number: int) -> AttemptEntry:
+    rows = [row for row in _notices(story) if row.attempt == number]
+    step = story.suspension.ask.planned(number)
+    return {
+        "kind": "attempt",
+        "at": instant(min(row.created_at for row in rows)),
+        "attempt": step.number,
+        "channel": step.channel,
+        "notify_to": step.notify_to,
+        "recipients": list(step.recipients),
+        "deliveries": len(rows),
+    }
+
+
+_ENTRY: Mapping[RowKind, MessageKind] = {
+    RowKind.NOTIFY: "delivery",
+    RowKind.WITHDRAW: "withdrawal",
+    RowKind.TELL: "message",
+    RowKind.RESUME: "callback",
+}
+
+
+def _row_entry(row: Row) -> MessageEntry:
+    callback = row.kind is RowKind.RESUME
+    return {
+        "kind": _ENTRY[row.kind],
+        "at": instant(row.created_at),
+        "id": row.id,
+        "attempt": row.attempt,
+        "channel": None if callback else row.channel,
+        "recipient": row.person or row.address,
+        "status": callback_status(row),
+        "tries": row.tries,
+        "receipt": None if row.receipt is None else dict(row.receipt),
+        "reason": row.reason,
+        "settled_at": instant(row.settled_at),
+    }
+
+
+def callback_status(row: Row) -> str:
+    return "pending" if row.status.value in {"pending", "sending"} else row.status.value

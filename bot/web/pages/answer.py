@@ -1,0 +1,305 @@
+"""The page of one question: shown to one person, who may answer it there.
+
+``/a/{token}`` is one recipient's own link. ``/q/{ref}`` is for whoever is signed in; only those who may read a question
+are told that it exists. A GET changes nothing, even if a mail scanner performs it; only a POST from the page answers.
+
+Source: API.md §6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_post
+from bot.web.pages.rendering import Room, Session
+from bot.web.pages.sessions import Sessions
+from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
+from bot.web.pages.view import Attempted, News, State, Tone, state_of, view_question
+from core.domain.answers import GivenAnswer
+from core.domain.people import Actor, Role
+from core.domain.reception import (
+    AlreadyYours,
+    Counted,
+    Disagrees,
+    HeldByAnother,
+    NotAnAnswer,
+    NotYours,
+    Recorded,
+    TooLate,
+    Unclaimed,
+)
+from core.domain.redaction.redaction import PAGE
+from core.domain.short_messages import disagreement
+from core.domain.suspension import Suspension
+from core.engine.collaboration import Together
+from core.engine.drafting import whole_on
+from core.errors import (
+    AlreadyAnswered,
+    ClaimedByAnother,
+    ClarificationOpen,
+    ClarificationsSpent,
+    NotAResponder,
+    NotClaimed,
+    NotFound,
+    NotSuspended,
+    RecipientNotAllowed,
+    SelfResponseForbidden,
+    SuspensionEnded,
+)
+from core.tokens import TokenPurpose
+
+log = structlog.get_logger(__name__)
+
+WEB = "web"
+LONGEST_QUESTION_BACK = 3000
+
+_NOT_HANDED_OVER = "It was not handed over: the question had already ended."
+_TOO_LATE = "Your answer was not recorded: the question had already ended."
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who sits before which question, at the page ``place``. No session for somebody who came by a link."""
+
+    suspension: Suspension
+    actor: Actor
+    place: str
+    session: Session | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    room: Room
+    together: Together
+
+    async def show(
+        self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200
+    ) -> Response:
+        engine = self.room.engine
+        view = view_question(
+            await self._shown(seat.suspension),
+            seat.actor.identity,
+            self.room.clock.now(),
+            place=seat.place,
+            refusal=engine.may_answer(seat.suspension, seat.actor),
+            attempted=attempted,
+            others=self.together.others(seat.suspension, seat.actor),
+            zone=engine.responders.time_zone(seat.actor.identity),
+        )
+        return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
+
+    async def take(self, request: Request, seat: Seat) -> Response:
+        """An answer, a claim, a claim given back, a question to the agent, or a hand-over; nothing without the form
+        token."""
+        posted = await read_post(request)
+        if not self.room.accepts(request, posted, seat.place, seat.session):
+            return self.room.paper.stale()
+        try:
+            return await self._do(request, seat, posted)
+        except (AlreadyAnswered, SuspensionEnded):
+            return await self._show_anew(request, seat, Attempted(news=News(_TOO_LATE)), 409)
+        except (NotAResponder, SelfResponseForbidden) as refusal:
+            return await self.show(request, seat, Attempted(posted, news=News(refusal.message)), 403)
+        except (NotFound, NotSuspended):
+            return self.room.paper.unknown()
+
+    async def _do(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        match posted.one("do"):
+            case "answer" | "":
+                return await self._answer(request, seat, posted)
+            case "claim":
+                return await self._claim(request, seat, posted)
+            case "release":
+                return await self._release(request, seat, posted)
+            case "clarify":
+                return await self._clarify(request, seat, posted)
+            case "assign":
+                return await self._hand_over(request, seat, posted)
+        raise BadPost(400, "The form asked for something unknown.")
+
+    async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        ask = seat.suspension.ask
+        filled = read_answer(ask, posted)
+        if filled.problems and state_of(seat.suspension, self.room.clock.now()) is State.OPEN:
+            return await self.show(request, seat, Attempted(posted, filled.problems), 422)
+        given = GivenAnswer(seat.suspension.id, seat.actor, WEB, filled.value, filled.choice, filled.reason)
+        done = await self.room.engine.respond(given, seat.suspension)
+        match done:
+            case Recorded() | Counted():
+                log.info("page.answered", ref=ask.ref)
+                return self.room.paper.redirect(seat.place)
+            case AlreadyYours():  # a double click is no mistake worth telling
+                return self.room.paper.redirect(seat.place)
+            case _:
+                return await self._refused(request, seat, posted, done)
+
+    async def _claim(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        claimed = await self.room.engine.claim(seat.suspension.id, seat.actor, WEB)
+        if not isinstance(claimed, Suspension):
+            return await self._refused(request, seat, posted, claimed)
+        news = News("You are on it. Reminders wait; the question still needs your answer.", Tone.GOOD)
+        return await self.show(request, replace(seat, suspension=claimed), Attempted(posted, news=news))
+
+    async def _refused(
+        self, request: Request, seat: Seat, posted: Posted, refusal: TooLate | Disagrees | Unclaimed
+    ) -> Response:
+        """The page as it now is, and why nothing was recorded."""
+        if refusal.suspension is None:
+            return self.room.paper.unknown()
+        now, attempted, status = replace(seat, suspension=refusal.suspension), Attempted(posted), 409
+        match refusal:
+            case TooLate():
+                attempted = Attempted(news=News(_TOO_LATE))
+            case Disagrees(suspension, own=own):
+                why = disagreement(await self._shown(suspension), seat.actor.identity)
+                news = News(f"Your answer was not recorded: {why} The question stays open.")
+                attempted = Attempted(posted, news=news) if own is None else Attempted(news=news)
+            case HeldByAnother(error=held):
+                attempted = Attempted(posted, news=News(held.message))
+            case NotYours(error=error):
+                attempted, status = Attempted(posted, news=News(error.message)), 403
+            case NotAnAnswer(error=error):
+                attempted, status = Attempted(posted, {input_of(now.suspension.ask): error.message}), 422
+        return await self.show(request, now, attempted, status)
+
+    async def _shown(self, suspension: Suspension) -> Suspension:
+        return await whole_on(self.room.engine.redaction, PAGE, suspension)
+
+    async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        try:
+            released = await self.room.engine.release(seat.suspension.id, seat.actor)
+        except NotClaimed as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        news = News("Given back: reminders go out again.", Tone.GOOD)
+        return await self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
+
+    async def _clarify(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        question = posted.one("clarify").strip()
+        if not 1 <= len(question) <= LONGEST_QUESTION_BACK:
+            problem = f"Write what you need to know, in at most {LONGEST_QUESTION_BACK} characters."
+            return await self.show(request, seat, Attempted(posted, {"clarify": problem}), 422)
+        try:
+            await self.together.clarify(seat.suspension.id, seat.actor, question)
+        except (ClarificationOpen, ClarificationsSpent) as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        return self.room.paper.redirect(seat.place)
+
+    async def _hand_over(self, request: Request, seat: Seat, posted: Posted) -> Response:
+        others = {one.email: one.name for one in self.together.others(seat.suspension, seat.actor)}
+        to = posted.one("to")
+        if state_of(seat.suspension, self.room.clock.now()) is not State.OPEN:
+            return await self._show_anew(request, seat, Attempted(news=News(_NOT_HANDED_OVER)), 409)
+        if to not in others:
+            problem = {"to": "Choose somebody from the list."}
+            return await self.show(request, seat, Attempted(posted, problem), 422)
+        try:
+            await self.together.assign(seat.suspension.id, seat.actor, to)
+        except (ClaimedByAnother, RecipientNotAllowed) as refusal:
+            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+        log.info("page.handed_over", ref=seat.suspension.ask.ref)
+        news = News(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
+        return await self._show_anew(request, seat, Attempted(posted, news=news), 200)
+
+    async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
+        fresh = await self.room.engine.get(seat.suspension.id)
+        return await self.show(request, replace(seat, suspension=fresh or seat.suspension), attempted, status)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    answering: Answering
+    sessions: Sessions
+
+    async def show(self, request: Request) -> Response:
+        session = await self.sessions.current(request)
+        if session is None:
+            return self.answering.room.paper.redirect(sign_in_place(_here(request)))
+        seat = await self._seat(request, session)
+        return seat if isinstance(seat, Response) else await self.answering.show(request, seat)
+
+    async def take(self, request: Request) -> Response:
+        session = await self.sessions.current(request)
+        if session is None:
+            return signed_out(self.answering.room, _here(request))
+        seat = await self._seat(request, session)
+        return seat if isinstance(seat, Response) else await self.answering.take(request, seat)
+
+    async def _seat(self, request: Request, session: Session) -> Seat | Response:
+        room = self.answering.room
+        ref = request.path_params["ref"]
+        suspension = await room.engine.find(ref) if REF.fullmatch(ref) else None
+        if suspension is None or not self._may_read(suspension, session):
+            return not_yours(room, request, session, _here(request))
+        return Seat(suspension, session.actor, question_place(suspension.ask.ref), session)
+
+    def _may_read(self, suspension: Suspension, session: Session) -> bool:
+        engine = self.answering.room.engine
+        return session.actor.has(Role.OPERATOR) or engine.may_answer(suspension, session.actor) is None
+
+
+def not_yours(room: Room, request: Request, session: Session, leads_to: str) -> Response:
+    """The same page for what is not there, and for what this account may not know of: it says which account that is,
+    and lets the person use another one."""
+    place = request.url.path
+    return room.form_page(request, "not_yours.html", place, 404, session, leads_to=leads_to)
+
+
+def signed_out(room: Room, leads_to: str) -> Response:
+    """A form was sent after the session had ended."""
+    return room.paper.message(
+        "You are signed out",
+        "Nothing was recorded. Sign in again; going back keeps what you typed.",
+        status=403,
+        onward=(sign_in_place(leads_to), "Sign in"),
+    )
+
+
+def _here(request: Request) -> str:
+    return onward(question_place(request.path_params["ref"]))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPage:
+    """With ``personal`` (``answers.require_sign_in``) the link opens nothing by itself: whoever it was made for signs
+    in first, and nobody else gets further."""
+
+    answering: Answering
+    sessions: Sessions
+    personal: bool = False
+
+    async def show(self, request: Request) -> Response:
+        seat = await self._seat(request)
+        return seat if isinstance(seat, Response) else await self.answering.show(request, seat)
+
+    async def take(self, request: Request) -> Response:
+        seat = await self._seat(request)
+        return seat if isinstance(seat, Response) else await self.answering.take(request, seat)
+
+    async def _seat(self, request: Request) -> Seat | Response:
+        """Who holds the link. Somebody who has since lost the right to answer is told so, and not the question."""
+        room = self.answering.room
+        token = request.path_params["token"]
+        holder = await room.engine.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
+        if holder is None:
+            return room.paper.unknown()
+        session = await self.sessions.current(request) if self.personal else None
+        if self.personal and (session is None or session.identity != holder.actor.identity):
+            return self._turned_away(request, session, question_place(holder.suspension.ask.ref))
+        if room.engine.may_answer(holder.suspension, holder.actor) is not None:
+            return room.paper.message(
+                "You can't answer this question",
+                "The link was made for you, but you are not (or no longer) among those who may answer.",
+                status=403,
+            )
+        return Seat(holder.suspension, holder.actor, answer_place(token), session)
+
+    def _turned_away(self, request: Request, session: Session | None, question: str) -> Response:
+        """After signing in they come to the question's own page: there it is asked again who may see it."""
+        room = self.answering.room
+        if session is not None:
+            return not_yours(room, request, session, question)
+        return signed_out(room, question) if request.method == "POST" else room.paper.redirect(sign_in_place(question))

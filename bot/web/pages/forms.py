@@ -1,0 +1,244 @@
+"""Forms on a page: their inputs, the posted body read strictly, and the answer's value made from it.
+
+The fields are those of ``core.domain.forms``. What can't be read is a problem beside its field. A field's own rules
+are only asked early, so that the message stands beside it.
+
+The body is parsed here and not by ``python-multipart``, which silently replaces bytes that are no UTF-8: an answer
+would be recorded that nobody typed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl
+
+from pydantic import JsonValue
+from starlette.requests import Request
+
+from channels.grammar.forms import BadForm, read_form
+from core.domain import forms
+from core.domain.answers import check_answer
+from core.domain.forms import Field, Kind, NotThat, pick, read_scalar
+from core.domain.suspension import Ask, ResponseType
+from core.errors import InvalidAnswer
+
+
+def form_fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...]:
+    """Empty where there is neither a schema nor a context; the answer is then written as ``name: value`` lines."""
+    return forms.form_fields(schema, context, shown)
+
+
+def shown(value: JsonValue) -> str:
+    """A value as text; numbers and lists as JSON writes them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if value is None:
+        return "—"
+    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, dict | list) else None)
+
+
+LARGEST_FORM = 768 * 1024
+"""Bytes. The longest text, every character of it percent-encoded, fits."""
+
+MOST_FIELDS = 5_000
+_FORM = "application/x-www-form-urlencoded"
+
+
+class BadPost(Exception):
+    """The body is no form that a page of ours sends. ``status`` and ``message`` are for the person."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The fields of a form, each with everything that was given for it."""
+
+    fields: Mapping[str, tuple[str, ...]]
+
+    def one(self, name: str) -> str:
+        """The field's value, empty where it has none; raises :class:`BadPost` where it has several."""
+        values = self.fields.get(name, ())
+        if len(values) > 1:
+            raise BadPost(400, "The form held a field twice.")
+        return values[0] if values else ""
+
+    def all(self, name: str) -> tuple[str, ...]:
+        return self.fields.get(name, ())
+
+
+NOTHING = Posted({})
+
+
+async def read_post(request: Request) -> Posted:
+    """The form in ``request``; raises :class:`BadPost`."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != _FORM:
+        raise BadPost(400, "The request held no form.")
+    return parse_form(await _body(request))
+
+
+def parse_form(body: bytes) -> Posted:
+    """Raises :class:`BadPost` for bytes that are no form, or that no database can keep."""
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
+        )
+    except ValueError:  # no ASCII, no UTF-8 behind the percent signs, or too many fields
+        raise BadPost(400, "The form held something that is no text.") from None
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if "\x00" in name or "\x00" in value:
+            raise BadPost(400, "The form held something that is no text.")
+        # browsers send the lines of a text with CR LF, whatever was typed (HTML, "constructing the entry list")
+        fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return Posted({name: tuple(values) for name, values in fields.items()})
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_FORM:
+            raise BadPost(413, "That is too long.")
+    return body
+
+
+LONGEST_REASON = 3_000
+"""As in the API."""
+
+CHOICE, ANSWER, REASON = "choice", "answer", "reason"
+
+_INDEX = re.compile(r"[0-9]{1,5}")
+_LONGEST_SENTENCE = 160
+_LINES_HINT = "Write one `name: value` to a line."
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What somebody answered: a ``choice`` or a ``value``. ``problems`` are messages by the input they belong to;
+    where there are any, nothing else counts."""
+
+    value: JsonValue = None
+    choice: int | None = None
+    reason: str | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_answer(ask: Ask, posted: Posted) -> Filled:
+    """The answer to ``ask`` that ``posted`` holds. Raises :class:`bot.web.pages.forms.BadPost`."""
+    filled = _read(ask, posted)
+    reason = posted.one(REASON).strip()
+    if len(reason) > LONGEST_REASON:
+        message = f"At most {LONGEST_REASON} characters."
+        return replace(filled, problems={**filled.problems, REASON: message})
+    return replace(filled, reason=reason or None)
+
+
+def input_of(ask: Ask) -> str:
+    """The input that a problem with the answer as a whole is shown at."""
+    return CHOICE if ask.choices else ANSWER
+
+
+def _read(ask: Ask, posted: Posted) -> Filled:
+    match ask.response_type:
+        case ResponseType.CHOICE | ResponseType.CONFIRM:
+            return _read_choice(ask, posted.one(CHOICE))
+        case ResponseType.TEXT:
+            text = posted.one(ANSWER)
+            return Filled(text) if text.strip() else Filled(problems={ANSWER: "Write your answer."})
+        case ResponseType.FORM:
+            fields = form_fields(ask.form_schema, ask.context)
+            return _read_fields(ask, fields, posted) if fields else _read_lines(posted.one(ANSWER))
+
+
+def _read_choice(ask: Ask, given: str) -> Filled:
+    index = int(given) if _INDEX.fullmatch(given) else len(ask.choices)
+    if index >= len(ask.choices):
+        return Filled(problems={CHOICE: "Pick one of these."})
+    return Filled(choice=index)
+
+
+def _read_lines(text: str) -> Filled:
+    """A form with nothing to go by: as in a mail, ``name: value`` lines."""
+    try:
+        return Filled(dict(read_form(text.splitlines(), None)))
+    except BadForm:
+        return Filled(problems={ANSWER: _LINES_HINT})
+
+
+def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
+    values: dict[str, JsonValue] = {}
+    problems: dict[str, str] = {}
+    for one in fields:
+        try:
+            given = _given(one, posted)
+            if given:
+                values[one.name] = _value(one, given)
+            elif one.is_required:
+                values[one.name] = _nothing(one)
+        except NotThat as problem:
+            problems[one.input] = str(problem)
+            continue
+        if one.name in values and (refusal := _refusal(ask, one, values[one.name])):
+            problems[one.input] = refusal
+    return Filled(values, problems=problems)
+
+
+def _given(one: Field, posted: Posted) -> tuple[str, ...]:
+    """What was entered, empty where nothing was. A text of blanks alone is nothing."""
+    if one.kind is Kind.OPTIONS:
+        return posted.all(one.input)
+    text = posted.one(one.input)
+    return (text,) if text.strip() else ()
+
+
+def _nothing(one: Field) -> JsonValue:
+    """The value of a required field that was left empty."""
+    if one.nullable:
+        return None
+    if one.kind in {Kind.OPTIONS, Kind.LIST}:
+        return []
+    raise NotThat("Pick one of these." if one.kind is Kind.OPTION else "Fill this in.")
+
+
+def _value(one: Field, given: tuple[str, ...]) -> JsonValue:
+    match one.kind:
+        case Kind.OPTION:
+            return _option(one, given[0])
+        case Kind.OPTIONS:
+            return [_option(one, index) for index in given]
+        case Kind.LIST:
+            return [read_scalar(one.item, line.strip()) for line in given[0].splitlines() if line.strip()]
+        case _:
+            return read_scalar(one.kind, given[0])
+
+
+def _option(one: Field, given: str) -> JsonValue:
+    return pick(one, int(given) if _INDEX.fullmatch(given) else None)
+
+
+def _refusal(ask: Ask, one: Field, value: JsonValue) -> str | None:
+    """What the schema says of this field alone. Its sentences begin with the value, so they help with short ones."""
+    longest = one.bounds[1]
+    if isinstance(value, str) and longest is not None and len(value) > longest:
+        return f"At most {longest:.0f} characters; this has {len(value)}."
+    schema, properties = ask.form_schema, (ask.form_schema or {}).get("properties")
+    if schema is None or not isinstance(properties, dict):
+        return None
+    shared = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
+    alone = {**shared, "type": "object", "properties": {one.name: properties[one.name]}}
+    try:
+        check_answer(replace(ask, form_schema=alone), {one.name: value})
+    except InvalidAnswer as refusal:
+        said = refusal.message.partition(f": {one.name}: ")[2] or refusal.message
+        return said[:1].upper() + said[1:] if len(said) < _LONGEST_SENTENCE else "This does not fit what is asked for."
+    return None

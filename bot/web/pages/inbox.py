@@ -1,0 +1,132 @@
+"""``/inbox``: what waits for the signed-in person, the soonest deadline first, a page at a time. Source: API.md §6."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.web.pages.rendering import Room
+from bot.web.pages.sessions import Sessions
+from bot.web.pages.urls import INBOX, REF, question_place, sign_in_place
+from bot.web.pages.view import Moment, moment
+from core.delivery.pause import Pausing
+from core.domain.notice import Links, build_notice
+from core.domain.redaction.redaction import PAGE, Redaction
+from core.domain.suspension import Suspension
+from core.engine.inbox import FOREVER, InboxPage, Position
+
+AT_ONCE = 50
+"""Questions on one page."""
+BEGINNING = 600
+"""Characters of a question that the inbox shows; its own page has all of it."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_NEVER = "never"
+_AFTER = re.compile(rf"({_NEVER}|[0-9]{{1,16}})-([0-9]{{1,16}})-({REF.pattern})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One line of the inbox. ``claimed_by`` is somebody else who is on it."""
+
+    place: str
+    ref: str
+    question: str
+    asked_by: str
+    headline: str
+    is_last_call: bool
+    risk: str | None
+    asked: Moment
+    deadline: Moment | None
+    claimed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Which of how many are here, counted from 1, and the places of the pages beside this one."""
+
+    total: int
+    first: int
+    last: int
+    back: str | None
+    onward: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPages:
+    room: Room
+    sessions: Sessions
+    pausing: Pausing
+
+    async def show(self, request: Request) -> Response:
+        session = await self.sessions.current(request)
+        if session is None:
+            return self.room.paper.redirect(sign_in_place(INBOX))
+        engine, now = self.room.engine, self.room.clock.now()
+        after = read_position(request.query_params.get("after", ""))
+        page = await engine.inbox.page(session.actor, AT_ONCE, after)
+        if after is not None and not page.questions:
+            return self.room.paper.redirect(INBOX)  # all of it has been answered
+        zone = engine.responders.time_zone(session.identity)
+        waiting = [line(one, session.identity, now, engine.redaction, zone) for one in page.questions]
+        pause, _held = await self.pausing.current()
+        paused = None if pause is None else moment(pause.at, now, zone)
+        values: dict[str, Any] = {"waiting": waiting, "pager": pager(page), "paused": paused}
+        return self.room.form_page(request, "inbox.html", INBOX, session=session, **values)
+
+
+def line(
+    suspension: Suspension, identity: str, now: datetime, redaction: Redaction, zone: tzinfo | None = None
+) -> Waiting:
+    """``suspension`` as it stands in the inbox of ``identity``, who lives in ``zone`` as far as that is known."""
+    ask, claim = suspension.ask, suspension.claim
+    place = question_place(ask.ref)
+    notice = build_notice(suspension, suspension.attempt, Links(shared=place))
+    is_held = claim is not None and claim.until > now and claim.by != identity
+    return Waiting(
+        place=place,
+        ref=ask.ref,
+        question=redaction.text_on(PAGE, ask.question, BEGINNING),
+        asked_by=notice.asked_by,
+        headline=notice.headline,
+        is_last_call=1 < ask.max_attempts == suspension.attempt,
+        risk=notice.risk,
+        asked=moment(ask.suspended_at, now, zone),
+        deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now, zone),
+        claimed_by=claim.by if claim is not None and is_held else None,
+    )
+
+
+def pager(page: InboxPage) -> Pager:
+    back = None if page.before == 0 else INBOX if page.back is None else inbox_place(page.back)
+    onward = None if page.after is None else inbox_place(page.after)
+    return Pager(page.total, page.before + 1, page.before + len(page.questions), back, onward)
+
+
+def inbox_place(after: Position) -> str:
+    """The page of what comes after this position: a link that stays what it is, whatever is answered meanwhile."""
+    deadline = _NEVER if after.deadline == FOREVER else str(_micros(after.deadline))
+    return f"{INBOX}?after={deadline}-{_micros(after.asked_at)}-{after.ref}"
+
+
+def read_position(text: str) -> Position | None:
+    """The position in such a link; ``None``, which is the beginning, for anything else."""
+    found = _AFTER.fullmatch(text)
+    if found is None:
+        return None
+    deadline, asked_at, ref = found.groups()
+    return Position(FOREVER if deadline == _NEVER else _at(deadline), _at(asked_at), ref)
+
+
+def _micros(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def _at(micros: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(micros))

@@ -1,0 +1,205 @@
+"""Signing in by a link in a mail, and the links themselves.
+
+A GET shows a button, since mail scanners open links; only the button signs in. Links are signed, short-lived and for
+one use. Nothing is stored until one is used; then its nonce is.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bot.web.pages.cookies import Content, Seal
+from bot.web.pages.forms import Posted, read_post
+from bot.web.pages.rendering import Room
+from bot.web.pages.sessions import Sessions
+from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place
+from core.domain.notice import LinkTo, Message, Opens, Purpose
+from core.domain.people import Address, canonical, read_mail_address
+from core.ports import Clock
+from core.store.markers import Marker
+
+log = structlog.get_logger(__name__)
+
+LINK_LIFE = timedelta(minutes=15)
+LONGEST_LIFE = timedelta(days=7)
+"""As long as the use of a link is remembered; after that it could be used again."""
+
+_PURPOSE, _DELIVERY = "sign-in", "sign-in delivery"
+_NONCE = 32
+"""Characters of hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInLink:
+    """What a link says. ``nonce`` makes it good for one use; ``onward`` is where it leads after that."""
+
+    mail: str
+    nonce: str
+    onward: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignInLinks:
+    seal: Seal
+    site: Site
+    clock: Clock
+
+    def issue(self, mail: str, leads_to: str = INBOX, life: timedelta = LINK_LIFE) -> str:
+        """A URL that signs ``mail`` in once, within ``life`` (a week at most), and then goes to ``leads_to``."""
+        return self.issue_until(mail, leads_to, life)[0]
+
+    def issue_until(self, mail: str, leads_to: str = INBOX, life: timedelta = LINK_LIFE) -> tuple[str, datetime]:
+        """As :meth:`issue`, and the instant at which the URL is worth nothing any more."""
+        until = int((self.clock.now() + min(life, LONGEST_LIFE)).timestamp())
+        return self._sealed(mail, leads_to, until, secrets.token_hex(16)), datetime.fromtimestamp(until, UTC)
+
+    def of_delivery(self, mail: str, leads_to: str, asked_at: datetime, delivery: str) -> str:
+        """The URL of the message with the id ``delivery``, made anew at each try and the same each time, so that
+        nothing of it is stored. Whoever does not have our key can't make it of the id, which is no secret."""
+        until = int((asked_at + LINK_LIFE).timestamp())
+        return self._sealed(mail, leads_to, until, self.seal.mark(_DELIVERY, delivery)[:_NONCE])
+
+    def _sealed(self, mail: str, leads_to: str, until: int, nonce: str) -> str:
+        content: Content = {"mail": canonical(mail), "until": until, "nonce": nonce, "next": onward(leads_to)}
+        return self.site.url(f"{SIGN_IN}/{self.seal.close(_PURPOSE, content)}")
+
+    def read(self, token: str) -> SignInLink | None:
+        """``None`` for a link that is not ours or too old. Whether it was used is not for this to say."""
+        held = self.seal.open(_PURPOSE, token)
+        if held is None or int(held["until"]) <= self.clock.now().timestamp():
+            return None
+        return SignInLink(str(held["mail"]), str(held["nonce"]), onward(str(held["next"])))
+
+
+def issue_sign_in_url(
+    mail: str, *, public_url: str, key: bytes, clock: Clock, leads_to: str = INBOX, life: timedelta = LINK_LIFE
+) -> str:
+    """A URL that signs ``mail`` in, for whoever runs the service to hand over; ``key`` is the pages' own."""
+    return SignInLinks(Seal(key), Site(public_url), clock).issue(mail, leads_to, life)
+
+
+MAIL_CHANNEL, SLACK_CHANNEL = "email", "slack"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """``channels`` are those that are set up: without mail no link can be sent."""
+
+    room: Room
+    sessions: Sessions
+    links: SignInLinks
+    channels: Collection[str]
+
+    async def ask(self, request: Request) -> Response:
+        """Where an address is entered."""
+        leads_to = onward(request.query_params.get("next"))
+        if await self.sessions.current(request) is not None:
+            return self.room.paper.redirect(leads_to)
+        return self._ask(request, leads_to)
+
+    async def send(self, request: Request) -> Response:
+        """The same answer whoever it is, and as fast: what differs happens after the response."""
+        posted = await read_post(request)
+        if not self.room.accepts(request, posted, SIGN_IN):
+            return self.room.paper.stale()
+        leads_to, mail = onward(posted.one("next")), read_mail_address(posted.one("email"))
+        if mail is None or MAIL_CHANNEL not in self.channels:
+            return self._ask(request, leads_to, posted)
+        page = self.room.paper.message(
+            "Look into your mail",
+            f"If {mail} is known here, a link is on its way. It works once, within {LINK_LIFE.seconds // 60} minutes.",
+            "There is at most one link a minute. You can close this page.",
+        )
+        page.background = BackgroundTask(self._send_link, mail, leads_to)
+        return page
+
+    async def confirm(self, request: Request) -> Response:
+        """The page behind the link: a button, and nothing has happened yet."""
+        token = request.path_params["token"]
+        link = await self._usable(token)
+        if link is None:
+            return self._worthless()
+        session = await self.sessions.current(request)
+        if session is not None and session.identity == canonical(link.mail):
+            return self.room.paper.redirect(link.onward)  # in this browser already, and the link stays good
+        place = f"{SIGN_IN}/{token}"
+        return self.room.form_page(request, "signin_confirm.html", place, mail=link.mail, action=place)
+
+    async def enter(self, request: Request) -> Response:
+        token = request.path_params["token"]
+        posted = await read_post(request)
+        if not self.room.accepts(request, posted, f"{SIGN_IN}/{token}"):
+            return self.room.paper.stale()
+        link = await self._usable(token)
+        if link is None or await self.room.engine.seen(Marker.SIGN_IN_USED, link.nonce):
+            return self._worthless()
+        log.info("signin.completed")
+        response = self.room.paper.redirect(link.onward)
+        self.sessions.begin(response, link.mail)
+        return response
+
+    async def leave(self, request: Request) -> Response:
+        session = await self.sessions.current(request)
+        if session is None:
+            return self.room.paper.redirect(SIGN_IN)
+        posted = await read_post(request)
+        if not self.room.accepts(request, posted, SIGN_OUT, session):
+            return self.room.paper.stale()
+        again = sign_in_place(onward(posted.one("next")))
+        response = self.room.paper.message("You are signed out", onward=(again, "Sign in again"))
+        await self.sessions.end(response, session)
+        return response
+
+    def _ask(self, request: Request, leads_to: str, posted: Posted | None = None) -> Response:
+        is_wrong = posted is not None and MAIL_CHANNEL in self.channels
+        return self.room.form_page(
+            request,
+            "signin.html",
+            SIGN_IN,
+            status=422 if is_wrong else 200,
+            leads_to=leads_to,
+            typed=posted.one("email") if posted is not None else "",
+            problem="Enter a whole e-mail address, such as alice@example.com." if is_wrong else None,
+            can_send=MAIL_CHANNEL in self.channels,
+            has_slack=SLACK_CHANNEL in self.channels,
+        )
+
+    async def _send_link(self, mail: str, leads_to: str) -> None:
+        if not self.sessions.may_sign_in(mail):
+            return
+        minute = int(self.room.clock.now().timestamp()) // 60
+        if await self.room.engine.seen(Marker.SIGN_IN_SENT, f"{self.room.seal.mark('signin-mail', mail)}:{minute}"):
+            return
+        message = Message(
+            Purpose.SIGN_IN,
+            "Your sign-in link",
+            f"Open this link to sign in. It works once, within {LINK_LIFE.seconds // 60} minutes. "
+            "If you did not ask for it, do nothing: without the link nobody gets in.",
+            link_to=LinkTo(Opens.SIGN_IN, leads_to),
+        )
+        mailboxes = self.room.engine.responders.addresses(mail, MAIL_CHANNEL)
+        await self.room.engine.tell(message, next(iter(mailboxes), Address(MAIL_CHANNEL, mail, mail)))
+        log.info("signin.link_sent")
+
+    async def _usable(self, token: str) -> SignInLink | None:
+        link = self.links.read(token)
+        if link is None or not self.sessions.may_sign_in(link.mail):
+            return None
+        return None if await self.room.engine.was_seen(Marker.SIGN_IN_USED, link.nonce) else link
+
+    def _worthless(self) -> Response:
+        """One page for a forged link, an old one and a used one."""
+        return self.room.paper.message(
+            "This link does not work any more",
+            "A sign-in link works once, and only for a few minutes.",
+            status=404,
+            onward=(SIGN_IN, "Get a new link"),
+        )

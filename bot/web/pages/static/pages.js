@@ -1,0 +1,27 @@
+// The pages work without this. It picks the choice that a link names, and tells times in the browser's zone. It never sends anything.
+"use strict";
+
+function pick() {
+  const named = /^#c=(\d{1,4})$/.exec(location.hash);
+  if (!named || document.querySelector("input[name=choice]:checked")) return;
+  const choice = document.querySelector(`input[name=choice][value="${Number(named[1])}"]`);
+  if (!choice) return;
+  choice.checked = true;
+  choice.focus();
+  choice.closest("label").scrollIntoView({ block: "center" });
+}
+
+// In the browser's zone, as the server tells a time in the zone that the directory has of its reader; UTC is the title.
+function tellHere(time) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.getTime()) || !at.getTimezoneOffset()) return;
+  const two = (number) => String(number).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const named = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(at);
+  const zone = named.find((part) => part.type === "timeZoneName").value;
+  time.title = time.textContent;
+  time.textContent = `${day} ${two(at.getHours())}:${two(at.getMinutes())} ${zone}`;
+}
+
+pick();
+document.querySelectorAll("time[data-utc]").forEach(tellHere);

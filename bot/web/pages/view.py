@@ -1,0 +1,240 @@
+"""The view of one question for one person: a record and ``now`` come in, values to print go out, instants too. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from enum import StrEnum
+
+from bot.web.pages.forms import NOTHING, Posted, form_fields, shown
+from core.domain.action import HIDDEN, ShownAction, hides
+from core.domain.clarification import MOST
+from core.domain.forms import Field
+from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
+from core.domain.people import Person
+from core.domain.quorum import answer_of, is_shared
+from core.domain.short_messages import recorded_partly
+from core.domain.suspension import ResponseType, Status, Suspension
+from core.domain.wire import instant
+from core.domain.wording import told_at
+
+_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """An instant beside ``now``: ``iso`` for machines, ``told`` and ``span`` for people. ``is_local`` says that it is
+    told in the reader's zone of the directory: their browser leaves it so."""
+
+    iso: str
+    told: str
+    is_local: bool
+    span: str
+    is_past: bool
+    is_soon: bool
+
+
+def moment(at: datetime, now: datetime, zone: tzinfo | None = None) -> Moment:
+    """``span`` is how far away it is, either way; soon is less than a quarter of an hour ahead."""
+    ahead = at - now
+    return Moment(
+        iso=instant(at),
+        told=told_at(at, zone),
+        is_local=zone is not None,
+        span=span(abs(ahead)),
+        is_past=ahead <= timedelta(),
+        is_soon=timedelta() < ahead < 15 * _MINUTE,
+    )
+
+
+def span(length: timedelta) -> str:
+    """``less than a minute``, ``42 min``, ``3 h 20 min``, ``2 days 5 h``; rounded down."""
+    if length < _MINUTE:
+        return "less than a minute"
+    if length < _HOUR:
+        return f"{length // _MINUTE} min"
+    if length < 2 * _DAY:
+        return _two(length // _HOUR, "h", length % _HOUR // _MINUTE, "min")
+    return _two(length // _DAY, "days", length % _DAY // _HOUR, "h")
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    rest = f" {small} {small_unit}" if small else ""
+    return f"{large} {large_unit}{rest}"
+
+
+_MAY_NOT = {
+    "self_response_forbidden": "You can read this question, but not answer it: it was asked by you, or for you.",
+    "not_a_responder": "You can read this question, but you are not among those who may answer it.",
+}
+
+
+class State(StrEnum):
+    OPEN = "open"
+    OVERDUE = "overdue"
+    ENDED = "ended"
+
+
+class Tone(StrEnum):
+    GOOD = "good"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What just came of something that the person did."""
+
+    text: str
+    tone: Tone = Tone.BAD
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What the person has sent, where the form is shown again: everything they typed, and what was wrong with it."""
+
+    posted: Posted = NOTHING
+    problems: Mapping[str, str] = field(default_factory=dict)
+    news: News | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionView:
+    """What exactly will run, all of it; ``hidden`` is a sentence where a part of it is redacted."""
+
+    heading: str
+    text: str
+    hidden: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    by: str
+    until: Moment
+    is_mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EndView:
+    """``is_mine`` tells whether the person who looks is the one who answered."""
+
+    ending: Ending
+    at: Moment
+    is_mine: bool
+    reason: str | None
+    value: str
+    """The answer itself, in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
+    have answered and others have to as well; ``silence_until`` is the moment that the
+    notice's sentence about silence tells; ``others`` are those to whom this person can hand the question over."""
+
+    notice: Notice
+    place: str
+    identity: str
+    state: State
+    asked: Moment
+    deadline: Moment | None
+    silence_until: Moment | None
+    context: tuple[tuple[str, str], ...]
+    action: ActionView | None
+    fields: tuple[Field, ...]
+    attempted: Attempted
+    claim: ClaimView | None
+    end: EndView | None
+    may_not: str | None
+    recorded: str | None
+    may_ask_back: bool
+    others: tuple[Person, ...]
+
+    def typed(self, one: Field) -> tuple[str, ...]:
+        """What stands in an input: what was typed, else what the agent suggests."""
+        posted = self.attempted.posted
+        return one.initial if posted is NOTHING else posted.all(one.input)
+
+    def typed_text(self, name: str) -> str:
+        return next(iter(self.attempted.posted.all(name)), "")
+
+    def problem(self, name: str) -> str | None:
+        return self.attempted.problems.get(name)
+
+
+def view_question(
+    suspension: Suspension,
+    identity: str,
+    now: datetime,
+    *,
+    place: str,
+    refusal: str | None = None,
+    attempted: Attempted | None = None,
+    others: Sequence[Person] = (),
+    zone: tzinfo | None = None,
+) -> QuestionView:
+    """``refusal`` is the code why ``identity`` may not answer, ``None`` where they may. ``zone`` is the reader's, where
+    the directory knows it."""
+    ask = suspension.ask
+    is_form = ask.response_type is ResponseType.FORM
+    notice = build_notice(suspension, suspension.attempt, Links(shared=place), identity, zone)
+    return QuestionView(
+        notice=notice,
+        place=place,
+        identity=identity,
+        state=state_of(suspension, now),
+        asked=moment(ask.suspended_at, now, zone),
+        deadline=None if suspension.expires_at is None else moment(suspension.expires_at, now, zone),
+        silence_until=_silence_until(suspension, now, zone),
+        context=tuple((name, shown(value)) for name, value in ask.context.items()),
+        action=None if notice.action is None else _action(notice.action),
+        fields=form_fields(ask.form_schema, ask.context) if is_form else (),
+        attempted=attempted or Attempted(),
+        claim=_claim(suspension, identity, now, zone),
+        end=_end(suspension, identity, now, zone),
+        may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
+        may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
+        others=() if _is_held(suspension, identity, now) else tuple(others),
+        recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
+    )
+
+
+def _action(action: ShownAction) -> ActionView:
+    text = action.text()
+    return ActionView(action.heading, text, HIDDEN if hides(text) else None)
+
+
+def state_of(suspension: Suspension, now: datetime) -> State:
+    """A question whose time is up takes no answer, even where the clock has not looked at it yet."""
+    if not suspension.is_open:
+        return State.ENDED
+    expires_at = suspension.expires_at
+    return State.OVERDUE if expires_at is not None and now >= expires_at else State.OPEN
+
+
+def _silence_until(suspension: Suspension, now: datetime, zone: tzinfo | None) -> Moment | None:
+    until = suspension.expires_at if suspension.asks_back is None else suspension.asks_back.until
+    return None if until is None else moment(until, now, zone)
+
+
+def _is_held(suspension: Suspension, identity: str, now: datetime) -> bool:
+    """Whether somebody else is on it."""
+    claim = _claim(suspension, identity, now)
+    return claim is not None and not claim.is_mine
+
+
+def _claim(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None = None) -> ClaimView | None:
+    claim = suspension.claim
+    if claim is None or claim.until <= now or not suspension.is_open:
+        return None
+    return ClaimView(claim.by, moment(claim.until, now, zone), claim.by == identity)
+
+
+def _end(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None) -> EndView | None:
+    ended = suspension.ended
+    if ended is None:
+        return None
+    ending = build_ending(suspension, zone=zone)
+    is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
+    in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
+    return EndView(ending, moment(ended.at, now, zone), is_mine, ended.reason, in_full or "")

@@ -1,0 +1,429 @@
+"""The composition root: the only file that knows everyone.
+
+:func:`wire` opens the database and builds every part from the settings; :class:`Service` starts and stops them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+from fastapi import APIRouter
+
+from bot.callbacks.agents import CallbackAgents
+from bot.config import Settings
+from bot.keys import REFRESH, KeyRing, RootKey, root_key
+from bot.observability.heartbeat import Heartbeat
+from bot.observability.observer import Witness
+from bot.observability.telemetry import Metrics
+from bot.observability.tracing import NO_TRACING, Tracing
+from bot.people.directory import Directory
+from bot.people.slack_accounts import AccountSearch
+from bot.web.api.auth import Services
+from bot.web.hooks import Doors
+from bot.web.monitoring import Scrape
+from bot.web.pages.cookies import Seal
+from bot.web.pages.router import pages_router
+from bot.web.pages.signin import SignInLinks
+from bot.web.pages.urls import Site
+from bot.wiring.ending import Steps
+from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
+from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from core.audit.check import Audit
+from core.audit.retention import Retention
+from core.delivery.confirmation import Arrivals, Sweeping
+from core.delivery.links import LinkMaker
+from core.delivery.pause import Pausing
+from core.delivery.queues import Lanes
+from core.delivery.relay import Relay
+from core.delivery.turns import Width
+from core.domain.wire import JsonObject
+from core.engine.collaboration import Together
+from core.engine.drafting import Drafter
+from core.engine.engine import Engine
+from core.engine.planning import Planner
+from core.engine.queries import Books
+from core.engine.transitions import Transitions
+from core.errors import ConfigError, DatabaseUnavailable
+from core.hub import Hub
+from core.inbound.reports import Incoming
+from core.intents import Intents
+from core.ports import Agents, Channel, Clock, HostClock, Work
+from core.store import installation, markers, outbox, schema
+from core.store import tokens as store_tokens
+from core.store.database import Database, Tx, open_database, opening
+from core.tokens import TokenMaker
+from core.work.distributed import DistributedWork
+from core.work.embedded import EmbeddedWork
+from core.work.every import Every
+from core.work.health import CLOCK, NOT_LOOKED, RELAY, SILENT, Health
+from core.work.news import News
+from core.work.presence import Beating, Pulse, Timekeeping
+
+if TYPE_CHECKING:  # loaded where PagerDuty is set up
+    from bot.inbound.pagerduty.parking import PagerDutyParking
+    from bot.wiring.pagerduty import PagerDutySource
+
+log = structlog.get_logger(__name__)
+
+_KEY_CHECK = "installation-check"
+
+
+@dataclass(slots=True)
+class Service:
+    """Everything that runs, and the order in which it starts and stops."""
+
+    settings: Settings
+    parts: Parts
+    database: Database
+    clock: Clock
+    keys: KeyRing
+    engine: Engine
+    transitions: Transitions
+    relay: Relay
+    retention: Retention
+    arrivals: Arrivals
+    sweeping: Sweeping
+    lanes: Lanes
+    work: Work
+    beating: Beating
+    health: Health
+    news: News | None
+    channels: Mapping[str, Channel]
+    agents: Agents
+    timekeeping: Timekeeping
+    services: Services
+    doors: Doors
+    pages: APIRouter
+    scrape: Scrape
+    asking: PagerDutySource | None = None
+    parking: PagerDutyParking | None = None
+    heartbeat: Heartbeat | None = None
+    searching: AccountSearch | None = None
+    working: bool = False
+    _refreshing: Every | None = field(default=None)
+
+    async def start(self) -> None:
+        """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
+        part. The database's schema must be ready. Raises :class:`DatabaseUnavailable`, which names the setting."""
+        with opening(self.database.engine.url):
+            await self._begin()
+        self.working = True
+        parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
+        log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
+
+    async def _begin(self) -> None:
+        await self.timekeeping.follow()
+        await self.keys.refresh()
+        await self.services.pausing.stands()
+        if self.news is not None:
+            await self.news.start()
+        if self.searching is not None:
+            await self.searching.start()
+        self._refreshing = Every("keys", REFRESH, self._refresh, self.health)
+        self._refreshing.start()
+        if Part.WORKER in self.parts:
+            await self._start_working()
+        else:
+            await self._live()
+        await self.doors.start()
+
+    async def _start_working(self) -> None:
+        """Alive before the first row is leased: nobody takes it for a dead worker's."""
+        await self.beating.start()
+        await self.relay.start()
+        await self.work.start(self.look)
+
+    async def _live(self) -> None:
+        """A process that has no clock writes that it lives, and learns which time it is."""
+        try:
+            await self.database.write(lambda tx: markers.say_alive(tx, self.lanes.owner, self.clock.now()))
+        except DatabaseUnavailable as failure:
+            self.health.failed(failure)
+            raise
+        self.health.beaten()
+        await self.timekeeping.follow()
+
+    async def look(self) -> datetime | None:
+        """Do everything that is due; returns when the next thing is."""
+        self.health.begins(CLOCK)
+        if not self.lanes.held:
+            self.health.begins(RELAY)  # nothing waits for it
+        moments = [
+            await self.engine.look(),
+            await self.relay.look(),
+            await self.retention.look(),
+            await self.arrivals.look(),
+            self.sweeping.look(),
+        ]
+        if self.parking is not None:
+            moments.append(await self.parking.look())
+        self.health.looked()
+        if self.heartbeat is not None:
+            self.heartbeat.looked()
+        return min((at for at in moments if at is not None), default=None)
+
+    async def _refresh(self) -> None:
+        """What other processes have changed: keys, and the pause."""
+        if Part.WORKER not in self.parts:
+            await self._live()
+        await self.keys.refresh()
+        await self.services.pausing.stands()
+
+    async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
+        """Stop taking work, finish or give back what is in hand, let go of everything. In ``patience`` at most,
+        whatever hangs."""
+        self.working = False
+        self.services.closing.set()
+        steps = Steps(patience)
+        await steps.take("doors", self.doors.stop_taking())
+        if Part.WORKER in self.parts:
+            await steps.take("clock", self._stop_looking())
+            await steps.take("relay", self.relay.stop(steps.left * 0.6), share=0.8)
+            await steps.take("beat", self.beating.stop())
+        for what, ends in self._closing():
+            await steps.take(what, ends())
+        await steps.take("database", self.database.close(steps.left * 0.5), share=0.8)
+        await steps.take("tracing", asyncio.to_thread(self.services.tracing.close))
+        log.info("service.stopped")
+
+    async def _stop_looking(self) -> None:
+        await self.work.stop()
+        await self.sweeping.stop()
+        if self.parking is not None:
+            await self.parking.stop()
+
+    def _closing(self) -> Iterator[tuple[str, Callable[[], Awaitable[object]]]]:
+        """What holds connections of its own, in the order in which it is closed."""
+        if self.heartbeat is not None:
+            yield "heartbeat", self.heartbeat.close
+        if self.searching is not None:
+            yield "accounts", self.searching.stop
+        if self._refreshing is not None:
+            yield "keys", self._refreshing.stop
+        if self.news is not None:
+            yield "news", self.news.stop
+        for name, channel in self.channels.items():
+            yield name, channel.close
+        yield "doors", self.doors.close
+        if self.asking is not None:
+            yield "asking", self.asking.close
+        yield "agents", self.agents.close
+
+
+def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
+    """The database, this process's alone where it is a file, and its schema ready; raises the :class:`OperatorError`
+    that says what is wrong."""
+    database = open_database(settings.database_url, settings.database.deadlines)
+    check_fits(parts, database.dialect)
+    schema.current_revision(database)  # says clearly what can't be used, before anything else is tried
+    if database.dialect == "sqlite":
+        database.hold_file()
+    with opening(database.engine.url):
+        schema.prepare(database)
+    return database
+
+
+def wire(
+    settings: Settings,
+    folder: Path,
+    clock: HostClock | None = None,
+    work: Work | None = None,
+    *,
+    parts: Parts = EVERYTHING,
+    tracing: Tracing = NO_TRACING,
+) -> Service:
+    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
+    clock = clock or SystemClock()
+    root = root_key(settings, folder)
+    tokens = TokenMaker(root.derive_renewed("tokens"))
+    archive = archive_folder(settings, folder)
+    database = open_store(settings, parts)
+    with opening(database.engine.url):
+        instance = _installation(database, root, tokens)
+    keys = KeyRing(settings, root, database, clock)
+    accounts = slack_people(settings, clock)
+    source = pagerduty_source(settings, database, clock)
+    on_calls = None if source is None else source.on_calls
+    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
+    keys.introduce(people)
+    channels = channels_of(settings, folder, clock, instance, root, accounts)
+    agents = CallbackAgents(
+        keys.secrets,
+        clock=clock,
+        allow=settings.resume.allow_networks,
+        timeout=timedelta(seconds=settings.resume.timeout_seconds),
+        tracing=tracing,
+    )
+    hub = Hub()
+    health = _health(settings, database, parts)
+    news = hub.elsewhere = News(database, hub, health=health) if database.dialect == "postgresql" else None
+    work = work or _work_on(database, clock, hub)
+    widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
+    lanes = Lanes({**widths, outbox.AGENTS: Width(agents.lanes, agents.lane_width)})
+    log_key = root.derive_renewed("event-log")
+    metrics = Metrics()
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
+    default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
+    paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
+    replied = frozenset(name for name, one in channels.items() if one.takes_replies)
+    planner = Planner(people, frozenset(channels), default_channel, paging)
+    allow_self = settings.answers.allow_self_response
+    redaction = settings.redaction.rules
+    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self, redaction)
+    engine = Engine(
+        database,
+        transitions,
+        drafter,
+        clock,
+        quotas=settings.key_quotas,
+        allow_self_response=allow_self,
+        when_cut=settings.when_cut,
+    )
+    incoming = Incoming(database, transitions, clock)
+    pausing = Pausing(database, transitions, clock)
+    sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
+    relay = Relay(
+        database,
+        lanes,
+        transitions,
+        channels,
+        agents,
+        LinkMaker(settings.public_url.rstrip("/"), tokens, sign_in.of_delivery, replied),
+        clock,
+        work,
+        settings.resume.backoff,
+        pausing,
+        redaction,
+        health,
+        beat=timedelta(seconds=settings.work.beat_seconds),
+    )
+    together = Together(engine, transitions)
+    pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
+    services = Services(
+        engine,
+        together,
+        Books(database, agents, clock, work),
+        Intents(database, hub, clock, log_key),
+        hub,
+        pausing,
+        _platform_policy(settings),
+        Audit(database, log_key, clock),
+        keys,
+        settings.key_quotas,
+        sign_in,
+        tracing=tracing,
+    )
+    return Service(
+        settings=settings,
+        parts=parts,
+        database=database,
+        clock=clock,
+        keys=keys,
+        engine=engine,
+        transitions=transitions,
+        relay=relay,
+        retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
+        arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
+        sweeping=Sweeping(database, transitions, channels, clock),
+        lanes=lanes,
+        work=work,
+        timekeeping=Timekeeping(database, clock),
+        beating=_beating(settings, database, clock, work, lanes, parts, health),
+        health=health,
+        news=news,
+        channels=channels,
+        agents=agents,
+        services=services,
+        doors=doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
+        pages=_pages(settings, engine, together, pausing, clock, root, people.is_known),
+        scrape=Scrape(metrics, database, clock),
+        asking=source,
+        parking=None if pager is None else pager.parking,
+        heartbeat=_heartbeat(settings, database, clock),
+        searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
+    )
+
+
+def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:
+    alerts = settings.alerts
+    if alerts.heartbeat_url is None:
+        return None
+    return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
+
+
+def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
+    """An engine for one process on a file, or one for as many as there are (decision 0002)."""
+    return EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, hub)
+
+
+def _health(settings: Settings, database: Database, parts: Parts) -> Health:
+    silent = max(SILENT, 3 * timedelta(seconds=settings.work.beat_seconds))
+    return Health(lambda: database.written_at, silent, NOT_LOOKED if Part.WORKER in parts else None)
+
+
+def _beating(
+    settings: Settings, database: Database, clock: HostClock, work: Work, lanes: Lanes, parts: Parts, health: Health
+) -> Beating:
+    every = timedelta(seconds=settings.work.beat_seconds)
+    silent = timedelta(seconds=settings.work.silent_seconds)
+    pulse = Pulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
+    return Beating(database, clock, work, pulse, every, silent, health)
+
+
+def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
+    """The installation's name. Raises :class:`ConfigError` for another secret key than the database's, unless that is
+    among the previous ones: no link that is out would work any more, and the event log would look forged."""
+    check = root.derive(_KEY_CHECK).hex()
+    with database.engine.begin() as conn:
+        tx = Tx(conn)
+        if not installation.key_check(tx, check):
+            if not any(installation.key_check(tx, old.derive(_KEY_CHECK).hex()) for old in root.previous):
+                raise ConfigError(
+                    "secret_key is not the one that this database was made with; restore it, or put that one into "
+                    "secret_key_previous to change it for this one."
+                )
+            store_tokens.renew(tx, tokens)  # first: done again, should we end here
+            installation.renew_key_check(tx, check)
+            log.warning("secret_key.changed")
+        return installation.installation_id(tx)
+
+
+def _told_of_arrivals(settings: Settings) -> Sequence[str]:
+    """The channels whose doors hear what has come of a notice."""
+    pager = settings.pagerduty
+    return ("pagerduty",) if pager is not None and pager.webhook_secrets else ()
+
+
+def _platform_policy(settings: Settings) -> JsonObject:
+    policy = settings.suspension.default_retry_policy
+    return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
+
+
+def _pages(
+    settings: Settings,
+    engine: Engine,
+    together: Together,
+    pausing: Pausing,
+    clock: Clock,
+    root: RootKey,
+    known: Callable[[str], bool],
+) -> APIRouter:
+    return pages_router(
+        engine,
+        together,
+        pausing,
+        public_url=settings.public_url.rstrip("/"),
+        key=root.derive("pages"),
+        clock=clock,
+        may_sign_in=known,
+        channels=settings.channels,
+        require_sign_in=settings.answers.require_sign_in,
+    )

@@ -1,0 +1,274 @@
+"""Inbound mail as a value: its kind, the token that it bears, who wrote it, and in which words. Pure.
+
+:func:`read_mail` never raises: what can't be read is :attr:`MailKind.UNREADABLE`. :func:`read_reply` is the grammar's
+reading of a reply's own words, unless the mail itself casts doubt on it.
+
+:func:`unfit` looks at the bytes first, since some steps of the standard library's parser take the square of their
+input. Each limit is far above any mail that people write, and keeps the worst mail of 2 MB below a second and 100 MB
+(``tests/channels/email/test_email_limits.py``). The parser also ends a line at a CR alone, and no mail server does: a
+field behind one was never seen by our MX, so such a mail is not read.
+
+Source: facts on mail §B1 (where the token is looked for), §B3, §F.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from email import message_from_bytes
+from email.errors import MessageError
+from email.message import Message
+from email.policy import compat32
+
+from pydantic import JsonValue
+
+from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
+from channels.email.authentication import SenderAuth, is_authentic
+from channels.email.body import body_words
+from channels.email.classify import MailKind, classify, is_away
+from channels.email.own_words import OwnWords
+from channels.email.reports import Report, read_report
+from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
+from core.domain.notice import NoticeChoice
+from core.domain.suspension import ResponseType
+
+LONGEST_HEAD = 256 * 1024
+MOST_FIELDS = 1_000
+"""Fields in a mail's own head. Real ones have fewer than 200, every relay's trace and signature included."""
+MOST_NESTED = 40
+"""Multipart and message heads in one mail. Real replies have under ten; each costs the parser a recursion."""
+MOST_LINES = 400_000
+MOST_LINES_NESTED = 4_000_000
+"""Lines times multiparts: what the parser compares."""
+MOST_DELIMITERS = 20_000
+"""Lines that may begin a part."""
+MOST_LIKE_FIELDS = 50_000
+"""Lines that may be a field of some part's head."""
+LONGEST_CONTENT_FIELD = 8_000
+MOST_PARAMETERS = 100
+"""Of one ``Content-Type`` or ``Content-Disposition``: a long name of a file comes in pieces (RFC 2231)."""
+
+_HEAD_ENDS = re.compile(rb"\r?\n\r?\n")
+_BARE_CR = re.compile(rb"\r(?!\n)")
+_NESTING = re.compile(rb"^content-type:\s*(?:multipart|message)/", re.IGNORECASE | re.MULTILINE)
+_LIKE_FIELD = re.compile(rb"^[!-9;-~]{1,80}:", re.MULTILINE)
+_CONTENT_FIELD = re.compile(rb"^content-[a-z-]{1,40}:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+
+
+def unfit(raw: bytes) -> str | None:
+    """Why ``raw`` is not to be parsed, as a stable code; ``None`` where it is."""
+    ends = _HEAD_ENDS.search(raw[: LONGEST_HEAD + 4])
+    if ends is None and len(raw) > LONGEST_HEAD:
+        return "head_too_long"
+    head = raw[: ends.start()] if ends is not None else raw
+    if _BARE_CR.search(head):
+        return "bare_cr"
+    bare = raw.count(b"\r") > raw.count(b"\r\n")
+    return _excess(head, _BARE_CR.sub(b"\n", raw) if bare else raw)
+
+
+def _excess(head: bytes, raw: bytes) -> str | None:
+    """What there is too much of, in lines as the parser reads them."""
+    lines = raw.count(b"\n")
+    nested = len(_NESTING.findall(raw))
+    if lines > MOST_LINES:
+        return "too_many_lines"
+    if nested > MOST_NESTED or lines * nested > MOST_LINES_NESTED:
+        return "nested_too_deep"
+    if raw.count(b"\n--") > MOST_DELIMITERS:
+        return "too_many_parts"
+    if _count(_LIKE_FIELD, head, MOST_FIELDS) or _count(_LIKE_FIELD, raw, MOST_LIKE_FIELDS):
+        return "too_many_fields"
+    return "field_too_long" if any(map(_is_overlong, _CONTENT_FIELD.finditer(raw))) else None
+
+
+def _count(pattern: re.Pattern[bytes], raw: bytes, most: int) -> bool:
+    """Whether there are more than ``most``."""
+    return any(number > most for number, _ in enumerate(pattern.finditer(raw), 1))
+
+
+def _is_overlong(field: re.Match[bytes]) -> bool:
+    start, end = field.span()
+    return end - start > LONGEST_CONTENT_FIELD or field.string.count(b";", start, end) > MOST_PARAMETERS
+
+
+_TOKEN_FIELDS = (
+    ("Delivered-To",),
+    ("X-Original-To", "Envelope-To", "X-Gm-Original-To"),
+    ("To", "Cc"),
+)
+"""Behind the envelope: from what our MX wrote down to what the sender wrote. The first that bears a token decides."""
+_LONGEST_ID = 500
+
+_BROKEN = (MessageError, LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
+"""What the standard library's parser is known to raise on hostile bytes."""
+
+
+BROKEN = "broken"
+"""Why a mail is unreadable that the parser gave up on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailRules:
+    """How this installation reads its mail. ``away_advances``: a recipient who is away counts as refused.
+    ``quarantine`` is how long a mail is kept that can't be read."""
+
+    ours: Mailboxes
+    sender_auth: SenderAuth
+    authserv_id: str
+    away_advances: bool = False
+    quarantine: timedelta = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One mail. ``digest`` names it; ``sender`` is ``None`` unless there is exactly one. Nothing in it is verified
+    but ``authentic``: that ``sender`` wrote it.
+
+    ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
+    those in To where there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
+    delivery ids whose return id it bears: in the envelope sender of ours that it came to, or in what its report brings
+    back. ``mentioned`` are those that stand bare in such an address, which proves nothing; ``answers_to`` are those of
+    the mails and ``refs`` the questions that it answers by In-Reply-To and References. ``unfit`` says why it is
+    unreadable.
+    """
+
+    digest: str
+    kind: MailKind
+    tokens: tuple[str, ...] = ()
+    sender: str | None = None
+    authentic: bool = False
+    words: OwnWords = field(default_factory=OwnWords)
+    addressed: tuple[str, ...] = ()
+    replied_to: tuple[str, ...] = ()
+    is_to_us: bool = False
+    deliveries: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
+    answers_to: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    message_id: str = ""
+    report: Report | None = None
+    is_away: bool = False
+    unfit: str | None = None
+
+
+def read_mail(raw: bytes, rules: MailRules, sender: str | None = None, recipients: Sequence[str] = ()) -> Inbound:
+    """What ``raw`` (RFC 5322) says, brought under the envelope ``sender`` (MAIL FROM) and ``recipients`` (RCPT TO)."""
+    digest = hashlib.sha256(raw).hexdigest()
+    reason = unfit(raw)
+    if reason is None:
+        try:
+            return _read(digest, message_from_bytes(raw, policy=compat32), rules, sender, recipients)
+        except _BROKEN:
+            reason = BROKEN
+    return unreadable(digest, rules.ours, recipients, reason)
+
+
+def unreadable(digest: str, ours: Mailboxes, recipients: Sequence[str], reason: str) -> Inbound:
+    """A mail of which only the envelope can be read."""
+    return Inbound(
+        digest,
+        MailKind.UNREADABLE,
+        _tokens_of(recipients, ours),
+        deliveries=_named(ours.delivery_in, recipients),
+        mentioned=_named(ours.delivery_mentioned, recipients),
+        unfit=reason,
+    )
+
+
+def _read(digest: str, message: Message, rules: MailRules, sender: str | None, recipients: Sequence[str]) -> Inbound:
+    ours = rules.ours
+    kind = classify(message, ours, sender, recipients)
+    references = " ".join(_only(message, name) for name in ("In-Reply-To", "References"))
+    to = mailboxes_in(_only(message, "To"))
+    came_to = [*recipients, *_addresses(message, ("Delivered-To", "X-Original-To", "To"))]
+    mail = Inbound(
+        digest,
+        kind,
+        _tokens(message, ours, recipients),
+        addressed=_tokens_of(_addresses(message, ("To", "Cc")), ours),
+        replied_to=_tokens_of(to, ours),
+        is_to_us=any(map(ours.is_ours, to)),
+        deliveries=_named(ours.delivery_in, came_to),
+        mentioned=_named(ours.delivery_mentioned, came_to),
+        answers_to=tuple(ours.deliveries_named(references)),
+        refs=tuple(ours.refs_named(references)),
+        message_id=header(message, "Message-ID").strip()[:_LONGEST_ID],
+    )
+    if kind is MailKind.REPLY:
+        return replace(_with_sender(mail, message, rules), words=body_words(message))
+    if kind is MailKind.AUTO:
+        return replace(_with_sender(mail, message, rules), is_away=is_away(message))
+    if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
+        report = read_report(message)
+        inside = _named(ours.delivery_returned, report.return_ids)
+        return replace(mail, report=report, deliveries=tuple(dict.fromkeys([*mail.deliveries, *inside])))
+    return mail
+
+
+def _with_sender(mail: Inbound, message: Message, rules: MailRules) -> Inbound:
+    senders = raw_values(message, "From")
+    sender = mailbox_in(senders[0]) if len(senders) == 1 else None
+    authentic = sender is not None and is_authentic(message, sender, rules.sender_auth, rules.authserv_id)
+    return replace(mail, sender=sender, authentic=authentic)
+
+
+def _tokens(message: Message, ours: Mailboxes, recipients: Sequence[str]) -> tuple[str, ...]:
+    """The reply tokens of the most trustworthy place that bears any, each once."""
+    places = [recipients, *(_addresses(message, names) for names in _TOKEN_FIELDS)]
+    return next((found for addresses in places if (found := _tokens_of(addresses, ours))), ())
+
+
+def _tokens_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]:
+    return _named(ours.token_in, addresses)
+
+
+def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:
+    """What ``read`` finds in them, each once."""
+    return tuple(dict.fromkeys(filter(None, map(read, values))))
+
+
+def _only(message: Message, name: str) -> str:
+    """The one field of this name; empty where there are two. A signature covers the lower one, and what somebody has
+    put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
+    values = raw_values(message, name)
+    return values[0] if len(values) == 1 else ""
+
+
+def _addresses(message: Message, names: Sequence[str]) -> list[str]:
+    return [one for name in names for value in raw_values(message, name) for one in mailboxes_in(value)]
+
+
+def read_reply(
+    words: OwnWords,
+    response_type: ResponseType,
+    choices: Sequence[NoticeChoice],
+    form_schema: Mapping[str, JsonValue] | None = None,
+    question: str = "",
+) -> Reading:
+    """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
+    reading = read_answer(words.lines, response_type, choices, form_schema, question)
+    if isinstance(reading, Nothing) and words.below:
+        return Unclear("below_quote")
+    if (
+        response_type is ResponseType.TEXT
+        and words.doubt == "below_signature"
+        and not any(map(_is_sentence, words.signed))
+    ):
+        return reading
+    if words.doubt is not None and isinstance(reading, Matched | ClaimWord):
+        said = reading.value if isinstance(reading, Matched) and reading.index is None else None
+        by_machine = words.doubt == "machine" and response_type is ResponseType.TEXT
+        return Unclear(words.doubt, None if by_machine else said)
+    return reading
+
+
+_LONGEST_TITLE = 6
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line of a signature may be about the answer. A text is repeated to its writer, so titles may pass."""
+    return len(line.split()) > _LONGEST_TITLE or any(mark in line for mark in ",.!?。！？")

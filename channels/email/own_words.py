@@ -1,0 +1,257 @@
+"""Own words: the lines of a reply that its writer wrote, above the first quote, signature or disclaimer. Pure.
+
+Source: facts on mail §B4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from channels.email.quoting import (
+    ADDRESS,
+    ADDS,
+    AMOUNT,
+    ATTRIBUTION_OPENS,
+    DATED,
+    DISCLAIMER,
+    FOOTER,
+    HEAD_FIRST,
+    HEAD_NEXT,
+    HEAD_SENDER,
+    HOLDS,
+    MARKER,
+    NOTES_HEAD,
+    OPENERS,
+    RULED,
+    SEPARATOR,
+    SIGNATURE,
+    WROTE,
+)
+
+_LONGEST_TEXT = 100_000
+"""Characters that are looked at. A longer text than may be an answer stays longer than that."""
+_LONGEST_MARK = 400
+"""Longer lines are prose, whatever they begin with."""
+_SHORTEST_DISCLAIMER = 100
+_FEW_QUOTED = 2
+"""Lines. Our own mail, quoted, has more."""
+_HEAD_LINES = 3
+_MOST_BESIDE = 40
+_WRAPPED_OVER = 4
+_WRAPPED_AT = 60
+"""A quoted line at least this long may have been wrapped again, and the rest of it lost its ``>``."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """``lines`` are the person's own, from the top to the first quote.
+
+    ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
+    there may be the answer, or take back the one above. ``signed`` are the lines between a signature mark and the
+    quote, ``beside`` what stands below it, neither of them read; ``doubt`` is a stable code if the mail says more than
+    these words, or something else.
+    """
+
+    lines: tuple[str, ...] = ()
+    below: bool = False
+    signed: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    doubt: str | None = None
+
+
+def own_words(text: str) -> OwnWords:
+    """What the person wrote above everything that is quoted, signed or legal."""
+    lines = [_visible(line) for line in text[:_LONGEST_TEXT].splitlines()]
+    for position, line in enumerate(lines):
+        if not line:
+            continue
+        if _quote_begins(lines, position):
+            words = _unless_below(lines, position, _wrote_below(lines[position:]))
+            may_be_amount = AMOUNT.match(line) is not None and sum(map(_is_quoted, lines[position:])) <= _FEW_QUOTED
+            return replace(words, doubt="amount_or_quote") if may_be_amount else words
+        if _says_nothing_special(line):
+            continue
+        if _is_mark(line):
+            return _signed(lines, position)
+        if _disclaims(lines, position) or FOOTER.match(line[:_LONGEST_MARK]):
+            return OwnWords(_stripped(lines[:position]))
+        if _everything_after_is_quoted(lines, position):
+            return OwnWords(_stripped(lines[:position]))
+    return OwnWords(_stripped(lines))
+
+
+_FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
+
+
+def _says_nothing_special(line: str) -> bool:
+    """Whether the line can't be a mark, by its first word: nearly every line, at a tenth of the cost."""
+    found = _FIRST_WORD.match(line)
+    if found is None or found[1].lower() in OPENERS:
+        return False
+    return MARKER[:5] not in line.lower() and not any(part in line for part in HOLDS)
+
+
+def _signed(lines: Sequence[str], position: int) -> OwnWords:
+    """What stands above the signature mark, with what it signs."""
+    rest = lines[position + 1 :]
+    if any(map(_is_quoted, rest)) and _wrote_below(rest):
+        return _below(lines)
+    ends = (at for at in range(len(rest)) if rest[at] and (_quote_begins(rest, at) or _ends_mail(rest, at)))
+    end = next(ends, len(rest))
+    signed = [*rest[:end], *(_signed(rest, end).signed if end < len(rest) and _is_mark(rest[end]) else ())]
+    return OwnWords(_stripped(lines[:position]), signed=_stripped(signed))
+
+
+def _is_mark(line: str) -> bool:
+    """Whether a signature begins there. "Sent from my iPhone, but wait" is the writer's own."""
+    return len(line) <= _LONGEST_MARK and SIGNATURE.fullmatch(line) is not None and not ADDS.search(line)
+
+
+def _disclaims(lines: Sequence[str], position: int) -> bool:
+    """Whether a disclaimer begins there: they are long. "Confidential: only if Bob agrees" is the writer's own."""
+    rest = (line for line in lines[position : position + 20] if not _is_quoted(line))
+    return DISCLAIMER.match(lines[position][:_LONGEST_MARK]) is not None and len(" ".join(rest)) >= _SHORTEST_DISCLAIMER
+
+
+def _unless_below(lines: Sequence[str], position: int, below: bool) -> OwnWords:
+    return _below(lines) if below else OwnWords(_stripped(lines[:position]))
+
+
+def _below(lines: Sequence[str]) -> OwnWords:
+    unquoted = [line for at, line in enumerate(lines) if line and not _quote_begins(lines, at)]
+    return OwnWords(below=True, beside=tuple(unquoted[:_MOST_BESIDE]))
+
+
+_SPACES = re.compile("[\u00a0\u2007\u202f]")
+_UNSEEN = re.compile("[\0\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+
+
+def _visible(line: str) -> str:
+    if line.isascii():
+        return line.replace("\0", "").rstrip()
+    return _UNSEEN.sub("", _SPACES.sub(" ", line)).rstrip()
+
+
+def _quote_begins(lines: Sequence[str], position: int) -> bool:
+    return _is_quoted(lines[position]) or _attribution_begins(lines, position)
+
+
+def _is_quoted(line: str) -> bool:
+    return line.lstrip().startswith((">", "＞", "|  "))
+
+
+def _attribution_begins(lines: Sequence[str], position: int) -> bool:
+    """Whether "On … wrote:" starts here. Its last line is found first, then the latest line that it can start at:
+    "On it" above "On Saturday, 21 November Bob wrote:" is the person's own.
+    """
+    if _attributes_undated(lines, position):
+        return True
+    for last in range(position, min(position + _WRAPPED_OVER, len(lines))):
+        if not lines[last] or (_is_quoted(lines[last]) and not _ends_address(lines, last)):
+            return False
+        if not lines[last].endswith((":", "：")) or len(lines[last]) > _LONGEST_MARK:
+            continue
+        whole = ""
+        for first in range(last, max(last - _WRAPPED_OVER, -1), -1):
+            whole = f"{lines[first].strip()} {whole}".strip()
+            if _attributes(whole):
+                return first == position
+            if not lines[first]:
+                return False
+    return False
+
+
+def _attributes_undated(lines: Sequence[str], position: int) -> bool:
+    """``Name <address> wrote:`` without a date, or the whole of it without a colon, right above a quote."""
+    line = lines[position]
+    below = next((one for one in lines[position + 1 : position + 3] if one), "")
+    if len(line) > _LONGEST_MARK or not below.lstrip().startswith((">", "|")) or not WROTE.search(line[-40:]):
+        return False
+    return bool(ADDRESS.search(line)) or bool(DATED.search(line) and ATTRIBUTION_OPENS.match(line))
+
+
+def _ends_address(lines: Sequence[str], last: int) -> bool:
+    """Whether the line is the ``>:`` of an address that began above, and no quote."""
+    return last > 0 and re.fullmatch(r"\s*>\s?[:：]?", lines[last]) is not None and "<" in lines[last - 1]
+
+
+def _attributes(text: str) -> bool:
+    """Whether the text says who wrote what follows, and when."""
+    if len(text) > _LONGEST_MARK or not DATED.search(text):
+        return False
+    if WROTE.search(text):
+        return bool(ATTRIBUTION_OPENS.match(text) or ADDRESS.search(text) or _ends_in_verb(text))
+    return _names_sender(text)
+
+
+def _ends_in_verb(text: str) -> bool:
+    return WROTE.search(text[-40:]) is not None or text.rstrip(" :：").endswith(")")
+
+
+def _names_sender(text: str) -> bool:
+    """The same in any language: a date, a name, an address in angle brackets, and a colon soon after."""
+    found = text.rfind(">")
+    return found >= 0 and len(text) - found < 40 and bool(ADDRESS.search(text[:found]))
+
+
+def _everything_after_is_quoted(lines: Sequence[str], position: int) -> bool:
+    line = lines[position]
+    if len(line) > _LONGEST_MARK:
+        return False
+    if MARKER in line.casefold() or (MARKER[:5] in line.casefold() and MARKER in _joined(lines, position)):
+        return True
+    if SEPARATOR.fullmatch(line) or NOTES_HEAD.fullmatch(line):
+        return True
+    if RULED.fullmatch(line) and DATED.search(line) and WROTE.search(line):
+        return True
+    return HEAD_FIRST.fullmatch(line) is not None and _head_begins(lines, position)
+
+
+def _joined(lines: Sequence[str], position: int) -> str:
+    """The line and the next, for a marker that was wrapped."""
+    return " ".join(" ".join(lines[position : position + 2]).casefold().split())
+
+
+def _head_begins(lines: Sequence[str], position: int) -> bool:
+    """Three lines of a head with a sender among them; two, where the first one is the sender's."""
+    following = [one for one in lines[position + 1 : position + 6] if one][: _HEAD_LINES + 1]
+    heads = [lines[position]]
+    for one in following:
+        if len(one) <= _LONGEST_MARK and HEAD_NEXT.fullmatch(one):
+            heads.append(one)
+    if HEAD_SENDER.fullmatch(lines[position]):
+        return len(heads) >= 2 and (bool(ADDRESS.search(" ".join(heads))) or len(heads) >= 3)
+    return len(heads) >= 3 and any(HEAD_SENDER.fullmatch(one) for one in heads)
+
+
+def _wrote_below(lines: Sequence[str]) -> bool:
+    """Whether words of the person's own come after the quoted block."""
+    quoted = False
+    for position, line in enumerate(lines):
+        if _is_quoted(line):
+            quoted = True
+        elif quoted and line.strip() and not _is_rest_of_quote(lines, position):
+            return not _ends_mail(lines, position)
+    return False
+
+
+def _ends_mail(lines: Sequence[str], position: int) -> bool:
+    line = lines[position][:_LONGEST_MARK]
+    if _is_mark(line) or _disclaims(lines, position) or FOOTER.match(line):
+        return True
+    return _everything_after_is_quoted(lines, position)
+
+
+def _is_rest_of_quote(lines: Sequence[str], position: int) -> bool:
+    """Whether a quoted line was wrapped once more, and this is the rest of it, between two quoted ones."""
+    above = lines[position - 1]
+    below = lines[position + 1] if position + 1 < len(lines) else ""
+    return _is_quoted(above) and _is_quoted(below) and len(above) >= _WRAPPED_AT and len(lines[position]) < _WRAPPED_AT
+
+
+def _stripped(lines: Sequence[str]) -> tuple[str, ...]:
+    """Without the empty lines around it."""
+    filled = [position for position, line in enumerate(lines) if line.strip()]
+    return tuple(lines[filled[0] : filled[-1] + 1]) if filled else ()

@@ -1,0 +1,132 @@
+"""Written forms: ``key: value`` or ``key = value`` lines, read by the form's schema. Source: facts on mail §B4."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from channels.grammar.phrases import FALSE, POLITE, TRUE, Line, plain, questions_in
+
+_PAIR = re.compile(r"\s*(?:[-*•・]\s+)?[*_]{0,2}([^:：=]{1,80}?)[*_]{0,2}\s*[:：=][*_]{0,2}\s*(.*)\Z", re.DOTALL)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(r"([+-]?[0-9]{1,18})[.,]([0-9]{1,18})")
+_GROUPED = re.compile(r"([+-]?[0-9]{1,3}(?:([.,' ])[0-9]{3})(?:\2[0-9]{3}){0,4})(?:[.,]([0-9]{1,18}))?")
+
+
+class BadForm(ValueError):
+    """The lines are no filled-in form, or say more than one. ``code`` says why, and is stable; ``fields`` are those
+    that were read all the same."""
+
+    def __init__(self, code: str, fields: Mapping[str, JsonValue] | None = None) -> None:
+        super().__init__(code)
+        self.code = code
+        self.fields = fields
+
+
+def form_schema_of(
+    form_schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]
+) -> Mapping[str, JsonValue] | None:
+    """What a form may hold: the agent's schema, else each key of ``context`` as a string, else anything (API.md §4)."""
+    if form_schema is not None or not context:
+        return form_schema
+    return {"type": "object", "properties": {key: {"type": "string"} for key in context}}
+
+
+def as_lines(meant: JsonValue) -> str:
+    """A form as it is filled in, one ``field: value`` a line; a text as it is."""
+    if not isinstance(meant, dict):
+        return str(meant)
+    shown = {name: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for name, one in meant.items()}
+    return "\n".join(f"{name}: {one}" for name, one in shown.items())
+
+
+def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> dict[str, JsonValue]:
+    """The fields that ``lines`` fill in, as the types that ``schema`` (a flat object) gives them.
+
+    A line without a key continues the text above it; an empty line ends that. Beside the fields only a greeting and
+    thanks may stand. Whether every required field is there is the engine's to check. Raises :class:`BadForm`.
+    """
+    properties = form_properties(schema)
+    names = {_plain(str(shown)): name for name, field in properties.items() for shown in (name, _title(field, name))}
+    filled: dict[str, str] = {}
+    current: str | None = None
+    beside = False
+    for line in lines:
+        pair = _PAIR.match(line)
+        if pair is None:
+            if current is not None and line.strip() and _is_text(properties.get(current)):
+                filled[current] += "\n" + line.strip()
+            else:
+                current = current if line.strip() else None
+                beside |= not POLITE.make_up(Line.of(line[:200]).words)
+            continue
+        current = names.get(_plain(pair[1])) if properties else pair[1].strip()
+        if current is None and not filled and not pair[2].strip():
+            beside = True  # "Hello, here you are:"
+            continue
+        if current is None:
+            raise BadForm("unknown_field")
+        if current in filled:
+            raise BadForm("field_given_twice")
+        filled[current] = pair[2].strip()
+    if not any(filled.values()):
+        raise BadForm("no_field")
+    fields = {name: _typed(text, properties.get(name)) for name, text in filled.items() if text}
+    if beside or any(map(questions_in, lines)):
+        raise BadForm("beside_fields" if beside else "question", fields)
+    return fields
+
+
+def _is_text(field: JsonValue) -> bool:
+    """Whether the field takes any words; all other kinds are exactly one value."""
+    if not isinstance(field, dict):
+        return True
+    return "enum" not in field and field.get("type", "string") == "string"
+
+
+def form_properties(schema: Mapping[str, JsonValue] | None) -> Mapping[str, JsonValue]:
+    properties = schema.get("properties") if schema else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _title(field: JsonValue, name: str) -> JsonValue:
+    return field.get("title", name) if isinstance(field, dict) else name
+
+
+def _plain(key: str) -> str:
+    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", key)).strip().casefold()
+
+
+def _typed(text: str, field: JsonValue) -> JsonValue:
+    """``text`` as the type that the schema wants; as it is where it can't be, for the engine to refuse."""
+    kind = field.get("type") if isinstance(field, dict) else "string"
+    listed = field.get("enum") if isinstance(field, dict) else None
+    if isinstance(listed, list):
+        named = [one for one in listed if isinstance(one, str) and plain(one).casefold() == plain(text).casefold()]
+        return named[0] if len(named) == 1 else _typed(text, {"type": kind}) if kind != "string" else text
+    if kind == "array":
+        items = field.get("items") if isinstance(field, dict) else None
+        return [_typed(one.strip(), items) for one in re.split("[,、，]", text) if one.strip()]
+    if kind == "boolean":
+        words = Line.of(text).words
+        yes, no = words in TRUE, words in FALSE
+        return yes if yes != no else text
+    if kind in {"integer", "number"}:
+        figures = plain(text)
+        return int(figures) if _INTEGER.fullmatch(figures) else _fraction(figures, text) if kind == "number" else text
+    return text
+
+
+def _fraction(figures: str, text: str) -> JsonValue:
+    """A number with a decimal point or comma; ``text`` where "1.234" and "1,234" could be either."""
+    decimal = _DECIMAL.fullmatch(figures)
+    if decimal and (len(decimal[2]) != 3 or decimal[1].lstrip("+-") == "0"):
+        return float(f"{decimal[1]}.{decimal[2]}")
+    grouped = _GROUPED.fullmatch(figures)
+    if grouped and grouped[3] and figures[grouped.end(1)] != grouped[2]:
+        return float(re.sub("[.,' ]", "", grouped[1]) + "." + grouped[3])
+    return text

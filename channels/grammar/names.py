@@ -1,0 +1,136 @@
+"""Names of a question's options, and whether a line is one of them: the closed half of the grammar.
+
+A line names an option only if, as a whole, it is: polite words, one name, polite words. A name is the option's number,
+its value, its label, or a bare yes or no if that can mean only this option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import lru_cache
+from itertools import pairwise
+
+from channels.grammar.phrases import (
+    AFFIRMATIVE,
+    APPROVE,
+    DENY,
+    FAREWELL,
+    LANGUAGES,
+    NEGATIVE,
+    NO,
+    SOFT,
+    YES,
+    Line,
+    Phrase,
+    Phrases,
+    Words,
+    plain,
+)
+from core.domain.notice import NoticeChoice
+
+_LONGEST_LINE = 60
+"""Tokens. A longer line is prose."""
+_NOT = Phrases.read("not, nicht, kein, keine, keinen, pas, niet, geen, inte")
+
+
+class Said(Enum):
+    """What a line says that names no option."""
+
+    POLITE = auto()
+    FAREWELL = auto()
+    CLAIM = auto()
+    ELSE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The options that a line names in one language; more than one is a doubt. ``name`` is what it calls them;
+    ``spoken``: by a yes or no, whatever else that may be."""
+
+    indices: frozenset[int]
+    name: str
+    spoken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """``written``: numbers, values and labels as they look. ``going``: the option that every entry of a list of words
+    goes with."""
+
+    written: Mapping[str, frozenset[int]]
+    going: Mapping[str, int]
+
+    @classmethod
+    def of(cls, choices: Sequence[NoticeChoice], question: str = "") -> Names:
+        return _names_of(tuple(choices), question)
+
+    def said(self, line: Line, language: str) -> Named | Said:
+        """What ``line`` says in ``language``."""
+        lists = LANGUAGES[language]
+        if len(line.words) > _LONGEST_LINE:
+            return Said.ELSE
+        if named := self._named(line, lists):
+            return named
+        if lists.polite.make_up(line.words):
+            return Said.POLITE
+        if (lists.polite | lists.claim).make_up(line.words):
+            return Said.CLAIM
+        return Said.FAREWELL if FAREWELL.make_up(line.words) else Said.ELSE
+
+    def _named(self, line: Line, lists: Words) -> Named | None:
+        names, twice = self._between(line, lists, lists.polite), False
+        if not names:  # "Yes, approved"; not so a no: "no reject" may forbid to reject
+            names, twice = self._between(line, lists, lists.polite | lists.yes), True
+            if _stutters(line) or set(names.values()) != {frozenset({self.going.get("yes")})}:
+                return None
+        spoken = twice or any(Line.of(name).words in YES | NO for name in names)
+        return Named(frozenset().union(*names.values()), max(names, key=len), spoken)
+
+    def _between(self, line: Line, lists: Words, beside: Phrases) -> Mapping[str, frozenset[int]]:
+        """Every name that has only ``beside`` on both sides, as it is written, with the options that are called so."""
+        words, found = line.words, dict[str, frozenset[int]]()
+        starts, ends = beside.edges(words)
+        numbering = {end for start, end in lists.number.places(words) if start in starts}
+        counted = {end + (words[end : end + 1] in {(":",), (".",)}) for end in numbering}
+        for start, end in ((start, end) for start in starts | counted for end in ends if start < end):
+            name = line.between(start, end)
+            means = self.written.get(name, frozenset())
+            if start in starts:
+                means |= {index for own, index in self.going.items() if line.spoken(start, end) in getattr(lists, own)}
+            elif not name.strip("(#)").isdecimal():
+                continue
+            if means:
+                found[name] = found.get(name, frozenset()) | means
+        return found
+
+
+def _stutters(line: Line) -> bool:
+    """Whether a word is said twice in a row: "ja, ja" is no yes."""
+    said = [word for word in line.words if word not in SOFT]
+    return any(word == following for word, following in pairwise(said))
+
+
+@lru_cache(maxsize=256)
+def _names_of(choices: tuple[NoticeChoice, ...], question: str) -> Names:
+    written: dict[str, frozenset[int]] = {}
+    for choice in choices:
+        number, label = str(choice.number), plain(choice.label)
+        numbered = {number, f"{number})", f"({number})", f"#{number}", f"{number}) {label}"}
+        for name in (numbered | {label, plain(choice.value)}) - {""}:
+            written[name.casefold()] = written.get(name.casefold(), frozenset()) | {choice.index}
+    called = {choice.index: Line.of(re.sub("[_-]", " ", choice.value)).words for choice in choices}
+    lists = {"approve": APPROVE, "deny": DENY}
+    if not _asks_for_another(choices, called, question):
+        lists |= {"yes": AFFIRMATIVE, "no": NEGATIVE}
+    going = {own: [index for index, words in called.items() if words in values] for own, values in lists.items()}
+    return Names(written, {own: indices[0] for own, indices in going.items() if len(indices) == 1})
+
+
+def _asks_for_another(choices: Sequence[NoticeChoice], called: Mapping[int, Phrase], question: str) -> bool:
+    """Whether the question itself names what no yes goes with, or denies: yes to "Deny it?" says to deny it."""
+    others = [one for one in choices if called[one.index] not in AFFIRMATIVE]
+    names = {words for one in others for words in (called[one.index], Line.of(one.label).words) if words not in NO}
+    return bool((Phrases(names) | NO | DENY | _NOT).places(Line.of(question).words))

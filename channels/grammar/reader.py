@@ -1,0 +1,181 @@
+"""The reader of written answers: a few lines that a person wrote, in a mail or in a PagerDuty note.
+
+A reply decides only if it can mean nothing else: all of it has to be one option, said politely, in one language. Only
+a farewell may follow, or a block that begins with "Reason:". Everything else is no answer, and may be proposed
+(``channels.grammar.proposals``).
+
+Source: API.md §6 ("What a reply means"); docs/decisions/0035.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from channels.grammar.forms import BadForm, read_form
+from channels.grammar.letters import without_farewell
+from channels.grammar.names import Named, Names, Said
+from channels.grammar.phrases import BUSY, CLAIM, LANGUAGES, POLITE, REASON, Line, questions_in
+from core.domain.notice import NoticeChoice
+from core.domain.suspension import ResponseType
+
+_SHORT = 10  # words
+_LONGEST_ANSWER = 2_000
+"""Characters above the reason. More than this is a letter, not an answer."""
+LONGEST_REASON = 3_000
+"""As over HTTP (API.md §4)."""
+_REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """An answer: ``index`` into the choices, or else ``value``. ``reason`` is what followed "Reason:", in their own
+    words. ``spoken``: by a bare yes or no, which may mean something else beside a proposal."""
+
+    text: str
+    index: int | None = None
+    value: JsonValue = None
+    reason: str | None = None
+    spoken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWord:
+    """ "I'm on it": holds reminders back and answers nothing."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Words that decide nothing. ``reason`` is a stable code; ``meant`` is what their writer may confirm: a form's
+    fields as far as they were read, or a text."""
+
+    reason: str
+    meant: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No words at all."""
+
+
+Reading = Matched | ClaimWord | Unclear | Nothing
+
+
+def read_answer(
+    lines: Sequence[str],
+    response_type: ResponseType,
+    choices: Sequence[NoticeChoice],
+    form_schema: Mapping[str, JsonValue] | None = None,
+    question: str = "",
+) -> Reading:
+    """What ``lines`` say to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
+    own = [line.rstrip() for line in lines if not line.lstrip().startswith(">")]
+    text = "\n".join(own).strip()
+    if not text:
+        return Nothing()
+    match response_type:
+        case ResponseType.TEXT:
+            return _read_text(without_farewell(text))
+        case ResponseType.FORM:
+            return ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
+        case ResponseType.CHOICE | ResponseType.CONFIRM:
+            return _read_choice(lines, Names.of(choices, question))
+
+
+def agrees(lines: Sequence[str]) -> bool:
+    """Whether ``lines`` are a bare yes or "ok", and nothing more."""
+    assent = NoticeChoice(0, "ok", "yes")
+    reading = _read_choice(lines, Names.of((assent,)))
+    return isinstance(reading, Matched) and reading.reason is None and not re.search(r"\d", reading.text)
+
+
+def way_to_write(choices: Sequence[NoticeChoice], index: int) -> str | None:
+    """The shortest way to write the option so that it decides: its number, unless that is another option's name."""
+    choice = choices[index]
+    forms = (str(choice.number), f"{choice.number}) {choice.label}", choice.value, choice.label)
+    readings = ((form, _read_choice([form], Names.of(choices))) for form in forms)
+    return next((form for form, read in readings if isinstance(read, Matched) and read.index == index), None)
+
+
+def _read_text(text: str) -> Reading:
+    """All of it. If it asks something or may be a claim, its writer says whether it is the answer."""
+    if not text:
+        return Nothing()
+    if _is_claim(text):
+        return ClaimWord(text)
+    if not any(map(str.isalnum, text)):
+        return Unclear("no_words")
+    meant, words = text if len(text) <= _LONGEST_ANSWER else None, Line.of(text[:_LONGEST_ANSWER]).words
+    if any(CLAIM.at(words, at) for at in POLITE.edges(words)[0]) or (len(words) <= _SHORT and BUSY.places(words)):
+        return Unclear("claim_or_text", meant)
+    return Unclear("question", meant) if questions_in(text) else Matched(text, value=text)
+
+
+def _is_claim(text: str) -> bool:
+    return isinstance(_read_choice(text.split("\n"), Names.of(())), ClaimWord)
+
+
+def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Reading:
+    try:
+        return Matched(text, value=read_form(text.split("\n"), form_schema))
+    except BadForm as problem:
+        return Unclear(problem.code, None if problem.fields is None else dict(problem.fields))
+
+
+def _read_choice(lines: Sequence[str], names: Names) -> Reading:
+    block = [line for line in lines if line.strip()]
+    above, reason = _reasoned(block)
+    if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
+        return Unclear("too_long")
+    said = [Line.of(line) for line in above]
+    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names)) is not None}
+    text = "\n".join(block)
+    if len({(one.indices if isinstance(one, Named) else one) for one in readings}) != 1:
+        return Unclear(_why_not(text, said, readings))
+    found = max(readings, key=str)
+    if questions_in(text) > (questions_in(found.name) if isinstance(found, Named) else 0):
+        return Unclear("question")
+    if isinstance(found, Said):
+        return ClaimWord(text) if reason is None else Unclear("claim_and_choice")
+    beside = (_read_choice([line], names) for line in {*(reason or "").split("\n")})  # two prefilled replies in one
+    if len(found.indices) != 1 or any(isinstance(one, Matched) and one.index not in found.indices for one in beside):
+        return Unclear("two_choices")
+    return Matched("\n".join(above), index=min(found.indices), reason=reason or None, spoken=found.spoken)
+
+
+def _read_in(language: str, lines: Sequence[Line], names: Names) -> Named | Said | None:
+    """The one thing that all ``lines`` together say in ``language``: an option, or a claim."""
+    found: Named | Said | None = None
+    for line in lines:
+        said = names.said(line, language)
+        if isinstance(said, Named) or said is Said.CLAIM:
+            if found is not None:
+                return None
+            found = said
+        elif said is Said.ELSE or (said is Said.FAREWELL and found is None):
+            return None
+    return found
+
+
+def _reasoned(block: Sequence[str]) -> tuple[Sequence[str], str | None]:
+    """What stands above "Reason:", and what follows it: empty if nothing does, ``None`` without one."""
+    for at, line in enumerate(block):
+        found = _REASON.match(line)
+        if found and Line.of(found[1]).words in REASON:
+            return block[:at], without_farewell("\n".join([found[2], *block[at + 1 :]])).strip()
+    return block, None
+
+
+def _why_not(text: str, lines: Sequence[Line], readings: Collection[Named | Said]) -> str:
+    """Why it is no answer, as far as it helps to say so."""
+    if readings:
+        return "two_choices"
+    if questions_in(text):
+        return "question"
+    alone = len(lines) == 1 and len(lines[0].words) == 1 and lines[0].text.isdecimal()
+    return "no_such_number" if alone else "no_match"

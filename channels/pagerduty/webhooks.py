@@ -1,0 +1,342 @@
+"""PagerDuty's V3 webhooks: their signature, what they say as values, and what a note says to a question. Pure.
+
+Everything that PagerDuty may send is read. An unknown type or shape is :class:`Ignored` and never an error, because
+PagerDuty switches a subscription off after three refused webhooks. The signature covers the raw body alone and has no
+time in it: a replay is recognised by the webhook's id, not here.
+
+Source: https://developer.pagerduty.com/docs/webhooks-overview, …/docs/webhook-signatures; facts on channels §C.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeGuard
+
+from channels.grammar.reader import Reading, Unclear, read_answer
+from core.domain.notice import NoticeChoice
+from core.domain.suspension import ResponseType
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The incident that it is about. ``key`` is its incident key, ``title`` its title, where the webhook says them;
+    a title is anybody's to write. ``assignees`` are user ids, ``None`` where nothing is said of them."""
+
+    incident: str
+    key: str | None = None
+    title: str = ""
+    assignees: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """``user`` has said that they are on it."""
+
+    where: Where
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unacknowledged:
+    """Nobody is on it any more: given back, reopened, or PagerDuty's acknowledgement timeout."""
+
+    where: Where
+    reopened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Somebody, or something, has closed the incident."""
+
+    where: Where
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Its alerts are those of the incident ``into`` now."""
+
+    where: Where
+    into: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """It is somebody else's now: reassigned, escalated, delegated, or new."""
+
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """``user`` has written a note, all of which is in ``text``."""
+
+    where: Where
+    user: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsSet:
+    """``user`` has given custom fields these values, an automation where it is ``None``; ``fields`` has each by its
+    name and by its id."""
+
+    where: Where
+    user: str | None
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NobodysWord:
+    """Words that could have been an answer, and are none: ``by`` is the user's id, where there is one."""
+
+    where: Where
+    by: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing that concerns a question. ``reason`` is a stable code."""
+
+    reason: str
+
+
+Happening = Acknowledged | Unacknowledged | Resolved | Merged | Assigned | Annotated | FieldsSet | NobodysWord | Ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One event. ``id`` is PagerDuty's own, ``None`` where it is none that can be kept."""
+
+    id: str | None
+    occurred_at: datetime | None
+    happening: Happening
+
+
+def read_webhook(raw: bytes | str) -> Webhook:
+    """The event in a webhook's body, whatever is in it."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        return Webhook(None, None, Ignored("malformed"))
+    event = _mapping(_mapping(body).get("event"))
+    event_id = event.get("id")
+    read = READERS.get(str(event.get("event_type")))
+    return Webhook(
+        id=event_id if is_id(event_id) else None,
+        occurred_at=_instant(event.get("occurred_at")),
+        happening=read(_mapping(event.get("data")), _mapping(event.get("agent"))) if read else Ignored("other_event"),
+    )
+
+
+Object = Mapping[str, Any]
+
+
+def _acknowledged(data: Object, agent: Object) -> Happening:
+    where, user = _where(data), _person(agent)
+    if user is None:
+        return Ignored("not_a_person")
+    return Ignored("malformed") if where is None else Acknowledged(where, user)
+
+
+def _unacknowledged(data: Object, agent: Object) -> Happening:
+    where = _where(data)
+    return Ignored("malformed") if where is None else Unacknowledged(where)
+
+
+def _reopened(data: Object, agent: Object) -> Happening:
+    where = _where(data)
+    return Ignored("malformed") if where is None else Unacknowledged(where, reopened=True)
+
+
+def _resolved(data: Object, agent: Object) -> Happening:
+    where, reason = _where(data), _mapping(data.get("resolve_reason"))
+    if where is None:
+        return Ignored("malformed")
+    into = _mapping(reason.get("incident")).get("id")
+    if reason.get("type") == "merge_resolve_reason" and is_id(into):
+        return Merged(where, into)
+    return Resolved(where, _person(agent))
+
+
+def _assigned(data: Object, agent: Object) -> Happening:
+    where = _where(data)
+    return Ignored("malformed") if where is None else Assigned(where)
+
+
+def _annotated(data: Object, agent: Object) -> Happening:
+    """Only a note that is here as it was written, by somebody: an automation's note is nobody's answer."""
+    where, user, text = _referred(data), _person(agent), data.get("content")
+    if where is None or not isinstance(text, str):
+        return Ignored("malformed")
+    if is_own_note(text):
+        return Ignored("own_note")
+    if user is None:
+        return NobodysWord(where, None, "not_a_person")
+    if data.get("trimmed") is not False:
+        return NobodysWord(where, user, "trimmed_note")
+    return Annotated(where, user, _storable(text))
+
+
+def _fields_set(data: Object, agent: Object) -> Happening:
+    """Only what has just changed: the other values are not this person's word."""
+    where, user = _referred(data), _person(agent)
+    changed = data.get("changed_custom_fields")
+    if where is None:
+        return Ignored("malformed")
+    fields = {
+        name: _storable(value)
+        for one in (changed if isinstance(changed, list) else ())
+        for name in (_mapping(one).get("name"), _mapping(one).get("id"))
+        if isinstance(name, str) and isinstance(value := _mapping(one).get("value"), str)
+    }
+    if not fields:
+        return Ignored("no_field_set")
+    return FieldsSet(where, user, fields)
+
+
+READERS: Mapping[str, Callable[[Object, Object], Happening]] = {
+    "incident.acknowledged": _acknowledged,
+    "incident.unacknowledged": _unacknowledged,
+    "incident.reopened": _reopened,
+    "incident.resolved": _resolved,
+    "incident.triggered": _assigned,
+    "incident.reassigned": _assigned,
+    "incident.escalated": _assigned,
+    "incident.delegated": _assigned,
+    "incident.annotated": _annotated,
+    "incident.custom_field_values.updated": _fields_set,
+}
+
+
+def _where(data: Object) -> Where | None:
+    """The incident in the data of an event about an incident as a whole."""
+    incident, key, title = data.get("id"), data.get("incident_key"), data.get("title")
+    given = data.get("assignees")
+    users = [_person(_mapping(one)) for one in given] if isinstance(given, list) else None
+    if not is_id(incident):
+        return None
+    return Where(
+        incident,
+        key if isinstance(key, str) else None,
+        title if isinstance(title, str) else "",
+        None if users is None else tuple(user for user in users if user is not None),
+    )
+
+
+def _referred(data: Object) -> Where | None:
+    """The incident that the data of a note or a field refers to."""
+    referred = _mapping(data.get("incident"))
+    incident, title = referred.get("id"), referred.get("summary")
+    return Where(incident, title=title if isinstance(title, str) else "") if is_id(incident) else None
+
+
+def _person(agent: Object) -> str | None:
+    user, kind = agent.get("id"), agent.get("type")
+    return user if isinstance(kind, str) and kind in _PEOPLE and is_id(user) else None
+
+
+_PEOPLE = {"user_reference", "user"}
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def is_id(value: object) -> TypeGuard[str]:
+    """Whether ``value`` looks like an id of PagerDuty's: it becomes part of a path and of a stored key."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def _storable(text: str) -> str:
+    """Without what JSON can say and no database keeps: NUL and halves of surrogate pairs."""
+    return text.replace("\0", "").encode(errors="replace").decode()
+
+
+def _mapping(value: object) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _instant(value: object) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return instant.replace(tzinfo=instant.tzinfo or UTC).astimezone(UTC) if instant else None
+    except (ValueError, OverflowError):
+        return None
+
+
+# --- Notes --------------------------------------------------------------------------------------------------------
+
+_TAG = re.compile(
+    r"\s*\[?(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]?(?![0-9A-Z-])(?:\s*[:,]|\.(?=\s)|\s+[–—-](?=\s))?\s*", re.IGNORECASE
+)
+
+
+OWN_NOTE = "Handraise: "
+"""How every note begins that we write ourselves. It comes back by a webhook under the name of whoever the API's
+``From`` names, and must never be read as that person's word."""
+
+
+def is_own_note(text: str) -> bool:
+    return text.lstrip().startswith(OWN_NOTE.strip())
+
+
+_TITLE = re.compile(r"\[(HR-[2-9A-HJKMNP-TV-Z]{4,8})\]")
+
+
+def ref_in_title(title: str) -> str | None:
+    """The question that an incident's title names, as our summary does; anybody may have written it."""
+    found = _TITLE.search(title)
+    return found.group(1) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note's own words. ``ref`` is the question that it begins with, ``None`` where it names none."""
+
+    ref: str | None
+    text: str
+
+
+def read_note(text: str) -> Note:
+    tag = _TAG.match(text)
+    return Note(tag.group(1).upper(), text[tag.end() :]) if tag else Note(None, text)
+
+
+def read_answer_in(
+    note: Note,
+    response_type: ResponseType,
+    choices: Sequence[NoticeChoice],
+    form_schema: Mapping[str, Any] | None,
+    question: str = "",
+) -> Reading:
+    """What a note says to ``question``.
+
+    To a question for text any remark would be an answer; people also write remarks into an incident. Such a note
+    therefore has to begin with the question's ref, as the incident says (``render.how_to_answer``).
+    """
+    if note.ref is None and response_type in {ResponseType.TEXT, ResponseType.FORM}:
+        return Unclear("no_ref")
+    return read_answer(note.text.splitlines(), response_type, choices, form_schema, question)
+
+
+HEADER = "x-pagerduty-signature"
+_SCHEME = "v1="
+_MOST_SIGNATURES = 16
+
+
+def may_be_signed(header: str) -> bool:
+    """What can be said without the body: there is a ``v1=`` in ``header``."""
+    return any(part.strip().startswith(_SCHEME) for part in header.split(",", _MOST_SIGNATURES)[:_MOST_SIGNATURES])
+
+
+def is_signed(raw: bytes, header: str, secrets: Sequence[str]) -> bool:
+    """Whether any ``v1=`` in ``header`` was made with any of ``secrets``; there are several while one is replaced."""
+    parts = [part.strip() for part in header.split(",", _MOST_SIGNATURES)[:_MOST_SIGNATURES]]
+    given = [part.removeprefix(_SCHEME).encode() for part in parts if part.startswith(_SCHEME)]
+    ours = [hmac.new(secret.encode(), raw, hashlib.sha256).hexdigest().encode() for secret in secrets]
+    return any(hmac.compare_digest(one, other) for one in ours for other in given)

@@ -1,0 +1,231 @@
+"""Interactions: somebody pressed a button (of a message or of their Home) or submitted a modal in Slack. Pure.
+
+A payload that is not one of ours becomes :class:`NotForUs`, never an exception. Verify it first
+(``channels.slack.client``).
+
+Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload, …/view-interactions-payload.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from channels.slack import render
+from channels.slack.modals import ANSWER_CALLBACK, REASON_CALLBACK
+from channels.slack.payloads import Carried, Sign, read, unsealed
+
+Payload = Mapping[str, Any]
+
+ANSWER = re.compile(re.escape(render.ANSWER) + r"([0-9]{1,4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """The person and their workspace."""
+
+    user_id: str
+    team_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How whoever pressed can be told something, and where the message is that they pressed.
+
+    A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
+    seconds; ``user_id`` has direct messages with us, where there is nothing better.
+    """
+
+    response_url: str | None = None
+    trigger_id: str | None = None
+    channel: str | None = None
+    ts: str | None = None
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A choice's button was pressed."""
+
+    by: Who
+    ref: str
+    index: int
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class OnIt:
+    """ "I'm on it" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class WantsModal:
+    """ "Answer…" was pressed."""
+
+    by: Who
+    ref: str
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class WantsPage:
+    """ "Open" was pressed: they want to see a question on its page, or with no ``ref`` their inbox."""
+
+    by: Who
+    ref: str | None
+    delivery: str
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFollowed:
+    """A link button of an older version was pressed: Slack tells, and nothing is to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A modal was filled in. ``entered`` is what is not empty, by block id; a picked option is its value, several are
+    their values with commas. ``index`` is the choice that the modal asks a reason for, ``None`` for any other."""
+
+    by: Who
+    ref: str
+    delivery: str
+    entered: Mapping[str, str]
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotForUs:
+    """Not of ours, or nothing that we could have sent. ``reason`` is a stable code."""
+
+    reason: str
+
+
+Action = Chosen | OnIt | WantsModal | WantsPage | LinkFollowed | NotForUs
+
+
+def read_body(raw: bytes) -> Payload | None:
+    """The payload of a request: JSON, JSON in the field ``payload`` of a form, or the form of a slash command (or of
+    Slack's look at our certificate) itself; ``None`` where it is none of them."""
+    try:
+        text = raw.decode()
+        if not text.startswith("{"):
+            form = dict(parse_qsl(text, keep_blank_values=True))
+            if "payload" not in form and ("command" in form or "ssl_check" in form):
+                return form
+            text = form.get("payload", "")
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+def read_action(payload: Payload) -> Action:
+    """What a ``block_actions`` payload says; Slack sends one action at a time for buttons."""
+    by, actions = who_of(payload), payload.get("actions")
+    action = actions[0] if isinstance(actions, list) and len(actions) == 1 else None
+    action_id = _text(action, "action_id")
+    if by is None or action_id is None:
+        return NotForUs("malformed_payload")
+    value = _text(action, "value")
+    if action_id == render.LINK and value in {None, render.INBOX}:
+        return LinkFollowed() if value is None else WantsPage(by, None, "", reach_of(payload))
+    carried = read(value or "")
+    if carried is None:
+        return NotForUs("unknown_action")
+    return _pressed(action_id, carried, by, reach_of(payload))
+
+
+def _pressed(action_id: str, carried: Carried, by: Who, reach: Reach) -> Action:
+    answer = ANSWER.fullmatch(action_id)
+    if answer is not None and carried.index == int(answer[1]):
+        return Chosen(by, carried.ref, carried.index, carried.delivery, reach)
+    if action_id == render.LINK:
+        return WantsPage(by, carried.ref, carried.delivery, reach)
+    if action_id == render.CLAIM:
+        return OnIt(by, carried.ref, carried.delivery, reach)
+    if action_id == render.OPEN_MODAL and reach.trigger_id is not None:
+        return WantsModal(by, carried.ref, carried.delivery, reach)
+    return NotForUs("unknown_action")
+
+
+def reach_of(payload: Payload) -> Reach:
+    container = payload.get("container")
+    return Reach(
+        _text(payload, "response_url"),
+        _text(payload, "trigger_id"),
+        _text(container, "channel_id"),
+        _text(container, "message_ts"),
+        _text(payload.get("user"), "id"),
+    )
+
+
+def read_submission(payload: Payload, sign: Sign) -> Submitted | NotForUs:
+    """What a ``view_submission`` payload says; a modal whose seal is not ours is not ours."""
+    by, view = who_of(payload), payload.get("view")
+    callback = _text(view, "callback_id")
+    if by is None or callback not in {ANSWER_CALLBACK, REASON_CALLBACK}:
+        return NotForUs("unknown_view")
+    carried = unsealed(_text(view, "private_metadata") or "", sign)
+    if carried is None or (carried.index is None) != (callback == ANSWER_CALLBACK):
+        return NotForUs("forged_view")
+    return Submitted(by, carried.ref, carried.delivery, _entered(view), carried.index)
+
+
+def first_input(payload: Payload) -> str | None:
+    """The block id of the first input of a submitted modal, under which an error can be shown."""
+    view = payload.get("view")
+    blocks = view.get("blocks") if isinstance(view, dict) else None
+    for block in blocks if isinstance(blocks, list) else []:
+        if _text(block, "type") == "input":
+            return _text(block, "block_id")
+    return None
+
+
+def who_of(payload: Payload) -> Who | None:
+    """Whoever caused an interaction; their own workspace, where Slack says it, and not the one they did it in."""
+    user_id = _text(payload.get("user"), "id")
+    if user_id is None:
+        return None
+    team = _text(payload.get("user"), "team_id") or _text(payload.get("team"), "id")
+    return Who(user_id, team)
+
+
+def _entered(view: Any) -> Mapping[str, str]:
+    state = view.get("state") if isinstance(view, dict) else None
+    values = state.get("values") if isinstance(state, dict) else None
+    entered: dict[str, str] = {}
+    for block_id, inputs in values.items() if isinstance(values, dict) else ():
+        for given in inputs.values() if isinstance(inputs, dict) else ():
+            text = _text(given, "value") or _text(given, "selected_date") or _text(given, "selected_user")
+            text = text or _option(given) or _options(given)
+            if isinstance(block_id, str) and text:
+                entered[block_id] = text
+    return entered
+
+
+def _option(given: Any) -> str | None:
+    return _text(given.get("selected_option"), "value") if isinstance(given, dict) else None
+
+
+def _options(given: Any) -> str:
+    """The values of all that was picked, with commas, which are in none of ours."""
+    picked = given.get("selected_options") if isinstance(given, dict) else None
+    values = [_text(one, "value") for one in picked] if isinstance(picked, list) else []
+    return ",".join(value for value in values if value)
+
+
+def _text(thing: Any, key: str) -> str | None:
+    found = thing.get(key) if isinstance(thing, Mapping) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,111 @@
+"""Modals: to answer by a text, a form or one of many choices; to ask for a reason; to tell how a question ended. Pure.
+
+A reason is asked for if the choice's metadata wants one.
+
+Source: https://docs.slack.dev/surfaces/modals; docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+from channels.slack import forms, limits
+from channels.slack.mrkdwn import Block, action_block, clipped, escaped, mrkdwn, plain_text
+from channels.slack.payloads import Carried, Sign, sealed
+from channels.slack.render import Way, context_blocks, inputs_of, label_of, question_block, way, whole_blocks
+from core.domain.notice import Notice, WhenCut
+from core.domain.suspension import ReasonWanted, ResponseType
+
+ANSWER_CALLBACK = "answer"
+ANSWER_BLOCK = "answer"
+
+
+def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = WhenCut.ANSWER) -> Block | None:
+    """``None`` where it is not answered in a modal but by buttons, or only on the page."""
+    if way(notice, when_cut) not in {Way.MODAL, Way.OPEN_MODAL}:
+        return None
+    head = whole_blocks(notice, inputs_of(notice)) or [
+        question_block(notice),
+        *context_blocks(notice),
+        *action_block(notice),
+    ]
+    return {
+        "type": "modal",
+        "callback_id": ANSWER_CALLBACK,
+        "private_metadata": sealed(Carried(notice.ref, delivery), sign),
+        "title": plain_text(notice.ref, limits.MODAL_TITLE, "Question"),
+        "submit": plain_text("Send answer", limits.MODAL_TITLE, "—"),
+        "close": plain_text("Cancel", limits.MODAL_TITLE, "—"),
+        "blocks": [*head, *_inputs(notice)],
+    }
+
+
+def told_modal(ref: str, text: str, link: str | None = None) -> Block:
+    """Nothing to fill in: only ``text``, which is plain. Of the addresses in it ``link`` alone can be followed."""
+    told = escaped(text, limits.QUESTION)
+    if link is not None:
+        told = told.replace(escaped(link), f"<{escaped(link)}>")
+    return {
+        "type": "modal",
+        "title": plain_text(ref, limits.MODAL_TITLE, "Question"),
+        "close": plain_text("Close", limits.MODAL_TITLE, "—"),
+        "blocks": [{"type": "section", "block_id": "told", "text": mrkdwn(told)}],
+    }
+
+
+def error_block(notice: Notice) -> str:
+    """The first input, under which an error is shown that no single field is known for."""
+    return forms.block_id(0) if notice.response_type is ResponseType.FORM else ANSWER_BLOCK
+
+
+def _inputs(notice: Notice) -> list[Block]:
+    match notice.response_type:
+        case ResponseType.TEXT:
+            element = forms.text_input(multiline=True)
+            hint = f"At most {limits.INPUT_TEXT:,} characters here; the page takes more."
+            return [_answer_input("Your answer", element) | {"hint": plain_text(hint, limits.HINT, "—")}]
+        case ResponseType.FORM:
+            form = forms.fields(notice.form_schema, notice.context) or ()
+            return [forms.input_block(number, field) for number, field in enumerate(form)]
+        case ResponseType.CHOICE | ResponseType.CONFIRM:
+            options = [(label_of(choice), choice.description) for choice in notice.choices]
+            return [_answer_input("Your answer", forms.select(options))]
+
+
+def _answer_input(label: str, element: Block) -> Block:
+    return {
+        "type": "input",
+        "block_id": ANSWER_BLOCK,
+        "label": plain_text(label, limits.LABEL, "—"),
+        "element": {"action_id": "v", **element},
+    }
+
+
+REASON_CALLBACK = "reason"
+REASON_BLOCK = "reason"
+GIVE_ONE = "Say why: this answer needs a reason."
+
+
+def reason_modal(notice: Notice, index: int, wanted: ReasonWanted, delivery: str, sign: Sign) -> Block:
+    """``index`` is the choice that was picked; it counts once this is sent."""
+    label = label_of(notice.choices[index])
+    picked = f"Your answer will be “{escaped(label, limits.BUTTON_TEXT)}”. The agent gets your reason."
+    question = escaped(notice.question, limits.QUESTION, limits.MORE)
+    return {
+        "type": "modal",
+        "callback_id": REASON_CALLBACK,
+        "private_metadata": sealed(Carried(notice.ref, delivery, index), sign),
+        "title": plain_text(notice.ref, limits.MODAL_TITLE, "Question"),
+        "submit": plain_text(clipped(label, limits.MODAL_TITLE), limits.MODAL_TITLE, "Send answer"),
+        "close": plain_text("Cancel", limits.MODAL_TITLE, "—"),
+        "blocks": [
+            {"type": "section", "block_id": "question", "text": mrkdwn(question), "expand": True},
+            *action_block(notice),
+            {"type": "context", "block_id": "picked", "elements": [mrkdwn(picked)]},
+            {
+                "type": "input",
+                "block_id": REASON_BLOCK,
+                "label": plain_text("Reason", limits.LABEL, "—"),
+                "optional": wanted is not ReasonWanted.REQUIRED,
+                "element": {"action_id": "v", **forms.text_input(multiline=True)},
+            },
+        ],
+    }

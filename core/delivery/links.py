@@ -1,0 +1,56 @@
+"""Links of a message, made as it is sent: what the database holds opens nothing, and neither does a copy of it.
+
+Source: DESIGN.md, "The outbox"; docs/decisions/0045.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from core.domain.notice import Links, LinkTo, Opens
+from core.domain.people import Address
+from core.domain.suspension import Suspension
+from core.store.outbox import Row
+from core.tokens import TokenMaker, TokenPurpose
+
+SignInLink = Callable[[str, str, datetime, str], str]
+"""The link of one delivery, the same at every try: who it signs in, where it leads after that, when it was asked for,
+and the delivery's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMaker:
+    """``public_url`` is where links lead. ``replied`` are the channels that take replies."""
+
+    public_url: str
+    tokens: TokenMaker
+    sign_in: SignInLink
+    replied: Collection[str] = frozenset()
+
+    def question(self, suspension: Suspension, to: Address) -> Links:
+        """Where whoever is at ``to`` answers. A shared place gets no personal link; only mail can be replied to."""
+        shared = f"{self.public_url}/q/{suspension.ask.ref}"
+        if to.person is None:
+            return Links(shared)
+        page = self.tokens.token(TokenPurpose.PAGE, suspension.id, to.channel, to.value)
+        mail = self.tokens.token(TokenPurpose.MAIL, suspension.id, to.channel, to.value)
+        return Links(shared, f"{self.public_url}/a/{page}", mail if to.channel in self.replied else None)
+
+    def message(self, row: Row, question: Links | None) -> str | None:
+        """The link of the short message ``row``; ``question`` are those of what it is about. A row of an older version
+        holds the link itself."""
+        body = row.body or {}
+        wanted, written = LinkTo.of(body), body.get("link")
+        if wanted is None:
+            return written if isinstance(written, str) else None
+        match wanted.opens:
+            case Opens.QUESTION:
+                return question.best if question is not None else None
+            case Opens.SIGN_IN:
+                person = row.person
+                return None if person is None else self.sign_in(person, wanted.onward, row.created_at, row.id)
+            case _ as unknown:
+                assert_never(unknown)

@@ -1,0 +1,123 @@
+"""On-call recipients: the row names a schedule, and each try finds out anew whom that means.
+
+The row is given the person's own address before it is sent, so that what follows (its receipt, its links, a doubt) is
+theirs. If several people are on call, each further one gets a row of their own.
+
+Source: API.md §2, "Whom to ask"; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from pydantic import JsonValue
+
+from core.domain.people import Address, RecipientKind
+from core.domain.quorum import answer_of
+from core.domain.suspension import Suspension
+from core.engine.transitions import Transitions
+from core.ports import Clock, Deferred, Delivery, Fault, PeopleUnknown, Refused
+from core.store import outbox
+from core.store.database import Database, Tx
+from core.store.outbox import Row, RowKind, RowStatus
+
+NOBODY_AGAIN = timedelta(minutes=1)
+"""How long until it is asked again who is on call, where nobody is. The operators hear of it; the ladder goes on."""
+_SCHEME = f"{RecipientKind.SCHEDULE}:"
+
+
+def schedule_of(row: Row) -> str | None:
+    """The schedule that ``row`` is for, whoever it was addressed to last."""
+    kept = (row.body or {}).get("schedule")
+    if isinstance(kept, str):
+        return kept
+    return row.address if row.address is not None and row.address.startswith(_SCHEME) else None
+
+
+def again(body: Mapping[str, JsonValue] | None) -> Mapping[str, JsonValue] | None:
+    """For a row that asks whoever is on call once more at the same attempt, although they have been asked."""
+    return None if body is None else {**body, "again": True}
+
+
+def _is_again(row: Row) -> bool:
+    return (row.body or {}).get("again") is True
+
+
+@dataclass(frozen=True, slots=True)
+class OnCallAddresses:
+    """``owner`` is who has the rows in hand."""
+
+    database: Database
+    transitions: Transitions
+    clock: Clock
+    owner: str
+
+    async def address(self, row: Row, suspension: Suspension, schedule: str) -> Address | Delivery | None:
+        """Where ``row`` goes now, kept in it; or what becomes of it where that is nowhere. ``None`` where everybody on
+        call has been asked by this attempt, or has answered: that is no reason for the next attempt.
+
+        What an earlier try has perhaps sent to somebody stays theirs, whoever is on call by now.
+        """
+        if row.ambiguous and row.address is not None and row.address != schedule:
+            return Address(row.channel, row.address, row.person)
+        found = await self._addresses(row.channel, schedule)
+        if not isinstance(found, Sequence):
+            return found
+        wanted = [one for one in found if one.person is None or answer_of(suspension, one.person) is None]
+        return await self.database.write(lambda tx: self._give(tx, row, suspension, schedule, wanted))
+
+    async def anybody(self, channel: str, schedule: str) -> Address | Delivery:
+        """Where one of those on call is reached."""
+        found = await self._addresses(channel, schedule)
+        return found[0] if isinstance(found, Sequence) else found
+
+    async def _addresses(self, channel: str, schedule: str) -> Sequence[Address] | Delivery:
+        responders = self.transitions.responders
+        try:
+            people = await responders.on_call(schedule)
+        except PeopleUnknown as unknown:
+            return unknown.outcome
+        if not people:
+            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN, Fault.PLACE)
+        found = [address for person in people for address in responders.addresses(person, channel)]
+        return found or Refused("on_call_unreachable")
+
+    def _give(
+        self, tx: Tx, row: Row, suspension: Suspension, schedule: str, wanted: Sequence[Address]
+    ) -> Address | Delivery | None:
+        """One of ``wanted`` to this row, and a row to each other who has none of this attempt yet."""
+        others = [
+            one.address
+            for one in outbox.of_suspension(tx.conn, suspension.id)
+            if one.kind is RowKind.NOTIFY and one.attempt == row.attempt and one.channel == row.channel
+            if one.id != row.id and one.status is not RowStatus.REFUSED and _is_again(one) == _is_again(row)
+        ]
+        free = [one for one in wanted if one.value not in others]
+        if not free:
+            return None
+        own = next((one for one in free if one.value == row.address), free[0])
+        self.transitions.keep_tokens(tx, suspension, free)
+        body: Mapping[str, JsonValue] = {**(row.body or {}), "schedule": schedule}
+        mine = replace(row, address=own.value, person=own.person, body=body)
+        if not outbox.readdress(tx, mine, self.owner):
+            return Deferred("in_other_hands")
+        now = self.clock.now()
+        more = [
+            Row(
+                RowKind.NOTIFY,
+                row.channel,
+                now,
+                now,
+                suspension_id=suspension.id,
+                attempt=row.attempt,
+                address=one.value,
+                person=one.person,
+                body=body,
+            )
+            for one in free
+            if one.value != own.value
+        ]
+        self.transitions.dispatch(tx, more)
+        return own

@@ -1,0 +1,75 @@
+"""The audience of an open question: whom it may wait for.
+
+It holds just enough to say whether one person may answer, and has not. It is small, and the same for most questions of
+one agent, so that a very large inbox is counted by it, without the records.
+
+Source: API.md §2, "Who may answer"; docs/decisions/0043.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from core.domain.people import canonical
+from core.domain.quorum import is_shared
+from core.domain.suspension import Suspension
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """``responders`` are those that the call named, ``asked`` everybody whom an attempt or a hand-over has addressed:
+    references, all of them. ``behind`` are the names of whoever asked, and of whom it is asked for. Where several have
+    to answer (``is_shared``), ``answered`` are the names of those who have."""
+
+    responders: tuple[str, ...]
+    asked: tuple[str, ...]
+    behind: tuple[str, ...]
+    answered: tuple[str, ...] = ()
+    is_shared: bool = False
+
+    @property
+    def references(self) -> Collection[str]:
+        return dict.fromkeys((*self.responders, *self.asked))
+
+    def is_behind(self, *names: str | None) -> bool:
+        """Whether one of ``names`` asked, or is asked for."""
+        behind = set(map(canonical, self.behind))
+        return any(name is not None and canonical(name) in behind for name in names)
+
+    def has_answered(self, identity: str) -> bool:
+        return identity in map(canonical, self.answered)
+
+    def written(self) -> str:
+        """As :meth:`read` takes it: compact JSON."""
+        kept = {
+            "responders": self.responders,
+            "asked": self.asked,
+            "behind": self.behind,
+            "answered": self.answered,
+            "is_shared": self.is_shared,
+        }
+        return json.dumps(kept, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Audience:
+        kept = json.loads(text)
+        return cls(
+            tuple(kept["responders"]),
+            tuple(kept["asked"]),
+            tuple(kept["behind"]),
+            tuple(kept["answered"]),
+            kept["is_shared"],
+        )
+
+
+def audience_of(suspension: Suspension) -> Audience:
+    ask = suspension.ask
+    return Audience(
+        responders=ask.responders,
+        asked=suspension.asked,
+        behind=(ask.created_by,) if ask.on_behalf_of is None else (ask.created_by, ask.on_behalf_of),
+        answered=tuple(one.by for one in suspension.answers),
+        is_shared=is_shared(suspension),
+    )

@@ -1,0 +1,244 @@
+"""Forms: the fields that a form's schema asks for, and a field's value read from a text. Pages and Slack show them.
+
+There is one field for each property of the schema or, without a schema, a text for each key of the context
+(API.md §4). What can't be read is :class:`NotThat`; nothing is guessed. Whether a value answers the question is for
+``core.domain.answers`` alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+LONG_TEXT = 255
+"""A text that may be longer than this gets several lines."""
+
+
+class Kind(StrEnum):
+    """``other`` is anything else that a schema may describe, such as an object."""
+
+    TEXT = "text"
+    LINES = "lines"
+    EMAIL = "email"
+    PERSON = "person"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    OPTION = "option"
+    OPTIONS = "options"
+    LIST = "list"
+    OTHER = "other"
+
+
+_NUMBERS = (Kind.INTEGER, Kind.NUMBER)
+_FORMATS = {"date": Kind.DATE, "email": Kind.EMAIL, "user": Kind.PERSON}
+_FORMATS |= dict.fromkeys(("multiline", "multi-line", "textarea"), Kind.LINES)
+_BOUNDS = dict.fromkeys(_NUMBERS, ("minimum", "maximum"))
+_BOUNDS |= dict.fromkeys((Kind.OPTIONS, Kind.LIST), ("minItems", "maxItems"))
+_EXAMPLES = {"date-time": "Such as 2026-03-24T11:00:00Z.", "time": "Such as 11:00:00Z.", "uri": "A whole web address."}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+Shown = Callable[[JsonValue], str]
+"""A value as a person reads it there."""
+
+
+class NotThat(Exception):
+    """What was entered is no value of that field; the text is for the person."""
+
+
+class Option(NamedTuple):
+    label: str
+    value: JsonValue
+
+
+_YES_NO = (Option("Yes", True), Option("No", False))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input. ``name`` is the key in the answer.
+
+    ``hint`` is the agent's own, ``example`` ours. ``bounds`` are values for a number, how many for a list, lengths for
+    all else. ``nullable`` says that an empty input is ``null``; ``item`` is what each part of a list is read as;
+    ``initial`` is what the agent suggests: a text, or the indexes of options.
+    """
+
+    name: str
+    label: str
+    kind: Kind
+    is_required: bool = False
+    hint: str | None = None
+    options: tuple[Option, ...] = ()
+    bounds: tuple[float | None, float | None] = (None, None)
+    nullable: bool = False
+    item: Kind = Kind.TEXT
+    example: str | None = None
+    initial: tuple[str, ...] = ()
+    number: int = 0
+
+    @property
+    def input(self) -> str:
+        """Its name in a posted form, which no name of ours can be."""
+        return f"f{self.number}"
+
+
+def form_fields(
+    schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue], shown: Shown
+) -> tuple[Field, ...]:
+    """Empty where there is neither a schema nor a context."""
+    if schema is None:
+        return tuple(Field(name, name, Kind.TEXT, number=number) for number, name in enumerate(context))
+    properties, needed = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        return ()
+    required = needed if isinstance(needed, list) else []
+    fields = (_field(name, described, name in required, shown) for name, described in properties.items())
+    return tuple(replace(one, number=number) for number, one in enumerate(fields))
+
+
+def read_scalar(kind: Kind, text: str) -> JsonValue:
+    """The value that ``text`` is of that kind. Raises :class:`NotThat`."""
+    match kind:
+        case Kind.INTEGER:
+            if not _INTEGER.fullmatch(text.strip()):
+                raise NotThat("Enter a whole number, such as 12.")
+            return int(text)
+        case Kind.NUMBER:
+            if not _NUMBER.fullmatch(text.strip()):
+                raise NotThat("Enter a number, such as 12.5.")
+            return float(text) if "." in text else int(text)
+        case Kind.DATE:
+            return _day(text.strip())
+        case Kind.EMAIL:
+            return text.strip()
+        case _:
+            return text
+
+
+def pick(field: Field, index: int | None) -> JsonValue:
+    """The value of the option that was picked. Raises :class:`NotThat` if there is none."""
+    if index is None or index >= len(field.options):
+        raise NotThat("Pick one of these.")
+    return field.options[index].value
+
+
+def _day(text: str) -> str:
+    if _DATE.fullmatch(text):
+        with contextlib.suppress(ValueError):  # 2026-02-30: no date either
+            return date.fromisoformat(text).isoformat()
+    raise NotThat("Enter a date, such as 2026-03-24.")
+
+
+def _field(name: str, property_: JsonValue, is_required: bool, shown: Shown) -> Field:
+    described = property_ if isinstance(property_, dict) else {}
+    types = _types(described)
+    kind, options = _kind(described, types, shown)
+    title, hint = described.get("title"), described.get("description")
+    low, high = _BOUNDS.get(kind, ("minLength", "maxLength"))
+    field = Field(
+        name,
+        title if isinstance(title, str) and title.strip() else name,
+        kind,
+        is_required,
+        hint if isinstance(hint, str) and hint.strip() else None,
+        options,
+        (_number(described.get(low)), _number(described.get(high))),
+        nullable="null" in types,
+        item=_item_kind(described.get("items"), shown),
+    )
+    example = _example(field, described.get("format"), shown)
+    return replace(field, example=example, initial=_initial(field, described.get("default"), shown))
+
+
+def _types(described: Mapping[str, JsonValue]) -> frozenset[str]:
+    given = described.get("type", "string")
+    return frozenset(one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str))
+
+
+def _kind(described: Mapping[str, JsonValue], types: frozenset[str], shown: Shown) -> tuple[Kind, tuple[Option, ...]]:
+    if options := _options(described, shown):
+        return Kind.OPTION, options
+    match sorted(types - {"null"}):
+        case ["boolean"]:
+            return Kind.OPTION, _YES_NO
+        case ["array"]:
+            items = described.get("items")
+            options = _options(items, shown) if isinstance(items, dict) else ()
+            return (Kind.OPTIONS if options else Kind.LIST), options
+        case ["integer"]:
+            return Kind.INTEGER, ()
+        case ["number"] | ["integer", "number"]:
+            return Kind.NUMBER, ()
+    return (_text_kind(described) if types - {"null"} == {"string"} else Kind.OTHER), ()
+
+
+def _options(described: Mapping[str, JsonValue], shown: Shown) -> tuple[Option, ...]:
+    """From ``enum``, ``const``, or a ``oneOf``/``anyOf`` of constants with titles."""
+    listed = described.get("enum")
+    if isinstance(listed, list):
+        return tuple(Option(shown(value), value) for value in listed)
+    if "const" in described:
+        return (Option(shown(described["const"]), described["const"]),)
+    for keyword in ("oneOf", "anyOf"):
+        variants = described.get(keyword)
+        if isinstance(variants, list) and all(isinstance(one, dict) and "const" in one for one in variants):
+            return tuple(_titled(one, shown) for one in variants if isinstance(one, dict))
+    return ()
+
+
+def _titled(variant: Mapping[str, JsonValue], shown: Shown) -> Option:
+    title = variant.get("title")
+    return Option(title if isinstance(title, str) else shown(variant["const"]), variant["const"])
+
+
+def _text_kind(described: Mapping[str, JsonValue]) -> Kind:
+    longest, given = _number(described.get("maxLength")), described.get("format")
+    if isinstance(given, str) and given in _FORMATS:
+        return _FORMATS[given]
+    return Kind.LINES if longest is not None and longest > LONG_TEXT else Kind.TEXT
+
+
+def _item_kind(items: JsonValue, shown: Shown) -> Kind:
+    kind, _ = _kind(items, _types(items), shown) if isinstance(items, dict) else (Kind.TEXT, ())
+    return kind if kind in _NUMBERS else Kind.TEXT
+
+
+def _number(value: JsonValue) -> int | float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _example(field: Field, given: JsonValue, shown: Shown) -> str | None:
+    if field.kind is Kind.LIST:
+        return "One to a line."
+    least, most = field.bounds
+    if field.kind in _NUMBERS and least is not None and most is not None:
+        return f"From {shown(least)} to {shown(most)}."
+    return _EXAMPLES.get(given) if isinstance(given, str) else None
+
+
+def _initial(field: Field, default: JsonValue, shown: Shown) -> tuple[str, ...]:
+    """What the agent suggests, as the input would give it back."""
+    if default is None:
+        return ()
+    several = default if isinstance(default, list) else []
+    match field.kind:
+        case Kind.OPTION | Kind.OPTIONS:
+            wanted = [default] if field.kind is Kind.OPTION else several
+            return tuple(str(index) for index, option in enumerate(field.options) if _among(option.value, wanted))
+        case Kind.LIST:
+            return ("\n".join(shown(one) for one in several),) if isinstance(default, list) else ()
+    return (shown(default),)
+
+
+def _among(value: JsonValue, wanted: Sequence[JsonValue]) -> bool:
+    """``True`` and ``1`` are different values in JSON."""
+    return any(value == one and isinstance(value, bool) is isinstance(one, bool) for one in wanted)

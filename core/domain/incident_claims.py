@@ -1,0 +1,80 @@
+"""Claims of an incident: who is on it, worked out from everything that people did to it. Pure.
+
+Moves may be reported late, twice or in the wrong order. Each is put where it belongs in time, and the whole list is
+read again. So a shuffled and repeated report ends as the ordered one does; the newest word does not simply win.
+
+Source: facts on channels §C2, §C5; docs/decisions/0024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+MOST = 100
+"""How many of an incident's moves are remembered; the oldest leave first."""
+
+
+class Did(StrEnum):
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    GIVEN_BACK = "given_back"
+    REOPENED = "reopened"
+    LET_GO = "let_go"
+    """Somebody is on one question no longer, by what happened elsewhere."""
+
+
+TAKES = frozenset({Did.ACKNOWLEDGED, Did.RESOLVED})
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One thing that was done ``at`` a time to an incident. ``by`` is an identity, ``None`` for nobody in particular;
+    ``may`` are the refs of the questions that this person could answer then, or that they have let go."""
+
+    id: str
+    at: datetime
+    did: Did
+    by: str | None = None
+    may: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``by`` is on it until then."""
+
+    by: str
+    until: datetime
+
+
+def with_move(moves: Iterable[Move], move: Move) -> tuple[Move, ...]:
+    """All of them once, in the order in which they happened; at the same instant, in the order in which they came."""
+    known = {one.id: one for one in (*moves, move)}
+    return tuple(sorted(known.values(), key=lambda one: one.at))[-MOST:]
+
+
+def let_go(moves: Sequence[Move], ref: str, by: str) -> Move:
+    """Whatever ``by`` has said so far of being on ``ref`` is over: they have given it back elsewhere, or done their
+    part. At the instant of their last word, so that a later one counts again."""
+    at = max(move.at for move in moves if move.did in TAKES and move.by == by)
+    return Move(f"{Did.LET_GO} {ref} {by} {at.isoformat()}", at, Did.LET_GO, by, (ref,))
+
+
+def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> Standing | None:
+    """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
+
+    Of all who have said so since it was last given back it is the first whose time is not up; their own next move
+    renews it.
+    """
+    held: dict[str, Standing] = {}
+    for move in moves:
+        if move.did is Did.LET_GO:
+            if move.by is not None and ref in move.may:
+                held.pop(move.by, None)
+        elif move.did not in TAKES:
+            held.clear()
+        elif move.by is not None and ref in move.may:
+            held[move.by] = Standing(move.by, move.at + hold)
+    return next((one for one in held.values() if now < one.until), None)

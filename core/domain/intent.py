@@ -1,0 +1,182 @@
+"""Intents as far as a suspension touches them: the record, its status moves and state patches.
+
+Source: RFC-0001 (lifecycle, patches); RFC-0025 §2; API.md §7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import JsonValue
+
+from core.errors import InvalidRequest, InvalidTransition, ReservedPath, VersionConflict
+
+RESERVED = "_suspension"
+"""The key of ``state`` that mirrors the suspension record. It is the server's (RFC-0025 §5)."""
+
+
+class IntentStatus(StrEnum):
+    DRAFT = "draft"
+    ACTIVE = "active"
+    BLOCKED = "blocked"
+    SUSPENDED = "suspended_awaiting_input"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+_MOVES = {
+    IntentStatus.DRAFT: {IntentStatus.ACTIVE, IntentStatus.ABANDONED},
+    IntentStatus.ACTIVE: {IntentStatus.BLOCKED, IntentStatus.COMPLETED, IntentStatus.ABANDONED},
+    IntentStatus.BLOCKED: {IntentStatus.ACTIVE, IntentStatus.ABANDONED},
+    IntentStatus.SUSPENDED: set(),
+    IntentStatus.COMPLETED: set(),
+    IntentStatus.ABANDONED: set(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """``log_length`` and ``log_mac`` are the head of its event chain, ``log_seal`` proves that we have set it
+    (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key."""
+
+    id: str
+    title: str
+    description: str
+    status: IntentStatus
+    version: int
+    state: Mapping[str, JsonValue]
+    constraints: Mapping[str, JsonValue]
+    confidence: float
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    abandonment_reason: str | None = None
+    suspension_id: str | None = None
+    log_length: int = 0
+    log_mac: str = ""
+    log_seal: str | None = None
+
+
+UNBORN = ""
+"""The seal of an intent that is being made in this transaction. No row that is read has it."""
+
+
+def title_of(question: str) -> str:
+    """What an intent is called that was made for a question."""
+    return question[:200]
+
+
+def check_move(current: IntentStatus, wanted: IntentStatus) -> None:
+    """Raises :class:`InvalidTransition` unless RFC-0001 allows ``current`` → ``wanted`` by a status change."""
+    if wanted is IntentStatus.SUSPENDED:
+        message = "Suspend an intent with POST /intents/{id}/suspend."
+        raise InvalidTransition(message, status=current.value)
+    if current is IntentStatus.SUSPENDED:
+        message = "The intent waits for an answer; answer it or cancel the suspension."
+        raise InvalidTransition(message, status=current.value)
+    if wanted not in _MOVES[current]:
+        raise InvalidTransition(f"An intent can't go from {current} to {wanted}.", status=current.value)
+
+
+def check_version(intent: Intent, expected: int) -> None:
+    """Raises :class:`VersionConflict` where the change was made for another version."""
+    if intent.version != expected:
+        raise VersionConflict(f"The intent is at version {intent.version}.", current_version=intent.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One change of the state. ``op`` is ``set``, ``append`` or ``remove``; ``path`` may begin with ``/`` or not."""
+
+    op: str
+    path: str
+    value: JsonValue = None
+
+
+def apply_patches(state: Mapping[str, JsonValue], patches: Sequence[Patch]) -> dict[str, JsonValue]:
+    """The state after every patch, in order; the original is left alone.
+
+    Raises :class:`ReservedPath` for the server's own key and :class:`InvalidRequest` for a path that leads nowhere.
+    """
+    changed: dict[str, JsonValue] = deepcopy(dict(state))
+    for number, patch in enumerate(patches):
+        parts = _parts(patch.path, number)
+        if parts[0] == RESERVED:
+            raise ReservedPath("state._suspension belongs to the server.")
+        _apply(changed, parts, patch, number)
+    return changed
+
+
+def replace_state(wanted: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A whole new state; the reserved key in it is left out, since the server's record is preserved."""
+    return {key: value for key, value in wanted.items() if key != RESERVED}
+
+
+def _parts(path: str, number: int) -> list[str]:
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.removeprefix("/").split("/")]
+    if not all(parts):
+        raise InvalidRequest("A path names at least one key, and none of them empty.", path=f"patches.{number}.path")
+    return parts
+
+
+def _apply(state: dict[str, JsonValue], parts: list[str], patch: Patch, number: int) -> None:
+    target: Any = state
+    for part in parts[:-1]:
+        target = _step(target, part, patch, number)
+    last = parts[-1]
+    match patch.op:
+        case "set":
+            _set(target, last, patch.value, number)
+        case "append":
+            _append(target, last, patch.value, number)
+        case "remove":
+            _remove(target, last, number)
+        case _:
+            raise InvalidRequest("op is one of set, append, remove.", path=f"patches.{number}.op")
+
+
+def _step(target: Any, part: str, patch: Patch, number: int) -> Any:
+    if isinstance(target, dict):
+        if part not in target and patch.op != "remove":
+            target[part] = {}
+        if part in target:
+            return target[part]
+    elif isinstance(target, list) and part.isascii() and part.isdigit() and int(part) < len(target):
+        return target[int(part)]
+    raise _nowhere(number)
+
+
+def _set(target: Any, last: str, value: JsonValue, number: int) -> None:
+    if isinstance(target, dict):
+        target[last] = value
+    elif isinstance(target, list) and last.isascii() and last.isdigit() and int(last) < len(target):
+        target[int(last)] = value
+    else:
+        raise _nowhere(number)
+
+
+def _append(target: Any, last: str, value: JsonValue, number: int) -> None:
+    if isinstance(target, dict):
+        items = target.setdefault(last, [])
+        if isinstance(items, list):
+            items.append(value)
+            return
+    raise InvalidRequest("append needs a list at this path.", path=f"patches.{number}.path")
+
+
+def _remove(target: Any, last: str, number: int) -> None:
+    if isinstance(target, dict) and last in target:
+        del target[last]
+    elif isinstance(target, list) and last.isascii() and last.isdigit() and int(last) < len(target):
+        del target[int(last)]
+    else:
+        raise _nowhere(number)
+
+
+def _nowhere(number: int) -> InvalidRequest:
+    return InvalidRequest("This path leads nowhere in the state.", path=f"patches.{number}.path")

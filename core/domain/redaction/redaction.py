@@ -1,0 +1,144 @@
+"""Redaction of a question: what a channel may show of it, and what stays here. Pure.
+
+Only what people are shown is redacted. The record, the agent's callback and the API keep everything. An answer is
+matched to the stored choices by their index, so that a redacted label still answers.
+
+Source: RFC-0026 §11; RFC-0025 §11; API.md §8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from core.domain.redaction.finders import REST, Note, Room, TreeFinder, ignore
+from core.domain.redaction.kinds import Finding
+from core.domain.request import AskRequest
+from core.domain.suspension import Ask, Choice, Clarification, Ended, Suspension
+
+PAGE = "page"
+"""Our own pages, beside the names of the channels: whoever has a mail's link reads them in a browser."""
+
+MOST_IN_MESSAGE = 60_000
+"""Characters of the context, and of the action, that a message is made from: more than any channel shows of them."""
+
+
+class Policy(StrEnum):
+    """What is done about secrets and personal data in a question."""
+
+    REDACT = "redact"
+    REJECT = "reject"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The rules of this installation. ``channels`` have policies of their own, the others ``policy``."""
+
+    policy: Policy = Policy.REDACT
+    channels: Mapping[str, Policy] = field(default_factory=dict)
+    finder: TreeFinder = field(default_factory=TreeFinder)
+
+    def policy_on(self, channel: str) -> Policy:
+        return self.channels.get(channel, self.policy)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether any channel does."""
+        return Policy.REJECT in {self.policy, *self.channels.values()}
+
+    def shown_on(self, channel: str, suspension: Suspension) -> Suspension:
+        """``suspension`` as people on ``channel`` may see it: build notices, endings and messages from this one.
+
+        Of a large context or action it has the beginning, and says so (``in_part``). Never store it, and never match
+        an answer to it.
+        """
+        return self._shown(channel, suspension, MOST_IN_MESSAGE)
+
+    def whole_on(self, channel: str, suspension: Suspension) -> Suspension:
+        """As :meth:`shown_on`, with nothing left out. It takes its time: half a second for the largest questions."""
+        return self._shown(channel, suspension, None)
+
+    def _shown(self, channel: str, suspension: Suspension, most: int | None) -> Suspension:
+        if self.policy_on(channel) is Policy.OFF:
+            return suspension
+        ask, in_part = self._ask(suspension.ask, most)
+        return replace(
+            suspension,
+            ask=ask,
+            in_part=in_part,
+            ended=self._ended(suspension),
+            answers=tuple(
+                replace(one, value=self._value(one.value, suspension.ask.choices)) for one in suspension.answers
+            ),
+            clarifications=tuple(self._clarification(one) for one in suspension.clarifications),
+        )
+
+    def text_on(self, channel: str, text: str, most: int | None = None) -> str:
+        """One text, such as why an answer was refused, as people on ``channel`` may see it; with ``most`` no more than
+        about so many characters of it."""
+        if most is not None and self.policy_on(channel) is Policy.OFF:
+            return text if len(text) <= most else text[:most] + REST
+        room = None if most is None else Room(most)
+        return text if self.policy_on(channel) is Policy.OFF else self.finder.text(text, room=room)
+
+    def findings(self, request: AskRequest, choices: tuple[Choice, ...]) -> list[Finding]:
+        """Where anything would be redacted, in the order in which it is shown."""
+        found: list[Finding] = []
+        finder, note = self.finder, found.append
+        finder.text(request.question, "question", note)
+        self._choices(choices, note)
+        finder.mapping(request.context, "context", note)
+        finder.mapping(request.action or {}, "action", note)
+        if request.form_schema is not None:
+            finder.schema(request.form_schema, "form_schema", note)
+        self._value(request.fallback_value, choices, "fallback_value", note)
+        return list(dict.fromkeys(found))
+
+    def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, bool]:
+        """And whether it is only a part of what the agent wrote."""
+        finder, rooms = self.finder, [None if most is None else Room(most) for _ in range(2)]
+        shown = replace(
+            ask,
+            question=finder.text(ask.question),
+            choices=self._choices(ask.choices),
+            context=finder.mapping(ask.context, room=rooms[0]),
+            action=None if ask.action is None else finder.mapping(ask.action, room=rooms[1]),
+            form_schema=None if ask.form_schema is None else finder.schema(ask.form_schema),
+            fallback_value=self._value(ask.fallback_value, ask.choices),
+        )
+        return shown, any(room is not None and room.is_cut for room in rooms)
+
+    def _choices(self, choices: tuple[Choice, ...], note: Note = ignore) -> tuple[Choice, ...]:
+        """Values stay: no channel shows them, and it is by them that an ended question's label is found."""
+        shown: list[Choice] = []
+        for index, choice in enumerate(choices):
+            label = self.finder.text(choice.label, f"choices.{index}.label", note)
+            if label != choice.label and any(label == before.label for before in shown):
+                label = f"{label} ({index + 1})"  # a reply names its choice by the label too
+            about = choice.description
+            if about is not None:
+                about = self.finder.text(about, f"choices.{index}.description", note)
+            shown.append(replace(choice, label=label, description=about))
+        return tuple(shown)
+
+    def _ended(self, suspension: Suspension) -> Ended | None:
+        ended = suspension.ended
+        if ended is None:
+            return None
+        value = self._value(ended.value, suspension.ask.choices)
+        return replace(ended, value=value, reason=ended.reason and self.finder.text(ended.reason))
+
+    def _clarification(self, asked: Clarification) -> Clarification:
+        return replace(
+            asked, question=self.finder.text(asked.question), text=asked.text and self.finder.text(asked.text)
+        )
+
+    def _value(self, value: JsonValue, choices: tuple[Choice, ...], path: str = "", note: Note = ignore) -> JsonValue:
+        """An answer or a fallback; one of the choices is shown by its label."""
+        if any(choice.value == value for choice in choices):
+            return value
+        return self.finder.value(value, path, note)

@@ -1,0 +1,105 @@
+"""Windows: how much of a policy fits into a veto's timeout, or into ``deadline_seconds``. Pure.
+
+An attempt fits if it is due before the window ends. What the call itself gave has to fit; what it inherited is bent or
+dropped.
+
+Source: API.md §2; docs/decisions/0031.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from core.domain.suspension import HumanRetryPolicy, Kind
+from core.errors import DeadlineTooShort, InvalidRequest
+
+SECOND = timedelta(seconds=1)
+
+MAX_ATTEMPTS = "retry_policy.max_attempts"
+INTERVAL = "retry_policy.interval_seconds"
+LADDER = "retry_policy.escalation_ladder"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the call says of the time in all. ``timeout`` is of one attempt, and of the whole window for a veto;
+    ``deadline`` is of the whole window for either."""
+
+    timeout: timedelta | None = None
+    deadline: timedelta | None = None
+    kind: Kind = Kind.INPUT
+
+    @classmethod
+    def of(cls, timeout: timedelta | None, deadline: timedelta | None, kind: Kind) -> Window:
+        """Alone a deadline stands for the timeout too."""
+        return cls(deadline if timeout is None else timeout, deadline, kind)
+
+    @property
+    def is_veto(self) -> bool:
+        return self.kind is Kind.VETO
+
+    @property
+    def longest_interval(self) -> timedelta | None:
+        """What an interval that the call did not give is capped at."""
+        bounds = [bound for bound in (self.timeout, self.deadline) if bound is not None]
+        return min(bounds, default=None)
+
+    @property
+    def length(self) -> timedelta | None:
+        """When it is over, counted from the start; ``None`` where the ladder's own end is the only one."""
+        return self.timeout if self.is_veto else self.deadline
+
+    def end_of(self, policy: HumanRetryPolicy) -> timedelta | None:
+        """How long ``policy`` waits in all, ``None`` for ever."""
+        if self.is_veto or policy.interval is None:
+            return self.length
+        ladder = policy.interval * policy.max_attempts
+        return ladder if self.length is None else min(ladder, self.length)
+
+    def fitting(self, attempts: int, interval: timedelta | None) -> int:
+        """How many of ``attempts`` are due before the window ends; the first always is."""
+        if self.length is None or interval is None:
+            return attempts
+        return min(attempts, -(-self.length // interval))
+
+    def share(self, attempts: int) -> timedelta | None:
+        """The longest interval with which a veto's attempts all wait for as long, in whole seconds."""
+        if self.timeout is None:
+            return None
+        return max(SECOND, SECOND * (self.timeout // attempts // SECOND))
+
+
+def check_given_interval(window: Window, interval: timedelta, attempts: int) -> None:
+    """Raises where the interval that the call gave is longer than its own times allow."""
+    timeout, deadline = window.timeout, window.deadline
+    if deadline is not None and interval > deadline:
+        raise DeadlineTooShort(
+            f"{INTERVAL} must not be greater than deadline_seconds ({_seconds(deadline)}).", path=INTERVAL
+        )
+    if timeout is None:
+        return
+    if interval > timeout:
+        raise InvalidRequest(f"{INTERVAL} must not be greater than timeout_seconds.", path=INTERVAL)
+    if window.is_veto and interval * attempts > timeout:
+        total = f"{attempts} attempts, {_seconds(interval)} s apart, take longer than that"
+        message = f"The timeout_seconds of a veto window ({_seconds(timeout)}) are all its time: {total}."
+        raise InvalidRequest(message, path=INTERVAL)
+
+
+def check_given_attempt(window: Window, attempt: int, interval: timedelta, path: str) -> None:
+    """Raises where an attempt that the call itself asked for would come after its deadline. The end of a veto's window
+    is its timeout: what does not fit there is dropped, given or not."""
+    deadline = window.deadline
+    if window.is_veto or deadline is None or window.fitting(attempt, interval) == attempt:
+        return
+    due = _seconds(interval * (attempt - 1))
+    message = (
+        f"Attempt {attempt} would be due after {due} s, and deadline_seconds is {_seconds(deadline)}: "
+        "give fewer attempts, a shorter interval_seconds or a later deadline."
+    )
+    raise DeadlineTooShort(message, path=path)
+
+
+def _seconds(length: timedelta) -> int:
+    return int(length.total_seconds())

@@ -1,0 +1,176 @@
+"""Wording: sentences about an open question that every channel shows alike. Pure.
+
+- instants: UTC to the minute, with the reader's local time before it if their zone is known;
+- the next step: what the ladder does if nobody answers, and when;
+- notes: who has answered, who was handed the question, what was clarified. What somebody answered is not said, so
+  that whoever answers next makes up their own mind;
+- risk: how risky the agent says its question is (``decision_record``, else the context).
+
+Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``risk``, 0 to 1); docs/decisions/0023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from core.domain.people import RecipientKind, parse_recipient
+from core.domain.suspension import Clarification, PlannedAttempt, Suspension
+
+
+def told_at(at: datetime, zone: tzinfo | None = None) -> str:
+    """``2026-11-21 12:00 UTC``; in a ``zone`` that differs ``2026-11-21 13:00 CET (12:00 UTC)``. The day stands
+    twice where it is another one there.
+    """
+    utc = at.astimezone(UTC)
+    there = utc if zone is None else utc.astimezone(zone)
+    if not there.utcoffset():
+        return f"{utc:%Y-%m-%d %H:%M} UTC"
+    short = f"{utc:%H:%M}" if utc.date() == there.date() else f"{utc:%Y-%m-%d %H:%M}"
+    return f"{there:%Y-%m-%d %H:%M} {_zone_name(there)} ({short} UTC)"
+
+
+def _zone_name(there: datetime) -> str:
+    """``CET``; ``UTC+05:45`` where the zone has no letters of its own."""
+    name = there.tzname() or ""
+    if name.isalpha():
+        return name
+    offset = f"{there:%z}"
+    return f"UTC{offset[:3]}:{offset[3:5]}"
+
+
+def notes(suspension: Suspension, zone: tzinfo | None = None) -> tuple[str, ...]:
+    """Nothing where one person is asked and nobody has done anything yet. ``zone`` is the one reader's."""
+    clarified = (_clarified(one, zone) for one in suspension.clarifications)
+    return (*_answers(suspension), *_hand_over(suspension), *clarified)
+
+
+def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
+    """Who is on it, where somebody is."""
+    claim = suspension.claim
+    if claim is None or claim.until <= now:
+        return ()
+    return (f"{claim.by} is on it until {told_at(claim.until)}.",)
+
+
+def too_few(suspension: Suspension, one: str, several: str) -> str:
+    """Whose silence it is that counts: ``nobody answers``; ``fewer than 2 people answer`` where one is not enough.
+    ``one`` and ``several`` are the verb."""
+    needed = suspension.ask.answers_required
+    return f"nobody {one}" if needed == 1 else f"fewer than {needed} people {several}"
+
+
+def remaining(suspension: Suspension) -> str:
+    """How many answers are missing, as a sentence."""
+    missing = suspension.ask.answers_required - len(suspension.answers)
+    people = "1 more person gives" if missing == 1 else f"{missing} more people give"
+    return f"The question stays open until {people} the same answer."
+
+
+def _answers(suspension: Suspension) -> tuple[str, ...]:
+    needed = suspension.ask.answers_required
+    if needed == 1:
+        return ()
+    people = ", ".join(one.by for one in suspension.answers) or "nobody"
+    return (f"{needed} people have to give the same answer. So far: {people}.",)
+
+
+def _hand_over(suspension: Suspension) -> tuple[str, ...]:
+    if not suspension.assigned:
+        return ()
+    latest = suspension.assigned[-1]
+    return (f"Handed over to {latest.to} by {latest.by}.",)
+
+
+def _clarified(asked: Clarification, zone: tzinfo | None) -> str:
+    if asked.text is not None:
+        return f"{asked.by} asked the agent: {asked.question}\nThe agent: {asked.text}"
+    if asked.closed_at is not None:
+        return f"{asked.by} asked the agent: {asked.question}\nThe agent has not answered."
+    until = told_at(asked.until, zone)
+    waits = f"Reminders and the deadline wait until it answers, {until} at the latest."
+    return f"{asked.by} has asked the agent: {asked.question}\n{waits}"
+
+
+_HOW: Mapping[str, str] = {"slack": "on Slack", "email": "by mail", "pagerduty": "through PagerDuty"}
+_MOST_NAMED = 3
+
+
+def next_step(
+    suspension: Suspension, attempt: int, reader: str | None = None, zone: tzinfo | None = None
+) -> str | None:
+    """Who is asked next, how and when; ``None`` where nobody is, or where it is not certain: while somebody is on it,
+    and while the agent is asked back. ``reader`` is the identity of whoever reads it.
+    """
+    if suspension.claim is not None or suspension.asks_back is not None:
+        return None
+    step = _following(suspension, max(attempt, suspension.attempt))
+    if step is None:
+        return None
+    assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
+    given = {one.by for one in suspension.answers}
+    people = list(_people_asked([one for one in (*step.recipients, *assignee) if one not in given], reader))
+    how = _HOW.get(step.channel, f"on {step.channel}")
+    whom = f"to {_listed(people)}, {how}" if people else how
+    when = told_at(suspension.due_at(step.number), zone)
+    unless = too_few(suspension, "has answered", "have answered")
+    return f"If {unless} by {when}, the question goes out again: {whom}."
+
+
+def _following(suspension: Suspension, attempt: int) -> PlannedAttempt | None:
+    """The attempt that comes after ``attempt``; one that gives way to a later one never comes."""
+    ask = suspension.ask
+    later = range(attempt + 1, ask.max_attempts + 1)
+    return next((ask.planned(number) for number in later if not suspension.gives_way(number)), None)
+
+
+def _people_asked(references: Iterable[str], reader: str | None) -> Iterator[str]:
+    """People and groups by name; the ids of shared places say nothing to a person, so the channel stands for them."""
+    for reference in dict.fromkeys(references):
+        recipient = parse_recipient(reference)
+        match recipient.kind:
+            case RecipientKind.PERSON | RecipientKind.EMAIL:
+                yield "you" if recipient.identity == reader else recipient.value
+            case RecipientKind.GROUP:
+                yield f"the group {recipient.value}"
+            case _:
+                continue
+
+
+def _listed(people: list[str]) -> str:
+    if len(people) > _MOST_NAMED:
+        return f"{', '.join(people[: _MOST_NAMED - 1])} and {len(people) - _MOST_NAMED + 1} others"
+    return " and ".join(filter(None, (", ".join(people[:-1]), people[-1])))
+
+
+class Risk(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:
+    """The first ``risk`` in ``places`` that says something: a number from 0 to 1, or a word of :class:`Risk`."""
+    found = (_read(place.get("risk")) for place in places if place is not None)
+    return next((risk for risk in found if risk is not None), None)
+
+
+def told_risk(risk: Risk | None) -> str | None:
+    """What people are told of it beside the question: nothing where it is not high."""
+    return f"{risk.value}, says the agent" if risk is Risk.HIGH or risk is Risk.CRITICAL else None
+
+
+def _read(value: JsonValue) -> Risk | None:
+    if isinstance(value, str):
+        return next((risk for risk in Risk if risk == value.strip().lower()), None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    if value >= 0.8:
+        return Risk.CRITICAL
+    if value > 0.5:
+        return Risk.HIGH
+    return Risk.MEDIUM if value > 0.2 else Risk.LOW

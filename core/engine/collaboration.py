@@ -1,0 +1,142 @@
+"""Collaboration: what people do with a question among themselves and with the agent. Hand over, ask back, clarify.
+
+Each is one transition of the machine. What makes it fail is checked here, in the transaction that would change it.
+
+Source: API.md §2, ``assign``, ``clarify``, ``clarification``; docs/decisions/0009, 0010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.domain import clarification, quorum
+from core.domain.intent import Intent
+from core.domain.people import Actor, Person, RecipientKind, Role
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import AskedBack, Assigned, Clarified
+from core.domain.wire import instant
+from core.engine import access
+from core.engine.engine import Engine
+from core.engine.planning import parse_named
+from core.engine.recipients import personal_address
+from core.engine.transitions import Transitions
+from core.errors import (
+    ClarificationOpen,
+    ClarificationsSpent,
+    InvalidRecipient,
+    NoRecipient,
+    NotFound,
+    NothingToClarify,
+    RecipientNotAllowed,
+)
+from core.idempotency import Once, Replayed
+from core.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """``engine`` moves suspensions; ``transitions`` writes them down."""
+
+    engine: Engine
+    transitions: Transitions
+
+    async def assign(self, suspension_id: str, by: Actor, to: str, once: Once | None = None) -> Suspension | Replayed:
+        """Hand over to one person, who is asked at once and may answer from now on.
+
+        The person is one of the directory, or has a key that is named like their e-mail. By whoever may answer, or an
+        admin. Raises :class:`NotAResponder`, :class:`ClaimedByAnother` where somebody else is on it,
+        :class:`InvalidRecipient`, :class:`RecipientNotAllowed` or :class:`NoRecipient`.
+        """
+        recipient = parse_named(to, "to")
+        if recipient.kind is not RecipientKind.PERSON:
+            raise InvalidRecipient("A question is handed over to one person: give an e-mail.", recipient=to, path="to")
+        person = recipient.identity
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            if not by.has(Role.ADMIN):
+                self.engine.check_may_answer(suspension, by)
+                access.check_claim(suspension, by, now)
+            signal = Assigned(person, by.identity, self._channel_of(suspension, person))
+            return self.transitions.move(tx, suspension, signal, intent, now).suspension
+
+        return await self.engine.change(suspension_id, change, once)
+
+    def others(self, suspension: Suspension, by: Actor) -> list[Person]:
+        """To whom of the directory ``by``, who is in it too, could hand the question over now; for :meth:`assign`.
+
+        Nobody else is shown who is in the directory: a link may have gone to any mailbox.
+        """
+        if by.person is None or not suspension.is_open:
+            return []
+        everybody = self.engine.responders.everybody()
+        return [one for one in everybody if one.email != by.identity and self._could_be_asked(suspension, one.email)]
+
+    def _could_be_asked(self, suspension: Suspension, person: str) -> bool:
+        try:
+            self._channel_of(suspension, person)
+        except (RecipientNotAllowed, NoRecipient):
+            return False
+        return True
+
+    def _channel_of(self, suspension: Suspension, person: str) -> str:
+        """Where the person is asked; on the channel of the attempt that is out, if they can be."""
+        responders = self.engine.responders
+        if not responders.is_known(person):
+            message = f"{person} is not in the directory, and has no key: a question is handed over to somebody known."
+            raise RecipientNotAllowed(message, path="to")
+        if not responders.allowed(person):
+            message = f"{person} is not among the recipients that this service may ask."
+            raise RecipientNotAllowed(message, path="to")
+        if access.asks_for_itself(suspension, responders.actor(person)) and not self.engine.allows_self_response:
+            raise RecipientNotAllowed(f"{person} has asked this, or is asked for: they may not answer.", path="to")
+        if quorum.answer_of(suspension, person) is not None:
+            raise RecipientNotAllowed(f"{person} has already answered.", path="to")
+        current = suspension.ask.planned(suspension.attempt).channel
+        address = personal_address(responders, self.transitions.channels, person, current)
+        if address is None:
+            raise NoRecipient(f"{person} is not reachable by themselves on any channel.", path="to")
+        return address.channel
+
+    async def clarify(
+        self, suspension_id: str, by: Actor, question: str, once: Once | None = None
+    ) -> Suspension | Replayed:
+        """Ask the agent back: the clock holds until it says more, for a bounded time.
+
+        By whoever may answer. Raises :class:`NotAResponder`, :class:`ClarificationOpen` or
+        :class:`ClarificationsSpent`.
+        """
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            self.engine.check_may_answer(suspension, by)
+            _check_may_ask_back(suspension)
+            return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
+
+        return await self.engine.change(suspension_id, change, once)
+
+    async def clarification(
+        self, suspension_id: str, by: Actor, text: str, once: Once | None = None
+    ) -> Suspension | Replayed:
+        """The agent's answer to that: the clock goes on, and whoever asked is told.
+
+        By the creator, or an admin; :class:`NotFound` for anybody else. Raises :class:`NothingToClarify`.
+        """
+        found = await self.engine.get(suspension_id)
+        if found is None or not (by.key == found.ask.created_by or by.has(Role.ADMIN)):
+            raise NotFound("There is no such suspension.")
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            if clarification.awaited(suspension) is None:
+                raise NothingToClarify("Nobody has asked back, or it is answered already.")
+            return self.transitions.move(tx, suspension, Clarified(text, by.identity), intent, now).suspension
+
+        return await self.engine.change(suspension_id, change, once)
+
+
+def _check_may_ask_back(suspension: Suspension) -> None:
+    asked = suspension.asks_back
+    if asked is not None:
+        message = f"{asked.by} has asked the agent back already."
+        raise ClarificationOpen(message, asked_by=asked.by, held_until=instant(asked.until))
+    if len(suspension.clarifications) >= clarification.MOST:
+        raise ClarificationsSpent(f"A question can be asked back {clarification.MOST} times at most.")

@@ -1,0 +1,293 @@
+"""Drafting: from a caller's request to the frozen question. Policy, choices, plan, checks; nothing is stored here.
+
+Redaction runs in a thread if a question is long. If the policy is to reject, what it finds becomes a problem of the
+draft (:func:`with_rejections`).
+
+Quiet attempts are decided when the question opens (:func:`waiting_for_openings`): an attempt waits if its rung is quiet
+and everybody whom it asks is outside their hours. A shared channel, and a person without hours, is always there.
+
+Source: API.md §2, §3, §8; RFC-0026 §4, §5; docs/decisions/0008-quiet-hours.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from pydantic import JsonValue
+
+from core.domain.hours import quiet_times
+from core.domain.people import Recipient, RecipientKind, parse_recipient
+from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
+from core.domain.redaction.kinds import Finding
+from core.domain.redaction.redaction import Policy, Redaction
+from core.domain.request import AskRequest, action_digest, check_request, settle_choices
+from core.domain.suspension import Ask, Choice, PlannedAttempt, Suspension
+from core.domain.wire import instant, seconds
+from core.engine.access import who_could_answer
+from core.engine.planning import Plan, Planner, Problem, parse_named
+from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest, SensitiveContent
+from core.ports import Agents, Responders
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_AT_ONCE = 12_000
+"""Characters that are redacted at once, some 25 ms of it at worst; more go to a thread, and nobody waits for them."""
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="redaction")
+"""One alone: several would take turns with each other rather than with the event loop."""
+
+
+async def shown_on(redaction: Redaction, channel: str, suspension: Suspension) -> Suspension:
+    """:meth:`Redaction.shown_on`, beside the event loop where that takes long."""
+    if _is_short(suspension):
+        return redaction.shown_on(channel, suspension)
+    return await beside(redaction.shown_on, channel, suspension)
+
+
+async def whole_on(redaction: Redaction, channel: str, suspension: Suspension) -> Suspension:
+    """:meth:`Redaction.whole_on`, beside the event loop where that takes long."""
+    if _is_short(suspension):
+        return redaction.whole_on(channel, suspension)
+    return await beside(redaction.whole_on, channel, suspension)
+
+
+async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Finding]:
+    """What is in all of ``request`` that may not leave, beside the event loop; nothing where nobody rejects any."""
+    if not redaction.rejects:
+        return ()
+    return await beside(redaction.findings, request, settle_choices(request))
+
+
+async def beside(look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``look``, which takes long, in the thread that all such things share."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(look, *args, **kwargs))
+
+
+def with_rejections(plan: Plan, found: Sequence[Finding], redaction: Redaction) -> Plan:
+    """``plan`` with a problem for everything ``found``, where an attempt goes through a channel that rejects it.
+
+    A channel that no attempt uses says nothing. Each problem names where and what kind, never what.
+    """
+    rejecting = [step for step in plan.attempts if redaction.policy_on(step.channel) is Policy.REJECT]
+    if not rejecting:
+        return plan
+    return replace(plan, problems=(*plan.problems, *_problems(rejecting[0].number, rejecting[0].channel, found)))
+
+
+def _problems(attempt: int, channel: str, found: Sequence[Finding]) -> Iterator[Problem]:
+    for finding in found:
+        message = f"{finding.path} holds what may not leave over {channel}: {finding.kind}."
+        yield Problem(attempt, SensitiveContent.code, message, path=finding.path)
+
+
+def _is_short(suspension: Suspension) -> bool:
+    ask, ended = suspension.ask, suspension.ended
+    texts: list[JsonValue] = [ask.question, *(said for one in ask.choices for said in (one.label, one.description))]
+    texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
+    texts += [one.value for one in suspension.answers]
+    values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)
+    return _fits(values, _AT_ONCE)
+
+
+def _fits(values: Sequence[JsonValue | Mapping[str, JsonValue]], room: int) -> bool:
+    """Whether the ``values`` together have no more characters than that."""
+    todo = list(values)
+    while todo and room >= 0:
+        value = todo.pop()
+        room -= len(value) if isinstance(value, str) else 4
+        if isinstance(value, Mapping):
+            room -= sum(map(len, value))
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return room >= 0
+
+
+NOT_COUNTED = "answer_not_counted"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question that could be opened, and what its attempts would meet."""
+
+    request: AskRequest
+    choices: tuple[Choice, ...]
+    resolved: ResolvedPolicy
+    plan: Plan
+
+    def ask(self, *, suspension_id: str, ref: str, intent_id: str, created_by: str, now: datetime) -> Ask:
+        """The frozen question, opened at ``now``."""
+        request, policy, window = self.request, self.resolved.policy, self.request.window
+        return Ask(
+            id=suspension_id,
+            ref=ref,
+            intent_id=intent_id,
+            created_by=created_by,
+            question=request.question,
+            response_type=request.response_type,
+            choices=self.choices,
+            context=request.context,
+            suspended_at=now,
+            attempts=self.plan.attempts,
+            policy=policy,
+            channel_hint=request.channel_hint,
+            notify_to=request.notify_to,
+            responders=request.responders,
+            answers_required=request.answers_required,
+            timeout=window.timeout,
+            deadline=window.deadline,
+            expires_at=None if (length := window.end_of(policy)) is None else now + length,
+            fallback_value=request.fallback_value,
+            with_retry_policy=self.resolved.given,
+            confidence=request.confidence,
+            decision_record=request.decision_record,
+            kind=request.kind,
+            action=request.action,
+            action_digest=action_digest(request.action),
+            form_schema=request.form_schema,
+            on_behalf_of=request.on_behalf_of,
+            resume=request.resume,
+            traceparent=request.traceparent,
+        )
+
+
+DROPPED = "attempts_dropped"
+
+
+def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[Problem]:
+    """Attempts that come too late for the window: they are never made."""
+    if not resolved.dropped:
+        return
+    window, remaining = request.window, resolved.policy.max_attempts
+    field = "timeout_seconds" if window.is_veto else "deadline_seconds"
+    which = f"Attempt {remaining + 1} is"
+    if resolved.dropped > 1:
+        which = f"Attempts {remaining + 1} to {remaining + resolved.dropped} are"
+    message = f"{which} dropped: they would be due after the end, by {field} ({seconds(window.length)})."
+    yield Problem(remaining + 1, DROPPED, message, fatal=False, path=field)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafter:
+    """Drafts questions against this installation's channels, people and platform policy."""
+
+    planner: Planner
+    responders: Responders
+    agents: Agents
+    platform: PolicyFields
+    allow_self_response: bool = False
+    redaction: Redaction = field(default_factory=Redaction)
+
+    def draft(
+        self, request: AskRequest, created_by: str, agent_default: PolicyFields, found: Sequence[Finding] = ()
+    ) -> Draft:
+        """``found`` is what is sensitive in the request, where a channel rejects that.
+
+        Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
+        its caller, since a preview shows them."""
+        choices = settle_choices(request)
+        resolved = resolve_policy(
+            request.policy,
+            agent_default,
+            self.platform,
+            window=request.window,
+            fallback_policy=request.fallback_policy,
+        )
+        check_request(request, choices, resolved)
+        request = self._with_people(request)
+        self._check_callback(request, created_by)
+        plan = self.planner.plan(request, resolved.policy)
+        problems = (*_dropped(request, resolved), *plan.problems, *self._too_few(request, plan, created_by))
+        plan = with_rejections(replace(plan, problems=problems), found, self.redaction)
+        return Draft(request, choices, resolved, plan)
+
+    def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[Problem]:
+        """Where more answers are needed than people may ever give one."""
+        needed = request.answers_required
+        if needed == 1:
+            return
+        allow_self = self.allow_self_response
+        people = who_could_answer(request, plan.attempts, created_by, self.responders, allow_self=allow_self)
+        if len(people) < needed:
+            message = f"answers_required is {needed}, and {len(people)} may answer this question."
+            yield Problem(1, AnswersUnreachable.code, message, path="answers_required")
+        asked = dict.fromkeys((*request.responders, *(one for step in plan.attempts for one in step.recipients)))
+        for recipient in map(parse_recipient, asked):
+            if recipient.is_mailbox and not self.responders.is_known(recipient.identity):
+                message = f"{recipient.value} is not in the directory; of several answers, theirs does not count."
+                yield Problem(1, NOT_COUNTED, message, fatal=False)
+
+    def _with_people(self, request: AskRequest) -> AskRequest:
+        """Each reference in its one spelling. Raises :class:`InvalidRequest`, which names the field."""
+        responders = [self._written(name, f"responders.{index}") for index, name in enumerate(request.responders)]
+        notify_to = request.notify_to
+        if notify_to is not None:
+            notify_to = self._written(notify_to, "notify_to")
+        return replace(request, responders=tuple(responders), notify_to=notify_to)
+
+    def _written(self, name: str, path: str) -> str:
+        recipient = parse_named(name, path)
+        self._check_group(recipient, path)
+        return str(recipient)
+
+    def _check_group(self, recipient: Recipient, path: str) -> None:
+        if recipient.kind is RecipientKind.GROUP and not self.responders.known_group(recipient.value):
+            raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
+        if recipient.kind is RecipientKind.SCHEDULE and not self.responders.asks_elsewhere:
+            raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
+
+    def _check_callback(self, request: AskRequest, created_by: str) -> None:
+        url = request.resume.callback_url
+        if url is not None and (problem := self.agents.may_call(created_by, url)) is not None:
+            raise CallbackNotAllowed(problem, path="resume.callback_url")
+
+
+WAITS = "waits_for_opening"
+
+
+def waiting_for_openings(draft: Draft, responders: Responders, now: datetime) -> Draft:
+    """The draft with the times of its quiet attempts, and a notice about each that waits."""
+    if not any(step.quiet for step in draft.plan.attempts):
+        return draft
+    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by="", now=now)
+    due = [ask.due_at(step.number) for step in ask.attempts]
+    opens = [_opening(step, at, responders) for step, at in zip(ask.attempts, due, strict=True)]
+    times = quiet_times(due, opens, _latest(ask))
+    steps = tuple(
+        replace(step, waits_until=at) if at > own else step
+        for step, own, at in zip(ask.attempts, due, times, strict=True)
+    )
+    plan = replace(draft.plan, attempts=steps, problems=(*draft.plan.problems, *_notices(steps)))
+    return replace(draft, plan=plan)
+
+
+def _latest(ask: Ask) -> datetime | None:
+    """As for claims: nothing waits into the last half interval before the end (API.md §3)."""
+    if ask.expires_at is None or ask.policy.interval is None:
+        return None
+    return ask.expires_at - ask.policy.interval / 2
+
+
+def _opening(step: PlannedAttempt, at: datetime, responders: Responders) -> datetime | None:
+    """When the first of those whom a quiet attempt asks is there, ``None`` for one that is not quiet."""
+    if not step.quiet:
+        return None
+    addresses = [address for name in step.recipients for address in responders.addresses(name, step.channel)]
+    opens = [at if one.person is None else responders.next_opening(one.person, at) for one in addresses]
+    return min((opening for opening in opens if opening is not None), default=None)
+
+
+def _notices(steps: tuple[PlannedAttempt, ...]) -> Iterator[Problem]:
+    for step, following in zip(steps, (*steps[1:], None), strict=True):
+        if step.waits_until is None:
+            continue
+        until = f"Nobody whom attempt {step.number} asks is at work then: it waits until {instant(step.waits_until)}"
+        if following is not None and following.waits_until == step.waits_until:
+            until += f", and attempt {following.number} is sent instead"
+        yield Problem(step.number, WAITS, f"{until}.", fatal=False)

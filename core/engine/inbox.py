@@ -1,0 +1,147 @@
+"""The inbox: what waits for one person. How many questions, and one page of them, the soonest deadline first.
+
+For the number, every open question that may name the person is looked at by a short text of it. The records are read
+for one page alone. A page begins behind a position, not at a number, so that what is answered meanwhile moves none.
+
+Source: API.md §6, ``GET /inbox``; docs/decisions/0043.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import NamedTuple
+
+from core.domain.audience import Audience, audience_of
+from core.domain.people import Actor, Role
+from core.domain.suspension import Suspension
+from core.engine import access
+from core.ports import Responders
+from core.store import inbox as entries
+from core.store.database import Database
+from core.store.inbox import Entry, Place
+
+FOREVER = datetime.max.replace(tzinfo=UTC)
+"""The deadline of a question that has none: behind all others."""
+
+_AT_ONCE = 1000
+_MOST_VERDICTS = 20_000
+
+Prove = Callable[[Actor, Collection[str]], Awaitable[Actor]]
+"""The actor, and which of these references a channel has found them behind (:attr:`Actor.proven`)."""
+
+
+class Position(NamedTuple):
+    """Where a question stands in every inbox."""
+
+    deadline: datetime
+    asked_at: datetime
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class InboxPage:
+    """``questions`` of the ``total``; ``before`` of these come earlier. ``after`` is what the next page comes after,
+    ``None`` for the last page; ``back`` what the previous page does, ``None`` if that is the first one."""
+
+    total: int
+    before: int
+    questions: tuple[Suspension, ...]
+    after: Position | None
+    back: Position | None
+
+
+@dataclass(slots=True)
+class _Counting:
+    """Keeps of very many positions those around a page."""
+
+    start: Position | None
+    limit: int
+    total: int = 0
+    before: int = 0
+    here: list[Position] = field(default_factory=list)
+    """The first ones behind ``start``: one more than a page has."""
+    earlier: list[Position] = field(default_factory=list)
+    """The last ones up to ``start``, the latest first: one more than a page has."""
+
+    def add(self, positions: Iterable[Position]) -> None:
+        behind: list[Position] = []
+        up_to: list[Position] = []
+        for one in positions:
+            (behind if self.start is None or one > self.start else up_to).append(one)
+        self.total += len(behind) + len(up_to)
+        self.before += len(up_to)
+        self.here = heapq.nsmallest(self.limit + 1, chain(self.here, behind))
+        self.earlier = heapq.nlargest(self.limit + 1, chain(self.earlier, up_to))
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """``allow_self``: whether somebody may answer what they asked themselves."""
+
+    database: Database
+    responders: Responders
+    allow_self: bool
+
+    async def page(
+        self, actor: Actor, limit: int, after: Position | None = None, prove: Prove | None = None
+    ) -> InboxPage:
+        """Open questions that ``actor`` may answer and has not, however many others are open."""
+        counting = _Counting(after, limit)
+        verdicts: dict[str, bool] = {}
+        async for some in self._naming(actor):
+            unknown = {one.audience: Audience.read(one.audience) for one in some if one.audience not in verdicts}
+            if len(verdicts) + len(unknown) > _MOST_VERDICTS:
+                verdicts.clear()
+                unknown = {one.audience: Audience.read(one.audience) for one in some}
+            actor = await self._knowing(actor, unknown.values(), prove)
+            verdicts |= {text: self._waits_for(audience, actor) for text, audience in unknown.items()}
+            counting.add(_position(one) for one in some if verdicts[one.audience])
+        here = counting.here[:limit]
+        return InboxPage(
+            total=counting.total,
+            before=counting.before,
+            questions=await self._questions(here, actor),
+            after=here[-1] if len(counting.here) > limit else None,
+            back=counting.earlier[limit] if len(counting.earlier) > limit else None,
+        )
+
+    async def _naming(self, actor: Actor) -> AsyncIterator[Sequence[Entry]]:
+        """Open questions that may be meant for ``actor``, some at a time."""
+        beginnings = [*self.responders.references_to(actor)]
+        if actor.has(Role.OPERATOR):
+            beginnings.append(entries.NOBODY)
+        reached: Place | None = None
+        while True:
+            some, reached = await self.database.read(_read(beginnings, reached))
+            yield some
+            if reached is None:
+                return
+
+    async def _knowing(self, actor: Actor, audiences: Collection[Audience], prove: Prove | None) -> Actor:
+        """``actor``, of whom is known from here on whether ``audiences`` mean them."""
+        references = dict.fromkeys(one for audience in audiences for one in audience.references)
+        if references and self.responders.asks_elsewhere:
+            await self.responders.refresh(references)
+        return actor if prove is None or not references else await prove(actor, references)
+
+    def _waits_for(self, audience: Audience, actor: Actor) -> bool:
+        return access.waits_for(audience, actor, self.responders, allow_self=self.allow_self)
+
+    async def _questions(self, positions: Sequence[Position], actor: Actor) -> tuple[Suspension, ...]:
+        """In this order, but for those that have been answered since they were counted."""
+        refs = [one.ref for one in positions]
+        found = await self.database.read(lambda conn: entries.with_refs(conn, refs))
+        here = (found[ref] for ref in refs if ref in found)
+        return tuple(one for one in here if self._waits_for(audience_of(one), actor))
+
+
+def _read(beginnings: Collection[str], after: Place | None) -> Callable[..., tuple[Sequence[Entry], Place | None]]:
+    return lambda conn: entries.open_naming(conn, beginnings, after=after, limit=_AT_ONCE)
+
+
+def _position(entry: Entry) -> Position:
+    return Position(entry.expires_at or FOREVER, entry.suspended_at, entry.ref)

@@ -1,0 +1,150 @@
+"""Planning: whom each attempt will ask, and on which channel. Frozen into the record when the question opens.
+
+Source: API.md §2, "Whom to ask"; RFC-0026 §4.2(3), §11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from core.domain.people import Recipient, parse_recipient
+from core.domain.request import AskRequest
+from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
+from core.errors import (
+    AnswersUnreachable,
+    InvalidRecipient,
+    InvalidRequest,
+    NoRecipient,
+    RecipientNotAllowed,
+    SensitiveContent,
+    UnknownChannel,
+)
+from core.ports import Responders
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something about one attempt that its caller should know. ``fatal`` ones refuse the suspension."""
+
+    attempt: int
+    code: str
+    message: str
+    fatal: bool = True
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    attempts: tuple[PlannedAttempt, ...]
+    problems: tuple[Problem, ...]
+
+    def check(self) -> None:
+        """Raises the first problem that refuses the suspension; its ``fields`` name every one of its kind."""
+        fatal = [problem for problem in self.problems if problem.fatal]
+        if fatal:
+            refusal = _ERRORS[fatal[0].code](fatal[0].message)
+            refusal.details.update(_fields(fatal))
+            raise refusal
+
+
+def _fields(fatal: Sequence[Problem]) -> dict[str, JsonValue]:
+    """Each field once, as the envelope of a 422 has them."""
+    named = {problem.path: problem.message for problem in fatal if problem.code == fatal[0].code and problem.path}
+    return {"fields": [{"path": path, "message": said} for path, said in named.items()]} if named else {}
+
+
+_ERRORS: Mapping[str, type[InvalidRequest]] = {
+    error.code: error
+    for error in (UnknownChannel, NoRecipient, RecipientNotAllowed, AnswersUnreachable, SensitiveContent)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans against the channels and the directory of this installation. ``paging`` are the channels that reach
+    whoever is on call."""
+
+    responders: Responders
+    channels: Collection[str]
+    default_channel: str | None
+    paging: Collection[str] = frozenset()
+
+    def plan(self, request: AskRequest, policy: HumanRetryPolicy) -> Plan:
+        """Every attempt of ``policy``; raises :class:`InvalidRecipient` for a reference of no known form."""
+        rungs = {rung.attempt: rung for rung in policy.escalation_ladder}
+        problems = list(self._not_allowed(request, policy))
+        steps = []
+        for number in range(1, policy.max_attempts + 1):
+            rung = rungs.get(number)
+            step, found = self._step(request, number, rung)
+            steps.append(step)
+            problems += found
+        return Plan(tuple(steps), tuple(problems))
+
+    def _step(self, request: AskRequest, number: int, rung: Rung | None) -> tuple[PlannedAttempt, list[Problem]]:
+        own = rung.channel_hint if rung else None
+        channel = own or request.channel_hint or self.default_channel or ""
+        notify_to = (rung.notify_to if rung else None) or request.notify_to
+        problems = []
+        if channel not in self.channels:
+            path = "retry_policy.escalation_ladder" if own else "channel_hint"
+            known = ", ".join(sorted(self.channels)) or "none is set up"
+            said = f"There is no channel {channel!r} here" if channel else "There is no channel"
+            problems.append(Problem(number, UnknownChannel.code, f"{said}; expected one of: {known}.", path=path))
+            recipients: tuple[str, ...] = ()
+        else:
+            recipients, problems = self._recipients(request, number, rung, channel)
+        quiet = rung is not None and rung.quiet
+        return PlannedAttempt(number, channel, notify_to, recipients, rung=rung is not None, quiet=quiet), problems
+
+    def _recipients(
+        self, request: AskRequest, number: int, rung: Rung | None, channel: str
+    ) -> tuple[tuple[str, ...], list[Problem]]:
+        """The first that fits the channel: the rung's, the call's, the responders reachable there, the default."""
+        problems = []
+        for given in filter(None, (rung.notify_to if rung else None, request.notify_to)):
+            if self.responders.addresses(given, channel):
+                return (str(parse_recipient(given)),), self._page_warning(given, number, channel)
+            message = f"{given} is not reachable on {channel}; the next recipient that is will be asked."
+            problems.append(Problem(number, "recipient_unreachable", message, fatal=False))
+        reachable = tuple(name for name in request.responders if self.responders.addresses(name, channel))
+        for recipients in (reachable, tuple(self.responders.defaults(channel))):
+            if recipients:
+                return recipients, problems
+        message = f"Nobody is reachable on {channel} at attempt {number}, and no default is configured."
+        return (), [*problems, Problem(number, NoRecipient.code, message, path="notify_to")]
+
+    def _page_warning(self, given: str, number: int, channel: str) -> list[Problem]:
+        """A person there may be reached through the default service, which pages whoever is on call; so is whoever is
+        on call by a schedule."""
+        if channel not in self.paging or self.responders.surely_asks(given, channel):
+            return []
+        message = f"The default service is paged, not {given} alone; {given} may answer."
+        return [Problem(number, "pages_service_only", message, fatal=False)]
+
+    def _not_allowed(self, request: AskRequest, policy: HumanRetryPolicy) -> Sequence[Problem]:
+        """Everybody named anywhere has to be on the allow-list, whether they are asked or may only answer."""
+        named = [("notify_to", 1, request.notify_to)]
+        named += [(f"responders.{index}", 1, name) for index, name in enumerate(request.responders)]
+        ladder = "retry_policy.escalation_ladder"
+        named += [(ladder, rung.attempt, rung.notify_to) for rung in policy.escalation_ladder]
+        problems = []
+        for path, attempt, name in named:
+            if name is None:
+                continue
+            parse_named(name, path)
+            if not self.responders.allowed(name):
+                message = f"{name} is not among the recipients that this service may ask."
+                problems.append(Problem(attempt, RecipientNotAllowed.code, message, path=path))
+        return problems
+
+
+def parse_named(text: str, path: str) -> Recipient:
+    """The recipient in a request field; the error names the field."""
+    try:
+        return parse_recipient(text)
+    except InvalidRecipient as refusal:
+        raise InvalidRecipient(refusal.message, recipient=text, path=path) from None

@@ -1,0 +1,190 @@
+"""Queries: what clients read or keep here. Suspensions in lists, sessions, agents' default policies, callbacks.
+
+Source: API.md §2, §3, §5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.domain.people import Actor, Role
+from core.domain.suspension import Suspension
+from core.engine.transitions import Alarm
+from core.errors import CallbackNotAllowed, CallbackNotRedrivable, Forbidden, NotFound
+from core.ports import Agents, Clock
+from core.store import event_log, outbox, quarantine, sessions, suspensions
+from core.store.database import Database, Tx
+from core.store.event_log import Following, Logged
+from core.store.outbox import Row, RowKind, RowStatus
+from core.store.quarantine import Quarantined
+from core.store.sessions import Session
+from core.store.suspensions import Filter
+
+Place = tuple[datetime, str]
+"""Where a page of a list goes on: the last item's instant and id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything that has happened to one suspension."""
+
+    suspension: Suspension
+    events: Sequence[Logged]
+    rows: Sequence[Row]
+
+
+class Books:
+    """Reads and small writes. An agent meets its own things alone."""
+
+    def __init__(self, database: Database, agents: Agents, clock: Clock, alarm: Alarm) -> None:
+        self._database = database
+        self._agents = agents
+        self._clock = clock
+        self._alarm = alarm
+
+    # --- Mail that could not be read ------------------------------------------------------------------------------
+
+    async def quarantined(self, *, before: Place | None, limit: int) -> Sequence[Quarantined]:
+        """Newest first, without the bytes."""
+        return await self._database.read(lambda conn: quarantine.page(conn, before=before, limit=limit))
+
+    async def one_quarantined(self, digest: str) -> Quarantined | None:
+        return await self._database.read(lambda conn: quarantine.get(conn, digest))
+
+    # --- Suspensions ----------------------------------------------------------------------------------------------
+
+    async def suspension(self, suspension_id: str, by: Actor) -> Suspension:
+        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        return await self._database.read(lambda conn: _readable(suspensions.get(conn, suspension_id), by))
+
+    async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> Sequence[Suspension]:
+        """Newest first."""
+        mine = Filter(
+            wanted.status,
+            wanted.session_id,
+            wanted.channel,
+            wanted.text,
+            None if by.has(Role.OPERATOR) else by.key,
+        )
+        return await self._database.read(lambda conn: suspensions.page(conn, mine, before=before, limit=limit))
+
+    async def story(self, suspension_id: str, by: Actor) -> Story:
+        def job(conn: sa.Connection) -> Story:
+            suspension = _readable(suspensions.get(conn, suspension_id), by)
+            logged = event_log.of_intent(conn, suspension.ask.intent_id)
+            events = [line for line in logged if line.payload.get("suspension_id") == suspension_id]
+            return Story(suspension, events, outbox.of_suspension(conn, suspension_id))
+
+        return await self._database.read(job)
+
+    async def following(self, cursor: tuple[int, int], by: Actor, *, intent_id: str | None, limit: int) -> Following:
+        """Events after ``cursor`` that ``by`` may read, in the order they became visible."""
+        creator = None if by.has(Role.OPERATOR) else by.key
+
+        def job(conn: sa.Connection) -> Following:
+            return event_log.after(conn, cursor, intent_id=intent_id, created_by=creator, limit=limit)
+
+        return await self._database.read(job)
+
+    async def following_creator(self, cursor: tuple[int, int], creator: str, limit: int) -> Following:
+        """As :meth:`following`, of the intents that the key ``creator`` has made."""
+
+        def job(conn: sa.Connection) -> Following:
+            return event_log.after(conn, cursor, intent_id=None, created_by=creator, limit=limit)
+
+        return await self._database.read(job)
+
+    async def newest_cursor(self) -> tuple[int, int]:
+        return await self._database.read(event_log.newest_cursor)
+
+    # --- Sessions -------------------------------------------------------------------------------------------------
+
+    async def put_session(
+        self, session_id: str, by: Actor, *, callback_url: str | None, metadata: Mapping[str, JsonValue]
+    ) -> Session:
+        """Make or replace a session of ``by``. Raises :class:`CallbackNotAllowed`."""
+        owner, now = by.key or by.identity, self._clock.now()
+        if callback_url is not None and (problem := self._agents.may_call(owner, callback_url)) is not None:
+            raise CallbackNotAllowed(problem, path="callback_url")
+
+        def job(tx: Tx) -> Session:
+            found = sessions.get_session(tx.conn, owner, session_id)
+            created_at = found.created_at if found else now
+            session = Session(owner, session_id, callback_url, metadata, created_at, now)
+            sessions.put_session(tx, session)
+            return session
+
+        return await self._database.write(job)
+
+    async def session(self, session_id: str, by: Actor) -> Session:
+        def job(conn: sa.Connection) -> Session | None:
+            own = sessions.get_session(conn, by.key or by.identity, session_id)
+            return own or (sessions.any_session(conn, session_id) if by.has(Role.OPERATOR) else None)
+
+        found = await self._database.read(job)
+        if found is None:
+            raise NotFound("There is no such session.")
+        return found
+
+    # --- Agents' default policies ---------------------------------------------------------------------------------
+
+    async def put_agent_policy(self, agent: str, policy: Mapping[str, JsonValue], by: Actor) -> None:
+        """Replace the whole default policy of ``agent``, by itself or by an admin (RFC-0026 §5)."""
+        if by.key != agent and not by.has(Role.ADMIN):
+            raise Forbidden("An agent's default policy is set by that agent or by an admin.")
+        await self._database.write(lambda tx: sessions.put_agent_policy(tx, agent, policy, self._clock.now()))
+
+    async def agent_policy(self, agent: str, by: Actor) -> Mapping[str, JsonValue]:
+        if by.key != agent and not by.has(Role.OPERATOR):
+            raise NotFound("There is no such agent.")
+        return await self._database.read(lambda conn: sessions.agent_policy(conn, agent))
+
+    # --- Callbacks ------------------------------------------------------------------------------------------------
+
+    async def callbacks(self, by: Actor, *, status: str | None, before: Place | None, limit: int) -> list[Row]:
+        """Newest first."""
+        creator = None if by.has(Role.OPERATOR) else by.key
+
+        def job(conn: sa.Connection) -> list[Row]:
+            return outbox.callbacks(conn, status=status, created_by=creator, before=before, limit=limit)
+
+        return await self._database.read(job)
+
+    async def redrive(self, callback_id: str, by: Actor) -> Row:
+        """Begin again with a dead or refused callback, under the same id.
+
+        Raises :class:`CallbackNotRedrivable` for one that is on its way or has arrived.
+        """
+        now = self._clock.now()
+
+        def job(tx: Tx) -> Row:
+            row = outbox.get(tx.conn, callback_id)
+            asked = None if row is None else suspensions.get(tx.conn, row.suspension_id or "")
+            if row is None or row.kind is not RowKind.RESUME or not _may_read(asked, by):
+                raise NotFound("There is no such callback.")  # nor is another's, to somebody who may not read it
+            if row.status not in {RowStatus.DEAD, RowStatus.REFUSED}:
+                message = "Only a dead or refused callback can be sent again."
+                raise CallbackNotRedrivable(message, status=row.status.value)
+            outbox.redrive(tx, callback_id, now)
+            self._alarm.within(tx, now)
+            again = outbox.get(tx.conn, callback_id)
+            if again is None:  # moved out a moment ago (``core/audit/retention.py``)
+                raise NotFound("There is no such callback.")
+            return again
+
+        return await self._database.write(job)
+
+
+def _may_read(suspension: Suspension | None, by: Actor) -> bool:
+    return suspension is not None and (by.has(Role.OPERATOR) or suspension.ask.created_by == by.key)
+
+
+def _readable(suspension: Suspension | None, by: Actor) -> Suspension:
+    if suspension is None or not _may_read(suspension, by):
+        raise NotFound("There is no such suspension.")
+    return suspension

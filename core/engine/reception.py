@@ -1,0 +1,111 @@
+"""Reception: whether an answer is taken. Pure; decided in the transaction that would record it.
+
+Has the question ended, may this person answer it, is the value an answer to it, does it count beside the others?
+The order of these questions is that of API.md §4.
+
+Source: API.md §4, ``answers_required``; docs/decisions/0009.
+"""
+
+from __future__ import annotations
+
+from core.domain import quorum
+from core.domain.answers import GivenAnswer, check_answer, check_resume_payload, chosen
+from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate, Unrecorded
+from core.domain.short_messages import disagreement
+from core.domain.suspension import Status, Suspension
+from core.domain.vocabulary import AnswerGiven
+from core.domain.wire import continued_with, instant
+from core.engine import access
+from core.errors import (
+    AlreadyAnswered,
+    AnswersDisagree,
+    IdentityMismatch,
+    InvalidAnswer,
+    NotAResponder,
+    ResumePayloadInvalid,
+    SelfResponseForbidden,
+    SuspensionEnded,
+)
+from core.ports import Responders
+
+
+def received(
+    suspension: Suspension, answer: GivenAnswer, responders: Responders, *, allow_self: bool
+) -> AnswerGiven | Unrecorded:
+    """The signal that records ``answer``, or why nothing does."""
+    if not suspension.is_open:
+        return _after_the_end(suspension, answer)
+    ask = suspension.ask
+    try:
+        access.check_answer_by(suspension, answer, responders, allow_self=allow_self)
+        value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
+        check_resume_payload(ask, value, answer.reason)
+    except (SelfResponseForbidden, IdentityMismatch, NotAResponder) as refusal:
+        return NotYours(suspension, refusal)
+    except (InvalidAnswer, ResumePayloadInvalid) as wrong:
+        return NotAnAnswer(suspension, wrong)
+    given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
+    return _beside_others(suspension, given) or given
+
+
+def truth(suspension: Suspension, *, same_answer: bool = False) -> AlreadyAnswered | SuspensionEnded:
+    """What somebody who comes too late is told; ``suspension`` has ended."""
+    ended = suspension.ended
+    assert ended is not None  # noqa: S101 (a closed suspension has an end)
+    if suspension.status is Status.RESPONDED:
+        return AlreadyAnswered(
+            f"{ended.by} has already answered.",
+            same_answer=same_answer,
+            responded_by=ended.by,
+            responded_at=instant(ended.at),
+            channel=ended.channel,
+        )
+    return SuspensionEnded(
+        f"The question has {'expired' if suspension.status is Status.EXPIRED else 'been cancelled'}.",
+        resolution=suspension.status.value,
+        ended_at=instant(ended.at),
+        continued_with=continued_with(suspension),
+    )
+
+
+def _after_the_end(suspension: Suspension, answer: GivenAnswer) -> AlreadyYours | TooLate:
+    same = _same_answer(suspension, answer)
+    error = truth(suspension, same_answer=same)
+    if same and isinstance(error, AlreadyAnswered):
+        return AlreadyYours(suspension, error)
+    return TooLate(suspension, error)
+
+
+def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
+    ended, choices, value = suspension.ended, suspension.ask.choices, answer.value
+    if answer.choice is not None:
+        value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
+    if ended is None or ended.value != value:
+        return False
+    return ended.by == answer.by.identity or quorum.answer_of(suspension, answer.by.identity) is not None
+
+
+def _beside_others(suspension: Suspension, given: AnswerGiven) -> AlreadyYours | Disagrees | None:
+    """Nobody counts twice, and only equal answers count together: why this one does not count."""
+    own = quorum.answer_of(suspension, given.by)
+    progress = {"received": quorum.received(suspension), "required": suspension.ask.answers_required}
+    if own is not None:
+        same = quorum.same_value(own.value, given.value)
+        answered = AlreadyAnswered(
+            disagreement(suspension, given.by),
+            same_answer=same,
+            responded_by=own.by,
+            responded_at=instant(own.at),
+            channel=own.channel,
+            **progress,
+        )
+        return AlreadyYours(suspension, answered) if same else Disagrees(suspension, answered, own)
+    if not quorum.differs(suspension, given.value):
+        return None
+    differs = AnswersDisagree(
+        disagreement(suspension, given.by),
+        given=suspension.answers[0].value,
+        responders=quorum.responders(suspension),
+        **progress,
+    )
+    return Disagrees(suspension, differs)

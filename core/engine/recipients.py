@@ -1,0 +1,86 @@
+"""Recipients: whom an attempt asks as of now, and where one person is reached by themselves.
+
+An attempt's references are frozen with the question. The people behind them and the allow-list are not: they are
+looked at again for each send. :func:`personal_address` is for a hand-over, and for telling one person what came of
+something they did.
+
+Source: API.md §2, "Whom to ask"; RFC-0026 §11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from core.domain.people import Address
+from core.domain.quorum import answer_of
+from core.domain.suspension import Suspension
+from core.ports import Channel, Responders
+
+NOT_ALLOWED = "recipient_not_allowed"
+GONE = "recipient_gone"
+
+
+def references_of(suspension: Suspension, attempt: int) -> tuple[str, ...]:
+    """Whom the attempt was planned for, and whoever the question has been handed over to."""
+    assignee = () if suspension.assigned_to is None else (suspension.assigned_to,)
+    return (*suspension.ask.planned(attempt).recipients, *assignee)
+
+
+def addresses_of(
+    suspension: Suspension, references: Iterable[str], channel: str, responders: Responders
+) -> tuple[Address, ...]:
+    """Every address that may be asked there, once; but for people who have answered already. A place that several
+    people share (a PagerDuty service) is asked once too, and is nobody's in particular then."""
+    places: dict[str, Address] = {}
+    for address in _allowed(references, channel, responders):
+        if address.person is None or answer_of(suspension, address.person) is None:
+            there = places.setdefault(address.value, address)
+            if there.person != address.person:
+                places[address.value] = replace(address, person=None)
+    return tuple(places.values())
+
+
+def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:
+    """Why a message that has waited is not to be sent to ``to`` any more, as a stable code; ``None`` where it is.
+
+    Asked before each send, since the configuration may have changed while the row waited. An address that is the
+    person's own identity is theirs as long as they are meant, whatever the directory knows of it just now.
+    """
+    references = (*suspension.ask.planned(attempt).recipients, *(one.to for one in suspension.assigned))
+    if any(_is_at(to, address) for address in _allowed(references, to.channel, responders)):
+        return None
+    meant = (name for name in references if to.value == to.person and to.person in responders.people(name))
+    if any(responders.allowed(name) for name in meant):
+        return None
+    anyway = (address for name in references for address in responders.addresses(name, to.channel))
+    return NOT_ALLOWED if any(_is_at(to, address) for address in anyway) else GONE
+
+
+def _is_at(to: Address, address: Address) -> bool:
+    """Whether ``to`` is this place; shared, where it is nobody's in particular."""
+    return to.value == address.value and to.person in {None, address.person}
+
+
+def _allowed(references: Iterable[str], channel: str, responders: Responders) -> dict[Address, None]:
+    return dict.fromkeys(
+        address
+        for reference in references
+        if responders.allowed(reference)
+        for address in responders.addresses(reference, channel)
+    )
+
+
+def personal_address(
+    responders: Responders, channels: Mapping[str, Channel], identity: str, preferred: str | None = None
+) -> Address | None:
+    """An address of ``identity`` on the ``preferred`` channel, else on the first that has one; ``None`` where none has.
+
+    ``identity`` is an e-mail or a key's name; only the former has addresses.
+    """
+    if "@" not in identity:
+        return None
+    for channel in sorted(channels, key=lambda name: name != preferred):
+        if channels[channel].reaches_one_person and (found := responders.addresses(identity, channel)):
+            return found[0]
+    return None

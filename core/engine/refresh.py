@@ -1,0 +1,109 @@
+"""Refreshes: messages that are out and no longer true. Which are to be changed, and when.
+
+A row that changes a message shows the record as it is when it is sent. So one waiting row does for everything that
+happens meanwhile.
+
+Source: docs/decisions/0017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import (
+    ANSWER_RECORDED,
+    ASSIGNED,
+    CLAIMED,
+    CLARIFICATION_LAPSED,
+    CLARIFICATION_REQUESTED,
+    CLARIFIED,
+    RELEASED,
+    Outcome,
+)
+from core.ports import Channel, Receipt, Refreshing
+from core.store import outbox
+from core.store.database import Tx
+from core.store.outbox import Row, RowKind, RowStatus
+
+SHOWN = frozenset(
+    {CLAIMED, RELEASED, ANSWER_RECORDED, ASSIGNED, CLARIFICATION_REQUESTED, CLARIFICATION_LAPSED, CLARIFIED}
+)
+"""What everybody who was asked should see at once. Moved times are not among them: after an outage these are
+everybody's, and thousands of edits would come before the questions."""
+
+JUST_NOW = timedelta(minutes=1)
+"""Whoever pressed a message that was edited so short a time ago has only not seen the edit yet."""
+
+
+def changes_messages(outcome: Outcome) -> bool:
+    """Whether messages that are out should show what has happened to a question that stays open."""
+    return outcome.suspension.is_open and any(event.type in SHOWN for event in outcome.events)
+
+
+def refreshes(tx: Tx, suspension: Suspension, channels: Mapping[str, Channel], now: datetime) -> list[Row]:
+    """A row for each delivered notice that can be changed, but where one waits already."""
+    rows = outbox.of_suspension(tx.conn, suspension.id)
+    waiting = [_receipt(row) for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
+    return [
+        Row(
+            RowKind.WITHDRAW,
+            notice.channel,
+            now,
+            now,
+            suspension_id=suspension.id,
+            attempt=notice.attempt,
+            address=notice.address,
+            person=notice.person,
+            body={"receipt": dict(notice.receipt), "notice": notice.id},
+            lane=notice.lane,
+        )
+        for notice in rows
+        if notice.kind is RowKind.NOTIFY
+        and notice.status is RowStatus.DELIVERED
+        and notice.receipt
+        and isinstance(channels.get(notice.channel), Refreshing)
+        and dict(notice.receipt) not in waiting
+    ]
+
+
+def is_refresh(row: Row) -> bool:
+    """Whether ``row`` was written while its question was open."""
+    return row.kind is RowKind.WITHDRAW and "notice" in (row.body or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A message that somebody has pressed although its question has ended. ``delivery`` is the notice it is of;
+    ``receipt`` holds what names the message, and maybe not all that the channel keeps."""
+
+    delivery: str
+    channel: str
+    receipt: Receipt
+
+
+def stale_notice(tx: Tx, suspension: Suspension, stale: Stale, now: datetime) -> list[Row]:
+    """The notice to withdraw once more: one of this question's, and not being changed already."""
+    notice = outbox.get(tx.conn, stale.delivery)
+    if notice is None or notice.suspension_id != suspension.id or notice.kind is not RowKind.NOTIFY:
+        return []
+    rows = outbox.of_suspension(tx.conn, suspension.id)
+    same = [row for row in rows if row.kind is RowKind.WITHDRAW and stale.receipt.items() <= _receipt(row).items()]
+    return [] if _under_way(same, now) else [replace(notice, receipt=stale.receipt)]
+
+
+def _under_way(withdrawals: Iterable[Row], now: datetime) -> bool:
+    return any(
+        row.status in {RowStatus.PENDING, RowStatus.SENDING}
+        or (row.settled_at is not None and now - row.settled_at < JUST_NOW)
+        for row in withdrawals
+    )
+
+
+def _receipt(row: Row) -> Mapping[str, JsonValue]:
+    receipt = (row.body or {}).get("receipt")
+    return receipt if isinstance(receipt, dict) else {}

@@ -1,0 +1,356 @@
+"""Transitions: one change of a suspension, written down in one transaction. Record, events, intent and outbox.
+
+The engine (answers, claims, the clock) and the relay (refused deliveries) move suspensions here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol, assert_never
+
+from pydantic import JsonValue
+
+from core.domain.callback import asked_back_body, callback_body, lane_of_callback
+from core.domain.intent import Intent, IntentStatus
+from core.domain.machine import decide
+from core.domain.notice import Message, Purpose
+from core.domain.people import Address
+from core.domain.short_messages import clarified_message
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import (
+    AbandonIntent,
+    AlertOperators,
+    AskAgentBack,
+    AttemptRefused,
+    Effect,
+    Event,
+    Notify,
+    NotifyPerson,
+    Outcome,
+    ReactivateIntent,
+    ResumeAgent,
+    Signal,
+    TellClarification,
+    Withdraw,
+)
+from core.domain.wire import JsonObject
+from core.engine import refresh
+from core.engine.recipients import addresses_of, personal_address, references_of
+from core.hub import EVERYTHING, Hub
+from core.ports import UNOBSERVED, Channel, Observer, Responders
+from core.store import event_log, intents, outbox, sessions, suspensions, tokens
+from core.store.database import Tx
+from core.store.outbox import Row, RowKind, RowStatus
+from core.tokens import TokenMaker, TokenPurpose
+
+LEASE = timedelta(seconds=90)
+"""How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""
+
+
+Keep = Callable[[Tx, Intent], None]
+"""How the intent is written: a new one whole, one that is there as far as it moved."""
+
+
+class Sender(Protocol):
+    """Where rows go that were written ready to send (the relay)."""
+
+    owner: str
+
+    @property
+    def elapsed(self) -> Callable[[], timedelta]: ...
+
+    def has_room(self, row: Row) -> bool: ...
+
+    def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
+
+
+class Alarm(Protocol):
+    def nudge(self, at: datetime) -> None: ...
+
+    def within(self, tx: Tx, at: datetime) -> None: ...
+
+
+@dataclass(slots=True)
+class Transitions:
+    """Writes outcomes down. ``sender``, ``hub`` and ``alarm`` act once the commit stands."""
+
+    responders: Responders
+    channels: Mapping[str, Channel]
+    tokens: TokenMaker
+    log_key: bytes
+    hub: Hub
+    alerts: Sequence[str]
+    sender: Sender
+    alarm: Alarm
+    observer: Observer = UNOBSERVED
+
+    def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance) -> Outcome:
+        """Keep a new suspension of ``intent``: locked in this transaction, or new and yet to be kept by ``keep``."""
+        suspension = outcome.suspension
+        suspensions.insert(tx, suspension)
+        waiting = replace(
+            intent, status=IntentStatus.SUSPENDED, suspension_id=suspension.id, version=intent.version + 1
+        )
+        return self._follow_up(tx, outcome, waiting, now, keep)
+
+    def move(self, tx: Tx, suspension: Suspension, signal: Signal, intent: Intent, now: datetime) -> Outcome:
+        """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
+        outcome = decide(suspension, signal, now)
+        return self._write(tx, suspension, outcome, intent, now)
+
+    def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
+        """Add lines to the intent's log that move nothing. ``intent`` must be locked in this transaction."""
+        self._follow_up(tx, Outcome(suspension, events), intent, now)
+
+    def _write(self, tx: Tx, before: Suspension, outcome: Outcome, intent: Intent, now: datetime) -> Outcome:
+        if outcome == Outcome(before):
+            return outcome
+        after = replace(outcome.suspension, version=before.version + 1)
+        suspensions.update(tx, after, version=before.version)
+        return self._follow_up(tx, replace(outcome, suspension=after), intent, now)
+
+    def _follow_up(
+        self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance
+    ) -> Outcome:
+        suspension = outcome.suspension
+        intent = event_log.append(tx, intent, outcome.events, now, self.log_key)
+        intent = _moved_intent(intent, outcome.effects)
+        keep(tx, replace(intent, updated_at=now))
+        rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
+        self.dispatch(tx, rows)
+        if refresh.changes_messages(outcome):
+            self.dispatch(tx, refresh.refreshes(tx, suspension, self.channels, now))
+        self._spread_the_news(tx, suspension, bool(outcome.events))
+        tx.after_commit(lambda: self.observer.moved(outcome))
+        return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
+
+    def _unless_nobody_was_asked(
+        self, tx: Tx, outcome: Outcome, rows: Sequence[Row], intent: Intent, now: datetime
+    ) -> Outcome:
+        """An attempt whose recipients have all gone (a group emptied, no longer allowed) is refused at once."""
+        asked = [effect.attempt for effect in outcome.effects if isinstance(effect, Notify)]
+        if not asked or any(row.kind is RowKind.NOTIFY for row in rows):
+            return outcome
+        if outcome.suspension.answers:
+            return outcome  # those it would ask have answered; the others' turn comes when it is due
+        return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
+
+    def _spread_the_news(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
+        topics = [suspension.id]
+        if logged:
+            topics += [EVERYTHING, suspension.ask.intent_id]
+        self.hub.announce(tx, *topics)
+        if suspension.look_at is not None:
+            self.alarm.within(tx, suspension.look_at)
+
+    def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
+        """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
+        sure_at = self.sender.elapsed()
+        ready = [
+            replace(row, status=RowStatus.SENDING, lease_until=row.due_at + LEASE)
+            if row.due_at <= row.created_at and self.sender.has_room(row)
+            else row
+            for row in map(self._in_its_lane, rows)
+        ]
+        outbox.insert(tx, ready, self.sender.owner)
+        leaving = [row for row in ready if row.status is RowStatus.SENDING]
+        if leaving:
+            tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at))
+        if len(leaving) < len(ready):
+            self.alarm.within(tx, min(row.due_at for row in ready if row.status is RowStatus.PENDING))
+
+    def _in_its_lane(self, row: Row) -> Row:
+        """With the place that it takes turns with, where its channel keeps places apart."""
+        channel = self.channels.get(row.channel)
+        if row.lane or row.address is None or channel is None or channel.lane_width is None:
+            return row
+        return replace(row, lane=row.address)
+
+    def _rows(  # noqa: PLR0911 (one for each effect)
+        self, tx: Tx, suspension: Suspension, effect: Effect, now: datetime
+    ) -> Iterable[Row]:
+        match effect:
+            case Notify(attempt):
+                return self._notices(tx, suspension, attempt, now)
+            case NotifyPerson(attempt, person, channel):
+                return self._notices_to(tx, suspension, attempt, channel, (person,), now, now)
+            case AskAgentBack():
+                return self._callback(tx, suspension, asked_back_body(suspension, now), now)
+            case TellClarification():
+                return self._tell_clarification(tx, suspension, now)
+            case Withdraw():
+                return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now), now)
+            case ResumeAgent():
+                return self._callback(tx, suspension, callback_body(suspension, effect, now), now)
+            case AlertOperators(reason):
+                return self._alerts(suspension, reason, now)
+            case ReactivateIntent() | AbandonIntent():
+                return ()
+            case _ as unknown:
+                assert_never(unknown)
+
+    def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
+        """Everybody of the attempt, and whoever it was handed over to; but for those who have answered already."""
+        step = suspension.ask.planned(attempt)
+        due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
+        return self._notices_to(tx, suspension, attempt, step.channel, references_of(suspension, attempt), now, due_at)
+
+    def _notices_to(
+        self,
+        tx: Tx,
+        suspension: Suspension,
+        attempt: int,
+        channel: str,
+        references: Iterable[str],
+        now: datetime,
+        due_at: datetime,
+    ) -> list[Row]:
+        """A row for each address, once."""
+        addresses = addresses_of(suspension, references, channel, self.responders)
+        self.keep_tokens(tx, suspension, addresses)
+        return [
+            Row(
+                RowKind.NOTIFY,
+                channel,
+                now,
+                due_at,
+                suspension_id=suspension.id,
+                attempt=attempt,
+                address=address.value,
+                person=address.person,
+            )
+            for address in addresses
+        ]
+
+    def keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
+        """What the links and mailboxes of messages to ``addresses`` are known by when they come back."""
+        made = [
+            (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
+            for address in addresses
+            for purpose in self._token_purposes(address)
+        ]
+        tokens.keep(tx, made)
+
+    def _token_purposes(self, address: Address) -> tuple[TokenPurpose, ...]:
+        """A shared place gets no personal link."""
+        if address.person is None:
+            return ()
+        channel = self.channels.get(address.channel)
+        replied = channel is not None and channel.takes_replies
+        return (TokenPurpose.PAGE, TokenPurpose.MAIL) if replied else (TokenPurpose.PAGE,)
+
+    def _tell_clarification(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
+        """To whoever asked back, where they are reached by themselves; their mail may be replied to."""
+        channel = suspension.ask.planned(suspension.attempt).channel
+        asker = suspension.clarifications[-1].by
+        address = personal_address(self.responders, self.channels, asker, channel)
+        if address is None:
+            return []
+        self.keep_tokens(tx, suspension, [address])
+        message = clarified_message(suspension, self.responders.time_zone(asker))
+        return [tell_row(message, address, now, suspension.id)]
+
+    def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
+        """One row for each message to change or take back."""
+        rows: dict[str, Row] = {}
+        for notice in notices:
+            channel = self.channels.get(notice.channel)
+            if notice.receipt and channel is not None and channel.withdraws:
+                key = f"{notice.channel} {sorted(notice.receipt.items())}"
+                body: JsonObject = {"receipt": dict(notice.receipt)}
+                rows[key] = Row(
+                    RowKind.WITHDRAW,
+                    notice.channel,
+                    now,
+                    now,
+                    suspension_id=suspension.id,
+                    attempt=notice.attempt,
+                    body=body,
+                    lane=notice.lane,
+                )
+        return list(rows.values())
+
+    def _callback(self, tx: Tx, suspension: Suspension, told: JsonObject, now: datetime) -> list[Row]:
+        """To the call's own URL, else to the one that its session has registered by now (API.md §5)."""
+        ask = suspension.ask
+        url = ask.resume.callback_url
+        if url is None and ask.resume.session_id is not None:
+            session = sessions.get_session(tx.conn, ask.created_by, ask.resume.session_id)
+            url = session.callback_url if session else None
+        if url is None:
+            return []
+        body: JsonObject = {
+            "url": url,
+            "key": ask.created_by,
+            "body": told,
+            "ref": ask.ref,
+            "traceparent": ask.traceparent,
+        }
+        lane = lane_of_callback(ask.created_by, url)
+        return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body, lane=lane)]
+
+    def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
+        ref = suspension.ask.ref
+        text = (
+            f"Nobody could be reached for question {ref}: every recipient of its last attempt was refused ({reason})."
+        )
+        message = Message(Purpose.ALERT, f"[{ref}] nobody could be reached", text, ref=ref)
+        return self.alert_rows(message, now, suspension.id)
+
+    def alert_rows(
+        self, message: Message, now: datetime, suspension_id: str | None = None, around: str | None = None
+    ) -> list[Row]:
+        """The message for everybody in ``alerts.notify``, on the first channel that reaches each, and surely whom it
+        means where there is such a one; on the channel ``around`` only where no other does."""
+        rows: list[Row] = []
+        for reference in self.alerts:
+            addresses = self._best_way_to(reference, around)
+            rows += [tell_row(message, address, now, suspension_id) for address in addresses]
+        return rows
+
+    def _best_way_to(self, reference: str, around: str | None) -> Sequence[Address]:
+        responders = self.responders
+        ways = sorted(self.channels, key=lambda name: (name == around, not responders.surely_asks(reference, name)))
+        return next((found for name in ways if (found := responders.addresses(reference, name))), ())
+
+
+def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:
+    """A short message on its way to one address. It holds no link: that is made when it is sent."""
+    if message.link is not None:
+        raise ValueError("a row holds no link: say which one it is by link_to")
+    body: dict[str, JsonValue] = {
+        "purpose": message.purpose.value,
+        "subject": message.subject,
+        "text": message.text,
+        "ref": message.ref,
+    }
+    if message.link_to is not None:
+        body["link_to"] = message.link_to.kept()
+    if message.proposal is not None:
+        body["proposal"] = {"index": message.proposal.index, "value": message.proposal.value}
+    return Row(
+        RowKind.TELL,
+        to.channel,
+        now,
+        now,
+        suspension_id=suspension_id,
+        address=to.value,
+        person=to.person,
+        body=body,
+    )
+
+
+def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:
+    for effect in effects:
+        if isinstance(effect, ReactivateIntent):
+            intent = replace(intent, status=IntentStatus.ACTIVE, version=intent.version + 1)
+        elif isinstance(effect, AbandonIntent):
+            intent = replace(
+                intent,
+                status=IntentStatus.ABANDONED,
+                version=intent.version + 1,
+                abandonment_reason=effect.reason,
+            )
+    return intent

@@ -1,0 +1,194 @@
+"""Settling what came in: understood by its channel, written down once, in one transaction.
+
+The ids it is known by, the timeline's line, the delivery that came back and what is written back stand or fall
+together. So after a crash the same thing may come again: it is then done whole, or has been done whole.
+
+Source: API.md §3 (a refused delivery); facts on channels §B3, §F; docs/decisions/0019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.domain.notice import Message, Proposal
+from core.domain.people import Address
+from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
+from core.engine.outages import locked
+from core.engine.transitions import Transitions, tell_row
+from core.ports import Clock
+from core.store import markers, outbox, quarantine, tokens
+from core.store.database import Database, Tx
+from core.store.outbox import Row
+from core.store.quarantine import Quarantined
+from core.tokens import TokenPurpose
+
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """For a question's timeline: what came in and answered nothing. ``kind`` and ``reason`` are stable codes.
+
+    ``about`` is whose message it was (the identity that the token or the delivery belongs to), ``by`` who is known to
+    have sent it, ``details`` numbers and codes. Never a word of what it says.
+    """
+
+    suspension_id: str
+    kind: str
+    reason: str
+    about: str | None = None
+    by: str | None = None
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A notice that came back for good, though its channel had accepted it. ``kind`` is the line's, ``why`` a code."""
+
+    delivery: str
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What to write back about a question. ``kind`` names it: a person gets one of a kind within an hour, and
+    ``instead`` if they got this kind already."""
+
+    kind: str
+    message: Message
+    to: Address
+    person: str
+    suspension_id: str
+    instead: Written | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """Everything that one thing amounts to. ``keys`` are the ids it is known by: where any has been seen, it was dealt
+    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`)."""
+
+    channel: str
+    keys: tuple[str, ...]
+    lines: tuple[Line, ...] = ()
+    returned: tuple[Returned, ...] = ()
+    written: Written | None = None
+    kept: Quarantined | None = None
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Correspondence:
+    database: Database
+    transitions: Transitions
+    clock: Clock
+
+    async def settle(self, one: Understood) -> bool:
+        """Write it down; false where it was already. Raises only :class:`core.errors.DatabaseUnavailable`."""
+        return await self.database.write(lambda tx: self._settle(tx, one, self.clock.now()))
+
+    async def is_settled(self, channel: str, keys: Sequence[str]) -> bool:
+        """Whether anything known by one of ``keys`` was dealt with."""
+        return await self.database.read(lambda conn: any(markers.was_seen(conn, channel, key) for key in keys))
+
+    async def lately(self, channel: str, group: str) -> int:
+        """How many of ``group`` were settled within the last hour."""
+        since = self.clock.now() - HOUR
+        return await self.database.read(lambda conn: markers.count_among(conn, channel, group, since))
+
+    async def delivery(self, delivery: str, channel: str) -> Row | None:
+        """What was sent on ``channel`` under this delivery id, about a question."""
+
+        def look_up(conn: sa.Connection) -> Row | None:
+            row = outbox.get(conn, delivery)
+            return row if row is not None and row.channel == channel and row.suspension_id is not None else None
+
+        return await self.database.read(look_up)
+
+    async def latest_notice(self, suspension_id: str, to: Address) -> Row | None:
+        """The notice that ``to`` got last."""
+        return await self.database.read(lambda conn: outbox.latest_to(conn, suspension_id, to.value, to.channel))
+
+    async def proposed(self, suspension_id: str, to: Address) -> Sequence[tuple[str, Proposal]]:
+        """What was proposed to ``to`` about this question, by delivery id, oldest first."""
+
+        def look_up(conn: sa.Connection) -> Sequence[tuple[str, Proposal]]:
+            rows = outbox.of_suspension(conn, suspension_id)
+            told = [row for row in rows if row.channel == to.channel and row.address == to.value and row.body]
+            found = [(row.id, Proposal.of(cast("Mapping[str, Any]", row.body))) for row in told]
+            return [(delivery, proposal) for delivery, proposal in found if proposal is not None]
+
+        return await self.database.read(look_up)
+
+    async def knows_token(self, token: str, purpose: TokenPurpose) -> bool:
+        """Whether we made this token, for a question that is open or has ended."""
+        return await self.database.read(lambda conn: tokens.find(conn, token, purpose)) is not None
+
+    async def knows_delivery(self, delivery: str, channel: str) -> bool:
+        """Whether something was, or will be, sent on ``channel`` under this delivery id."""
+        row = await self.database.read(lambda conn: outbox.get(conn, delivery))
+        return row is not None and row.channel == channel
+
+    # --- In the transaction ---------------------------------------------------------------------------------------
+
+    def _settle(self, tx: Tx, one: Understood, now: datetime) -> bool:
+        if any(markers.note_seen(tx, one.channel, key, now) for key in one.keys):
+            return False
+        for group in one.groups:
+            markers.note_among(tx, one.channel, group, one.keys[0], now)
+        if one.kept is not None:
+            self._keep(tx, one.kept)
+        for returned in one.returned:
+            self._take_back(tx, returned, one.channel, now)
+        for line in one.lines:
+            self._note(tx, line, one.channel, now)
+        if one.written is not None:
+            self._write_back(tx, one.written, now)
+        return True
+
+    def _keep(self, tx: Tx, kept: Quarantined) -> None:
+        if quarantine.keep(tx, kept):
+            tx.after_commit(lambda: self.transitions.observer.quarantined(kept.channel, kept.reason))
+
+    def _write_back(self, tx: Tx, written: Written, now: datetime) -> None:
+        if markers.reply_is_new(tx, written.kind, written.suspension_id, written.person, now, HOUR):
+            self.transitions.dispatch(tx, [tell_row(written.message, written.to, now, written.suspension_id)])
+        elif written.instead is not None:
+            self._write_back(tx, written.instead, now)
+
+    def _note(self, tx: Tx, line: Line, channel: str, now: datetime) -> None:
+        intent, suspension = locked(tx, line.suspension_id, self.transitions, now)
+        if intent is None or suspension is None:
+            return
+        payload: dict[str, JsonValue] = {
+            "suspension_id": line.suspension_id,
+            "channel": channel,
+            "kind": line.kind,
+            "reason": line.reason,
+            "about": line.about,
+            **line.details,
+        }
+        event = Event(MESSAGE_RECEIVED, payload, line.by) if line.by else Event(MESSAGE_RECEIVED, payload)
+        self.transitions.note(tx, suspension, (event,), intent, now)
+
+    def _take_back(self, tx: Tx, returned: Returned, channel: str, now: datetime) -> None:
+        """The delivery is refused; where it was the attempt's last hope, the next attempt is due at once."""
+        row = outbox.get(tx.conn, returned.delivery)
+        if row is None or row.suspension_id is None:
+            return
+        intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
+        refused = suspension is not None and outbox.refuse_returned(tx, row.id, returned.why, now)
+        reason = "refused" if refused else "refused_before" if outbox.has_returned(row) else "not_out"
+        details: Mapping[str, JsonValue] = {"delivery": row.id, "attempt": row.attempt, "why": returned.why}
+        self._note(tx, Line(row.suspension_id, returned.kind, reason, row.person, details=details), channel, now)
+        if not refused or row.attempt is None or not outbox.all_refused(tx.conn, row.suspension_id, row.attempt):
+            return
+        intent, suspension = locked(tx, row.suspension_id, self.transitions, now)  # its log has grown
+        if intent is not None and suspension is not None:
+            self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)

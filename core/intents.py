@@ -1,0 +1,255 @@
+"""Intents: what clients may do to them. Create, read, list, move, patch, and add events of their own.
+
+Source: RFC-0001; API.md §7 (as far as a suspension needs them).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.domain.engagement import EngagementDecision, EngagementSignals, engage
+from core.domain.intent import (
+    RESERVED,
+    Intent,
+    IntentStatus,
+    Patch,
+    apply_patches,
+    check_move,
+    check_version,
+    replace_state,
+)
+from core.domain.machine import next_attempt_at
+from core.domain.people import Actor, Role
+from core.domain.vocabulary import ENGAGEMENT, Event
+from core.domain.wire import JsonObject, plain, record_json
+from core.errors import Forbidden, NotFound
+from core.hub import EVERYTHING, Hub
+from core.idempotency import Once, Replayed, perform_once
+from core.ports import Clock
+from core.store import event_log, intents, suspensions
+from core.store.database import Database, Tx
+from core.store.event_log import Logged
+
+_ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"}
+"""Events the published SDK posts about its own ladder. Acknowledged; the server's own event is the one that counts."""
+
+_OURS = ("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease.")
+CREATED = "intent_created"
+STATE_PATCHED = "state_patched"
+STATUS_CHANGED = "status_changed"
+_RFC_NAMES = {"fallback_triggered", "failure_recorded", CREATED, STATE_PATCHED, STATUS_CHANGED}
+
+
+@dataclass(frozen=True, slots=True)
+class NewIntent:
+    """An intent as it is asked for."""
+
+    title: str
+    description: str = ""
+    state: Mapping[str, JsonValue] = field(default_factory=dict)
+    constraints: Mapping[str, JsonValue] = field(default_factory=dict)
+    confidence: float = 0.0
+    active: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An intent with its state as clients see it, the mirrored suspension record included."""
+
+    intent: Intent
+    state: JsonObject
+
+
+class Intents:
+    """Clients' doors to intents. An agent meets its own alone; everybody else's are not found."""
+
+    def __init__(self, database: Database, hub: Hub, clock: Clock, log_key: bytes) -> None:
+        self._database = database
+        self._hub = hub
+        self._clock = clock
+        self._log_key = log_key
+
+    async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
+        now = self._clock.now()
+        creator = by.key or by.identity
+        made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
+        made = replace(
+            made,
+            description=wanted.description,
+            state=replace_state(wanted.state),
+            constraints=wanted.constraints,
+            confidence=wanted.confidence,
+            status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
+        )
+
+        def insert(tx: Tx) -> Shown:
+            intents.insert(tx, made)
+            payload: JsonObject = {"title": made.title, "status": made.status.value}
+            kept = self._logged(tx, made, Event(CREATED, payload, by.identity), now)
+            return Shown(kept, dict(kept.state))
+
+        return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
+
+    async def get(self, intent_id: str, by: Actor) -> Shown:
+        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+
+        def job(conn: sa.Connection) -> Shown:
+            intent = _readable(intents.get(conn, intent_id), by)
+            return _shown(conn, intent)
+
+        return await self._database.read(job)
+
+    async def check(self, intent_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        creator = await self._database.read(lambda conn: intents.creator(conn, intent_id))
+        if creator is None or not (by.has(Role.OPERATOR) or creator == by.key):
+            raise NotFound("There is no such intent.")
+
+    async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
+        """Newest first."""
+        creator = None if by.has(Role.OPERATOR) else by.key
+
+        def job(conn: sa.Connection) -> list[Shown]:
+            found = intents.page(conn, status=status, created_by=creator, limit=limit, offset=offset)
+            return [_shown(conn, intent) for intent in found]
+
+        return await self._database.read(job)
+
+    async def change_status(
+        self, intent_id: str, wanted: IntentStatus, by: Actor, version: int, *, reason: str | None = None
+    ) -> Shown:
+        """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
+
+        def change(intent: Intent) -> tuple[Intent, Event]:
+            check_move(intent.status, wanted)
+            payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
+            return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
+
+        return await self._change(intent_id, by, version, change)
+
+    async def patch_state(self, intent_id: str, patches: Sequence[Patch], by: Actor, version: int) -> Shown:
+        def change(intent: Intent) -> tuple[Intent, Event]:
+            changed = replace(intent, state=apply_patches(intent.state, patches))
+            paths: list[JsonValue] = [patch.path for patch in patches]
+            return changed, Event(STATE_PATCHED, {"paths": paths}, by.identity)
+
+        return await self._change(intent_id, by, version, change)
+
+    async def replace_state(self, intent_id: str, wanted: Mapping[str, JsonValue], by: Actor, version: int) -> Shown:
+        def change(intent: Intent) -> tuple[Intent, Event]:
+            state = replace_state(wanted)
+            return replace(intent, state=state), Event(STATE_PATCHED, {"paths": list(state)}, by.identity)
+
+        return await self._change(intent_id, by, version, change)
+
+    async def _change(
+        self, intent_id: str, by: Actor, version: int, change: Callable[[Intent], tuple[Intent, Event]]
+    ) -> Shown:
+        def job(tx: Tx) -> Shown:
+            now = self._clock.now()
+            intent = _owned(intents.lock(tx, intent_id), by)
+            check_version(intent, version)
+            changed, event = change(intent)
+            changed = replace(changed, version=version + 1, updated_at=now)
+            intents.update(tx, changed)
+            return _shown(tx.conn, self._logged(tx, changed, event, now))
+
+        return await self._database.write(job)
+
+    def _logged(self, tx: Tx, intent: Intent, event: Event, now: datetime) -> Intent:
+        grown = event_log.append(tx, intent, [event], now, self._log_key)
+        intents.advance(tx, grown)
+        self._hub.announce(tx, EVERYTHING, intent.id)
+        return grown
+
+    # --- Events ---------------------------------------------------------------------------------------------------
+
+    async def events(
+        self, intent_id: str, by: Actor, *, types: Sequence[str] | None, since: datetime | None, limit: int
+    ) -> list[Logged]:
+        """The newest ``limit`` events, oldest of them first."""
+
+        def job(conn: sa.Connection) -> list[Logged]:
+            _readable(intents.get(conn, intent_id), by)
+            return event_log.of_intent(conn, intent_id, types=types, since=since, limit=limit)
+
+        return await self._database.read(job)
+
+    async def post_event(self, intent_id: str, event: Event, by: Actor) -> Logged:
+        """Add a client's own event. Raises :class:`Forbidden` for names that are the server's (API.md §7)."""
+        if event.type not in _ACKNOWLEDGED | {ENGAGEMENT} and (
+            event.type.startswith(_OURS) or event.type in _RFC_NAMES
+        ):
+            raise Forbidden(f"{event.type} is written by the server alone.")
+        return await self._append(intent_id, replace(event, actor=by.identity), by)
+
+    async def engage(self, intent_id: str, signals: EngagementSignals, by: Actor) -> tuple[EngagementDecision, Logged]:
+        """Decide whether a person should be asked, and record it (RFC-0025 §7)."""
+        decision = engage(signals)
+        payload: JsonObject = {
+            "mode": decision.mode.value,
+            "should_ask": decision.should_ask,
+            "action": decision.action.value,
+            "rationale": decision.rationale,
+            "signals": {
+                "confidence": signals.confidence,
+                "risk": signals.risk,
+                "reversibility": signals.reversibility,
+                "context": dict(signals.context),
+            },
+        }
+        return decision, await self._append(intent_id, Event(ENGAGEMENT, payload, by.identity), by)
+
+    async def _append(self, intent_id: str, event: Event, by: Actor) -> Logged:
+        def job(tx: Tx) -> Logged:
+            intent = _owned(intents.lock(tx, intent_id), by)
+            if event.type in _ACKNOWLEDGED:
+                return _acknowledged(intent, event, self._clock.now())
+            self._logged(tx, intent, event, self._clock.now())
+            return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
+
+        return await self._database.write(job)
+
+
+def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:
+    """An event that is answered as if it had been written, and is not."""
+    return Logged(
+        id=str(uuid.uuid4()),
+        intent_id=intent.id,
+        position=intent.log_length,
+        type=event.type,
+        actor=event.actor,
+        payload=dict(event.payload),
+        created_at=now,
+        mac="",
+        cursor=(0, 0),
+    )
+
+
+def _shown(conn: sa.Connection, intent: Intent) -> Shown:
+    """The state with the record of the latest suspension in it, as RFC-0025 §5 has it."""
+    state = dict(intent.state)
+    if intent.suspension_id is not None:
+        suspension = suspensions.get(conn, intent.suspension_id)
+        if suspension is not None:
+            state[RESERVED] = plain(record_json(suspension, next_attempt_at(suspension)))
+    return Shown(intent, state)
+
+
+def _readable(intent: Intent | None, by: Actor) -> Intent:
+    if intent is None or not (by.has(Role.OPERATOR) or intent.created_by == by.key):
+        raise NotFound("There is no such intent.")
+    return intent
+
+
+def _owned(intent: Intent | None, by: Actor) -> Intent:
+    """Whoever changes an intent made it, or is an admin."""
+    if intent is None or not (by.has(Role.ADMIN) or intent.created_by == by.key):
+        raise NotFound("There is no such intent.")
+    return intent

@@ -1,0 +1,205 @@
+"""SQLite's file: nobody else's to read, one process's to use, the same file for as long as that process lives.
+
+Two names of one file (a symbolic or a hard link) are one database, so it is the file itself that is locked, and not
+only its name. Whoever deletes, moves or replaces it while it is in use would let the service write into a file that
+nobody finds again: before each commit, and with each beat, the name is looked up anew.
+
+:func:`copy_database` copies it while the service runs; :func:`copy_file` puts a copy in place.
+
+Source: https://www.sqlite.org/howtocorrupt.html; https://www.sqlite.org/backup.html; man 2 flock
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import stat
+import sys
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote
+
+import structlog
+
+from core.errors import AlreadyRunning, BackupFailed, DatabaseReplaced, ForeignDatabase
+
+log = structlog.get_logger(__name__)
+
+_PRIVATE = 0o600
+_BESIDE = ("", "-wal", "-shm", ".lock")
+_OURS = frozenset({"alembic_version", "suspensions"})
+_MOST_NAMED = 3
+
+_LOCKS_FILES = sys.platform == "linux"
+"""Elsewhere ``flock`` and SQLite's own locks get in each other's way: there the name alone is locked."""
+
+
+class DatabaseFile:
+    """``path`` as it is configured; :attr:`real` is where that leads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+        self._file: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    @property
+    def real(self) -> Path:
+        return Path(os.path.realpath(self.path))
+
+    @property
+    def uri(self) -> str:
+        """For SQLite: the file must be there, so that none is made in the place of one that has gone."""
+        return f"file:{quote(str(self.path))}?mode=rw"
+
+    def make(self) -> None:
+        """Make it, empty and private, unless it is there. Once it is held it is never made again."""
+        if self._identity is not None:
+            return
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
+
+    def check_ours(self) -> None:
+        """Raises :class:`ForeignDatabase` for a file with tables of another program. Only looks, and changes nothing;
+        what is no SQLite file at all the first connection says."""
+        if not self.path.is_file():
+            return
+        with contextlib.suppress(sqlite3.Error):
+            tables = _tables(self.path)
+            if tables and not tables >= _OURS:
+                raise ForeignDatabase(
+                    f"database_url: {self.path} holds tables of another program ({_named(tables)}): "
+                    "name a file of its own."
+                )
+
+    def hold(self) -> None:
+        """Become the one process that uses it, under whatever name; raises :class:`AlreadyRunning`.
+
+        Locks of the operating system: they end with the process.
+        """
+        self.make()
+        lock = open(f"{self.real}.lock", "a", opener=_privately)  # noqa: SIM115 (its mode; held open for good)
+        file = os.open(self.real, os.O_RDONLY)
+        try:
+            _lock(lock.fileno())
+            if _LOCKS_FILES:
+                _lock(file)
+        except OSError:
+            lock.close()
+            os.close(file)
+            raise AlreadyRunning(f"Another handraise process is using {self.path}.") from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        found = os.fstat(file)
+        self._lock, self._file, self._identity = lock, file, (found.st_dev, found.st_ino)
+        self._close_to_others(found.st_nlink)
+
+    def check(self) -> None:
+        """Raises :class:`DatabaseReplaced` where the name no longer leads to the file that is held."""
+        if self._identity is None:
+            return
+        try:
+            found = self.path.stat()
+        except OSError:
+            raise DatabaseReplaced(f"database_url: {self.path} was deleted or moved while it was in use.") from None
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise DatabaseReplaced(f"database_url: {self.path} was replaced by another file while it was in use.")
+
+    def release(self) -> None:
+        """After the last connection: on closing the file the system takes this process's locks on it away."""
+        if self._lock is not None and self._file is not None:
+            self._lock.close()
+            os.close(self._file)
+            self._lock, self._file, self._identity = None, None, None
+
+    def _close_to_others(self, names: int) -> None:
+        """What an earlier version left open to others. SQLite makes further files with the mode of the first."""
+        for ending in _BESIDE:
+            file = Path(f"{self.real}{ending}")
+            with contextlib.suppress(OSError):  # not there, or not ours to change
+                mode = stat.S_IMODE(file.stat().st_mode)
+                if mode & 0o077:
+                    file.chmod(mode & ~0o077)
+                    log.warning("database.closed_to_others", file=file.name, mode=f"{mode & ~0o077:04o}")
+        if names > 1:
+            log.warning("database.has_several_names", names=names)  # SQLite's log is found under one of them alone
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, _PRIVATE)
+
+
+def _lock(descriptor: int) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _tables(path: Path) -> set[str]:
+    """The names of its tables, read without leaving a trace."""
+    conn = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=1)
+    try:
+        found = {str(name) for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name for name in found if not name.startswith("sqlite_")}
+    finally:
+        conn.close()
+
+
+def _named(tables: set[str]) -> str:
+    first = sorted(tables)[:_MOST_NAMED]
+    return ", ".join(first) + (", …" if len(tables) > _MOST_NAMED else "")
+
+
+_BUSY_SECONDS = 30.0
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Write a whole copy of ``source`` to ``target``, which must not be there: mode 0600, on disk, no log beside.
+
+    Raises :class:`BackupFailed`; whatever is at ``target`` then is no copy.
+    """
+    if not source.is_file():
+        raise BackupFailed(f"There is no database at {source}.")
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE))
+        _copy(source, target)
+        sync(target)
+    except sqlite3.Error as failure:
+        raise BackupFailed(f"{source} can't be copied: {failure}.") from None
+    except OSError as failure:
+        raise BackupFailed(f"{target} can't be written: {failure.strerror}.") from None
+
+
+def _copy(source: Path, target: Path) -> None:
+    read = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+    write = sqlite3.connect(target)
+    try:
+        read.backup(write)
+        write.execute("PRAGMA journal_mode = DELETE")  # all of it is in the one file
+        found = write.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    finally:
+        write.close()
+        read.close()
+    if found != "ok":
+        raise BackupFailed(f"The copy of {source} is damaged: {found}.")
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """A small file beside the database: mode 0600, on disk, over nothing. Raises :class:`BackupFailed`."""
+    try:
+        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:
+            file.write(source.read_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as failure:
+        raise BackupFailed(f"{target} can't be written: {failure.strerror}.") from None
+
+
+def sync(path: Path) -> None:
+    """Have a file, or a folder's names, on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,285 @@
+"""The event log: append-only, numbered and chained per intent with a keyed MAC.
+
+Each MAC covers the one before it and everything in the line. The head says where the log ends, and is sealed too. So
+nobody who can write to the database but does not hold the key can change, drop or reorder a line unseen.
+
+A line's MAC also says that its writer seals heads. So a log of ours can't be passed off as one of an older version,
+whose head had no seal.
+
+Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives"; docs/audit.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from core.domain.intent import UNBORN, Intent
+from core.domain.vocabulary import Event
+from core.domain.wire import instant
+from core.seals import keys_of
+from core.store.database import Tx
+from core.store.prepared import Prepared
+from core.store.tables import events, intents, log_starts
+
+_SEALING = "sealed head\n"
+
+
+def mac_of_line(key: bytes, previous: str, line: Mapping[str, Any]) -> str:
+    """Over the MAC before it and the line's canonical JSON."""
+    return _mac(key, f"{_SEALING}{previous}\n{_canonical(line)}")
+
+
+def older_mac_of_line(key: bytes, previous: str, line: Mapping[str, Any]) -> str:
+    """As versions wrote it that sealed no heads."""
+    return _mac(key, f"{previous}\n{_canonical(line)}")
+
+
+def seal_head(key: bytes, intent_id: str, length: int, mac: str) -> str:
+    """Proves that the log of an intent had so many lines, the last of them with this ``mac``: ``5:<hex>``."""
+    text = f"head\n{intent_id}\n{length}\n{mac}"
+    return f"{length}:{_mac(key, text)}"
+
+
+def is_seal(key: bytes, intent_id: str, length: int, mac: str, seal: str) -> bool:
+    """Whether ``seal`` is that of a log that ended so."""
+    return any(same(seal_head(one, intent_id, length, mac), seal) for one in keys_of(key))
+
+
+def sealed_length(seal: str) -> int | None:
+    """How many lines the log had when its head was sealed, ``None`` where that is no seal at all."""
+    length, _, mac = seal.partition(":")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 10 and mac else None
+
+
+def same(left: str, right: str) -> bool:
+    return hmac.compare_digest(left.encode(), right.encode())
+
+
+def _canonical(line: Mapping[str, Any]) -> str:
+    shown = {**line, "created_at": instant(line["created_at"])}
+    return json.dumps(shown, sort_keys=True, separators=(",", ":"))
+
+
+def _mac(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One line as it stands in the log. ``cursor`` orders lines over all intents in the order they became visible."""
+
+    id: str
+    intent_id: str
+    position: int
+    type: str
+    actor: str
+    payload: dict[str, JsonValue]
+    created_at: datetime
+    mac: str
+    cursor: tuple[int, int]
+
+
+def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: bytes) -> Intent:
+    """Write ``added`` at the end of the intent's log; returns the intent with the new head, still to be stored."""
+    rows = []
+    position, mac = intent.log_length, intent.log_mac
+    for event in added:
+        position += 1
+        line = {
+            "id": str(uuid.uuid4()),
+            "intent_id": intent.id,
+            "position": position,
+            "type": event.type,
+            "actor": event.actor,
+            "payload": dict(event.payload),
+            "created_at": now,
+        }
+        mac = mac_of_line(key, mac, line)
+        rows.append({**line, "mac": mac})
+    if not rows:
+        return intent
+    seal = seal_head(key, intent.id, position, mac) if _is_head(tx.conn, intent, key) else intent.log_seal
+    _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
+    return replace(intent, log_length=position, log_mac=mac, log_seal=seal)
+
+
+def _is_head(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
+    """Whether the log really ended where the intent says. A head that somebody has set is never sealed over: the next
+    check of the trail finds it still."""
+    seal, length = intent.log_seal, intent.log_length
+    if seal == UNBORN:
+        return length == 0
+    if seal is None:
+        return _ends_unsealed(conn, intent, key)
+    sealed = sealed_length(seal)
+    if sealed is None or sealed > length:
+        return False
+    mac = intent.log_mac if sealed == length else mac_at(conn, intent.id, sealed)
+    return mac is not None and is_seal(key, intent.id, sealed, mac, seal)
+
+
+def _ends_unsealed(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
+    """Whether the last line is by a version that sealed no heads, or was moved out."""
+    last = (events.c.intent_id == intent.id) & (events.c.position == intent.log_length)
+    row = conn.execute(sa.select(events).where(last)).first()
+    before = conn.scalar(sa.select(log_starts.c.mac).where(log_starts.c.intent_id == intent.id))
+    if row is None:
+        return before is not None and same(before, intent.log_mac)
+    previous = mac_at(conn, intent.id, intent.log_length - 1)
+    return is_older(_line(row), (before or "") if previous is None else previous, key)
+
+
+_POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
+_INSERT_ON = {
+    "sqlite": Prepared(events.insert()),
+    "postgresql": Prepared(events.insert().values(transaction_id=_POSTGRES_TRANSACTION)),
+}
+
+
+def is_genuine(line: Logged, previous: str, key: bytes) -> bool:
+    """Whether ``line`` is what was written right behind the line whose MAC is ``previous``."""
+    return is_by_one_that_seals(line, previous, key) or is_older(line, previous, key)
+
+
+def is_by_one_that_seals(line: Logged, previous: str, key: bytes) -> bool:
+    """As :func:`is_genuine`, by a version that seals heads."""
+    content = _content(line)
+    return any(same(mac_of_line(one, previous, content), line.mac) for one in keys_of(key))
+
+
+def is_older(line: Logged, previous: str, key: bytes) -> bool:
+    """As :func:`is_genuine`, by a version that sealed no heads."""
+    content = _content(line)
+    return any(same(older_mac_of_line(one, previous, content), line.mac) for one in keys_of(key))
+
+
+def _content(line: Logged) -> dict[str, Any]:
+    return {
+        "id": line.id,
+        "intent_id": line.intent_id,
+        "position": line.position,
+        "type": line.type,
+        "actor": line.actor,
+        "payload": line.payload,
+        "created_at": line.created_at,
+    }
+
+
+def first_broken(lines: Sequence[Logged], key: bytes) -> Logged | None:
+    """The first line of one intent's whole log that is not what was written, ``None`` where the chain holds."""
+    mac = ""
+    for position, line in enumerate(lines, start=1):
+        if line.position != position or not is_genuine(line, mac, key):
+            return line
+        mac = line.mac
+    return None
+
+
+def of_intent(
+    conn: sa.Connection,
+    intent_id: str,
+    *,
+    types: Sequence[str] | None = None,
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Logged]:
+    """The log of one intent, oldest first; with ``limit`` the newest that many."""
+    statement = sa.select(events).where(events.c.intent_id == intent_id)
+    if types is not None:
+        statement = statement.where(events.c.type.in_(types))
+    if since is not None:
+        statement = statement.where(events.c.created_at >= since)
+    statement = statement.order_by(events.c.position.desc())
+    if limit is not None:
+        statement = statement.limit(limit)
+    return [_line(row) for row in conn.execute(statement)][::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What came after a cursor. ``held_back``: there is more, which an older transaction that still runs might yet
+    come before; nobody will say when that has ended, so look again after a while."""
+
+    lines: list[Logged]
+    held_back: bool
+
+
+def walk(conn: sa.Connection, intent_id: str, *, behind: int = 0, at_once: int = 1000) -> Iterator[Logged]:
+    """The log of one intent from behind that position on, oldest first; only so many lines are in memory."""
+    while True:
+        here = (events.c.intent_id == intent_id) & (events.c.position > behind)
+        rows = conn.execute(sa.select(events).where(here).order_by(events.c.position).limit(at_once)).all()
+        yield from map(_line, rows)
+        if len(rows) < at_once:
+            return
+        behind = rows[-1].position
+
+
+def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:
+    """The MAC of one line, ``None`` where it is not there."""
+    found: str | None = conn.scalar(
+        sa.select(events.c.mac).where(events.c.intent_id == intent_id, events.c.position == position)
+    )
+    return found
+
+
+def after(
+    conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, created_by: str | None, limit: int
+) -> Following:
+    """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled.
+
+    On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
+    still running is left for a later call, so that nothing appears behind a cursor that has passed it.
+    """
+    place = sa.tuple_(events.c.transaction_id, events.c.seq)
+    statement = sa.select(events, _IS_SETTLED[conn.dialect.name].label("is_settled"))
+    statement = statement.where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
+    if intent_id is not None:
+        statement = statement.where(events.c.intent_id == intent_id)
+    if created_by is not None:
+        mine = sa.select(intents.c.id).where(intents.c.created_by == created_by)
+        statement = statement.where(events.c.intent_id.in_(mine))
+    found = conn.execute(statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)).all()
+    lines = [_line(row) for row in found if row.is_settled]
+    return Following(lines, held_back=len(lines) < len(found))
+
+
+_OLDEST_RUNNING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+_IS_SETTLED: Mapping[str, sa.ColumnElement[bool]] = {
+    "sqlite": sa.true(),
+    "postgresql": events.c.transaction_id < _OLDEST_RUNNING,
+}
+
+
+def newest_cursor(conn: sa.Connection) -> tuple[int, int]:
+    """The cursor behind everything that is visible for good."""
+    statement = sa.select(events.c.transaction_id, events.c.seq)
+    if conn.dialect.name == "postgresql":
+        statement = statement.where(events.c.transaction_id < _OLDEST_RUNNING)
+    statement = statement.order_by(events.c.transaction_id.desc(), events.c.seq.desc()).limit(1)
+    row = conn.execute(statement).first()
+    return (0, 0) if row is None else (row.transaction_id, row.seq)
+
+
+def _line(row: Any) -> Logged:
+    return Logged(
+        id=row.id,
+        intent_id=row.intent_id,
+        position=row.position,
+        type=row.type,
+        actor=row.actor,
+        payload=row.payload,
+        created_at=row.created_at,
+        mac=row.mac,
+        cursor=(row.transaction_id, row.seq),
+    )

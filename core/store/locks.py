@@ -1,0 +1,132 @@
+"""Locks across processes: a fixed number of places for an installation, each held by one process at a time.
+
+On SQLite there is one process, and every place is its own. On PostgreSQL an advisory lock of a session says who holds a
+place; it ends with the process, whatever kills it. :func:`alone` is one place: work that one process does at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.store.database import Database
+
+
+@dataclass(slots=True)
+class Place:
+    """``number`` counts from 0. :class:`Places` alone looks at the session that holds it."""
+
+    number: int
+    session: sa.Connection | None = None
+
+
+class Places:
+    """The locks are ``count`` numbers from ``name`` on, which no others may have."""
+
+    def __init__(self, database: Database, name: int, count: int) -> None:
+        self._database = database
+        self._name = name
+        self._count = count
+        self._mine: set[int] = set()
+
+    async def take(self) -> Place | None:
+        """A free place, ``None`` where there is none, or where the database can't say."""
+        for number in range(self._count):
+            if number in self._mine:
+                continue
+            self._mine.add(number)  # of two tasks of this process, one asks
+            place = Place(number)
+            if await asyncio.to_thread(self._lock, place):
+                return place
+            self._mine.discard(number)
+        return None
+
+    async def holds(self, place: Place) -> bool:
+        """Whether it is still ours. While the database is away nobody else can have it, so it is."""
+        return await asyncio.to_thread(self._alive, place) or await asyncio.to_thread(self._lock_again, place)
+
+    async def give_back(self, place: Place) -> None:
+        try:
+            await asyncio.to_thread(self._unlock, place)
+        finally:
+            self._mine.discard(place.number)
+
+    def _key(self, place: Place) -> int:
+        return self._name + place.number
+
+    def _lock(self, place: Place) -> bool:
+        if self._database.dialect != "postgresql":
+            return True
+        try:
+            session = self._database.engine.connect()
+        except SQLAlchemyError:
+            return False
+        try:
+            mine = bool(session.scalar(sa.select(sa.func.pg_try_advisory_lock(self._key(place)))))
+            session.commit()
+        except SQLAlchemyError:
+            mine = False
+        if mine:
+            place.session = session
+        else:
+            session.close()
+        return mine
+
+    def _alive(self, place: Place) -> bool:
+        """Whether the session lives, and the lock with it."""
+        if place.session is None:
+            return self._database.dialect != "postgresql"
+        try:
+            place.session.scalar(sa.select(1))
+            place.session.commit()
+        except SQLAlchemyError:
+            _let_go(place)
+            return False
+        return True
+
+    def _lock_again(self, place: Place) -> bool:
+        if self._lock(place):
+            return True
+        try:
+            with self._database.engine.connect() as conn:
+                conn.scalar(sa.select(1))
+        except SQLAlchemyError:
+            return True
+        return False  # the database answers, and somebody else has it
+
+    def _unlock(self, place: Place) -> None:
+        if place.session is None:
+            return
+        with contextlib.suppress(SQLAlchemyError):  # a broken session has given the lock away
+            place.session.scalar(sa.select(sa.func.pg_advisory_unlock(self._key(place))))
+            place.session.commit()
+        _let_go(place)
+
+
+def _let_go(place: Place) -> None:
+    if place.session is not None:
+        with contextlib.suppress(SQLAlchemyError):
+            place.session.close()
+        place.session = None
+
+
+MOVING_OUT = 0x48616E647262  # "Handrb"
+
+
+@asynccontextmanager
+async def alone(database: Database, task: int) -> AsyncIterator[bool]:
+    """Whether this process may do ``task`` for as long as the block lasts; false where another one does it, and while
+    the database is away."""
+    places = Places(database, task, 1)
+    place = await places.take()
+    try:
+        yield place is not None
+    finally:
+        if place is not None:
+            await places.give_back(place)

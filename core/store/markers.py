@@ -1,0 +1,164 @@
+"""Markers: what was seen, said or done before, one row each in the table ``seen``, for every process alike.
+
+A row's ``channel`` says what it marks and its ``key`` which one; only this module knows how they are written. All of it
+is forgotten after :data:`KEPT`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from core.store.database import Tx
+from core.store.prepared import Prepared
+from core.store.tables import seen
+from core.store.upserts import insert, upsert
+
+KEPT = timedelta(days=7)
+
+
+def forget_old(tx: Tx, now: datetime) -> None:
+    tx.conn.execute(seen.delete().where(seen.c.at < now - KEPT))
+
+
+# --- Ids that came in ---------------------------------------------------------------------------------------------
+
+
+def note_seen(tx: Tx, channel: str, key: str, now: datetime) -> bool:
+    """Remember an inbound id. True if it was there already."""
+    statement = insert(tx, seen).values(channel=channel, key=key, at=now).on_conflict_do_nothing()
+    counting = {"preserve_rowcount": True}  # of an INSERT, SQLAlchemy keeps it on request alone
+    return tx.conn.execute(statement, execution_options=counting).rowcount == 0
+
+
+def was_seen(conn: sa.Connection, channel: str, key: str) -> bool:
+    return _SEEN.scalar(conn, {"channel": channel, "key": key}) is not None
+
+
+_SEEN = Prepared(
+    sa.select(seen.c.key).where(seen.c.channel == sa.bindparam("channel"), seen.c.key == sa.bindparam("key"))
+)
+
+
+# --- How many came in lately --------------------------------------------------------------------------------------
+
+
+def note_among(tx: Tx, channel: str, group: str, key: str, now: datetime) -> None:
+    """Remember an inbound id as one of ``group`` (a name without white space), for :func:`count_among`."""
+    note_seen(tx, f"{channel}-lately", f"{group} {key}", now)
+
+
+def count_among(conn: sa.Connection, channel: str, group: str, since: datetime) -> int:
+    """How many ids of ``group`` were noted after ``since``."""
+    own = seen.c
+    of_group = (own.channel == f"{channel}-lately") & (own.key > f"{group} ") & (own.key < f"{group}!")
+    return conn.scalar(sa.select(sa.func.count()).select_from(seen).where(of_group & (own.at > since))) or 0
+
+
+# --- What is done once --------------------------------------------------------------------------------------------
+
+
+class Marker(StrEnum):
+    """What is done once for each key within :data:`KEPT`."""
+
+    TURNED_AWAY = "turned_away"
+    """Somebody who may not answer, in the intent's log."""
+    SWEPT = "swept"
+    """A channel's ended questions were withdrawn once more: each night."""
+    UNDECIDED = "undecided"
+    """An incident was resolved, and hears that its question is still open."""
+    PAGED_AGAIN = "paged_again"
+    HELPED = "helped"
+    """An incident hears how to answer."""
+    SIGN_IN_SENT = "signin"
+    SIGN_IN_USED = "signin-link"
+    SIGNED_OUT = "signout"
+
+
+def first_time(tx: Tx, marker: Marker, key: str, now: datetime) -> bool:
+    """True once for each ``key``."""
+    return not note_seen(tx, marker, key, now)
+
+
+# --- Messages that nobody asked for -------------------------------------------------------------------------------
+
+
+def alert_is_new(tx: Tx, reason: str, now: datetime, span: timedelta) -> bool:
+    """Whether the operators were not told of ``reason`` for ``span``; from now on they were."""
+    return _first_within(tx, reason, now, span)
+
+
+def reply_is_new(tx: Tx, kind: str, suspension_id: str, person: str, now: datetime, span: timedelta) -> bool:
+    """Whether nothing of this ``kind`` was written back to ``person`` about the question for ``span``."""
+    return _first_within(tx, f"written:{kind}:{suspension_id}:{person}", now, span)
+
+
+def echo_is_new(tx: Tx, suspension_id: str, person: str, now: datetime, span: timedelta) -> bool:
+    """Whether ``person`` was not told for ``span`` what their words about the question seem to mean."""
+    return _first_within(tx, f"echo:{suspension_id}:{person}", now, span)
+
+
+def _first_within(tx: Tx, key: str, now: datetime, span: timedelta) -> bool:
+    noted = insert(tx, seen).values(channel="alert", key=key, at=now)
+    again = noted.on_conflict_do_update(
+        index_elements=["channel", "key"], set_={"at": now}, where=seen.c.at <= now - span
+    )
+    return tx.conn.execute(again, execution_options={"preserve_rowcount": True}).rowcount == 1
+
+
+# --- What has to arrive -------------------------------------------------------------------------------------------
+
+MOST = 500
+"""How many are looked at together; the rest comes with the next look."""
+
+
+def await_arrival(tx: Tx, channel: str, what: str, now: datetime) -> None:
+    """Wait for ``what`` at the door of ``channel``; nothing if it has come before."""
+    if not has_arrived(tx.conn, channel, what):
+        note_seen(tx, _awaited(channel), what, now)
+
+
+def note_arrived(tx: Tx, channel: str, what: str, now: datetime) -> None:
+    note_seen(tx, _arrived(channel), what, now)
+
+
+def has_arrived(conn: sa.Connection, channel: str, what: str) -> bool:
+    return was_seen(conn, _arrived(channel), what)
+
+
+def awaited_since(conn: sa.Connection, channel: str, at: datetime) -> list[str]:
+    """What has been waited for since then or longer, oldest first."""
+    own = seen.c
+    wanted = sa.select(own.key).where(own.channel == _awaited(channel), own.at <= at).order_by(own.at).limit(MOST)
+    return list(conn.scalars(wanted))
+
+
+def oldest_awaited(conn: sa.Connection, channel: str) -> datetime | None:
+    """Since when something has been waited for, ``None`` if nothing is."""
+    wanted = sa.select(sa.func.min(seen.c.at)).where(seen.c.channel == _awaited(channel))
+    found: datetime | None = conn.scalar(wanted)
+    return found
+
+
+def give_up(tx: Tx, channel: str, what: str) -> bool:
+    """Wait for it no more. True if it has not arrived, for one alone of several that give it up."""
+    gone = tx.conn.execute(seen.delete().where(seen.c.channel == _awaited(channel), seen.c.key == what))
+    return gone.rowcount > 0 and not has_arrived(tx.conn, channel, what)
+
+
+def _awaited(channel: str) -> str:
+    return f"{channel}.awaited"
+
+
+def _arrived(channel: str) -> str:
+    return f"{channel}.arrived"
+
+
+# --- Processes ----------------------------------------------------------------------------------------------------
+
+
+def say_alive(tx: Tx, process: str, now: datetime) -> None:
+    """``process``, which runs no clock, can write. Not a beat: nobody measures an outage by it."""
+    upsert(tx, seen, {"channel": "process", "key": process, "at": now}, ("channel", "key"))

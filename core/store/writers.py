@@ -1,0 +1,200 @@
+"""The threads that run transactions: one that commits together what arrives together on SQLite, a pool on PostgreSQL.
+
+A call whose time was over before its turn came is never begun.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from core.errors import DatabaseUnavailable, Unavailable
+from core.store.calls import Call, Tx, spending
+from core.store.failures import in_our_words, translated
+
+T = TypeVar("T")
+Hooks = list[Callable[[], None]]
+Done = tuple[Call[Any], Hooks, Any, BaseException | None]
+
+_MOST_TOGETHER = 64
+"""How many jobs share one commit on SQLite, at most."""
+
+_AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: PostgreSQL asks to run it again
+
+
+class GroupWriter:
+    """SQLite's one writer. ``check`` is called before each commit, and keeps it from happening by raising."""
+
+    def __init__(self, engine: sa.Engine, check: Callable[[], None]) -> None:
+        self._engine = engine
+        self._check = check
+        self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="db-write", daemon=True)
+        self._thread.start()
+
+    def submit(self, call: Call[Any]) -> None:
+        self._queue.put(call)
+
+    def close(self) -> None:
+        """Finish what was submitted."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (first := self._queue.get()) is not None:
+            if first.given_up:
+                continue
+            done: list[Done] = []
+            try:
+                with translated(), self._engine.connect() as conn:
+                    self._commit_together(conn, first, done)
+            except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
+                told = [call for call, *_ in done] or [first]
+                done = [(call, [], None, failure) for call in told]
+            for call, hooks, value, error in done:
+                call.settle(hooks, value, error)
+
+    def _commit_together(self, conn: sa.Connection, first: Call[Any], done: list[Done]) -> None:
+        """Run ``first`` and whatever else has arrived, commit once."""
+        driver = conn.connection.driver_connection
+        assert driver is not None  # noqa: S101 (a live connection has one)
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+            self._run_jobs(conn, driver, first, done)
+            self._check()
+            driver.execute("COMMIT")
+        except BaseException as failure:
+            if driver.in_transaction:
+                driver.execute("ROLLBACK")
+            if _has_bad_disk(failure):
+                conn.invalidate()  # a file that is opened anew may be a good one again
+            raise
+
+    def _run_jobs(self, conn: sa.Connection, driver: Any, first: Call[Any], done: list[Done]) -> None:
+        call = first
+        while True:
+            tx = Tx(conn)
+            try:
+                driver.execute("SAVEPOINT job")
+                value = call.job(tx)
+            except BaseException as error:
+                done.append((call, [], None, in_our_words(error)))
+                if not driver.in_transaction:  # a full disk: SQLite has taken all of it back, and not this job alone
+                    raise
+                driver.execute("ROLLBACK TO job")
+            else:
+                done.append((call, tx.hooks, value, None))
+            driver.execute("RELEASE job")
+            if len(done) >= _MOST_TOGETHER or (following := self._following()) is None:
+                return
+            call = following
+
+    def _following(self) -> Call[Any] | None:
+        """The next job that has arrived. The end of the queue stays in it, for :meth:`_run` to find."""
+        while True:
+            try:
+                following = self._queue.get_nowait()
+            except queue.Empty:
+                return None
+            if following is None:
+                self._queue.put(None)
+                return None
+            if not following.given_up:
+                return following
+
+
+def _has_bad_disk(failure: BaseException) -> bool:
+    told = in_our_words(failure)
+    return isinstance(told, DatabaseUnavailable) and told.reason in {Unavailable.DISK_FAILS, Unavailable.DAMAGED}
+
+
+class PooledWriter:
+    """PostgreSQL: every job a transaction of its own, in a pool of threads."""
+
+    def __init__(self, engine: sa.Engine, threads: int) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db-write")
+
+    def submit(self, call: Call[Any]) -> None:
+        self._threads.submit(self._run, call)
+
+    def close(self) -> None:
+        """Finish what was submitted."""
+        self._threads.shutdown(wait=True)
+
+    def _run(self, call: Call[Any]) -> None:
+        if call.given_up:
+            return
+        try:
+            with spending(call.until, call.statement):
+                hooks, value = self._attempt(call)
+        except BaseException as error:  # noqa: BLE001 (told to the caller)
+            call.settle([], None, error)
+        else:
+            call.settle(hooks, value, None)
+
+    def _attempt(self, call: Call[T], tries: int = 5) -> tuple[Hooks, T]:
+        while True:
+            tries -= 1
+            try:
+                with translated(), self._engine.begin() as conn:
+                    allow(conn, call)
+                    tx = Tx(conn)
+                    value = call.job(tx)
+                return tx.hooks, value
+            except (DBAPIError, DatabaseUnavailable) as failure:
+                cause = failure if isinstance(failure, DBAPIError) else failure.__cause__
+                state = getattr(getattr(cause, "orig", None), "sqlstate", None)
+                if state not in _AGAIN or tries == 0:
+                    raise
+
+
+class Readers:
+    """Threads that read, each on a connection that sees everything committed so far."""
+
+    def __init__(self, engine: sa.Engine, threads: int) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
+
+    def submit(self, call: Call[Any]) -> None:
+        self._threads.submit(self._run, call)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+
+    def _run(self, call: Call[Any]) -> None:
+        if call.given_up:
+            return
+        try:
+            with spending(call.until, call.statement), translated(), self._engine.connect() as conn:
+                value = self._read(conn, call)
+        except BaseException as error:  # noqa: BLE001 (told to the caller)
+            call.settle([], None, error)
+        else:
+            call.settle([], value, None)
+
+    def _read(self, conn: sa.Connection, call: Call[T]) -> T:
+        try:
+            allow(conn, call)
+            value = call.job(conn)
+            conn.rollback()
+        except BaseException as failure:
+            if _has_bad_disk(failure):
+                conn.invalidate()
+            raise
+        return value
+
+
+_ALLOW = sa.text("SELECT set_config('statement_timeout', :span, true)")
+
+
+def allow(conn: sa.Connection, call: Call[Any]) -> None:
+    """A call that was given more time than usual is given it by PostgreSQL too."""
+    if call.statement is not None and conn.dialect.name == "postgresql":
+        conn.execute(_ALLOW, {"span": f"{call.statement:.0f}s"})

@@ -1,0 +1,114 @@
+"""Forms filled in line by line: a boolean, a number and an enumeration are exactly that, and whatever else is written
+beside the fields is asked about.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from channels.grammar.reader import Matched, Reading, Unclear, read_answer
+from core.domain.suspension import ResponseType
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "amount": {"type": "integer"},
+        "ship_to": {"type": "string", "title": "Ship to"},
+        "express": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "rate": {"type": "number"},
+        "size": {"enum": ["S", "M", "XL"]},
+    },
+}
+
+
+def fill_in(text: str) -> Reading:
+    return read_answer(text.split("\n"), ResponseType.FORM, (), SCHEMA)
+
+
+def test_a_form_is_filled_in_line_by_line_in_the_schema_s_types() -> None:
+    text = "Hi,\n\nAmount: 12\nShip to: Main Street 5\nOslo\nexpress: yes\ntags: a, b\nrate: 0.5\nsize: xl\n\nThanks"
+
+    assert fill_in(text) == Matched(
+        text.removesuffix("\n\nThanks"),
+        value={
+            "amount": 12,
+            "ship_to": "Main Street 5\nOslo",
+            "express": True,
+            "tags": ["a", "b"],
+            "rate": 0.5,
+            "size": "XL",
+        },
+    )
+
+
+def test_a_field_may_be_set_by_the_sign_of_equality() -> None:
+    assert fill_in("amount = 12\nexpress=yes") == Matched(
+        "amount = 12\nexpress=yes", value={"amount": 12, "express": True}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("As you asked, here is what I know so far:\namount: 12", "beside_fields"),
+        ("I am not sure yet.\namount: 12", "beside_fields"),
+        ("amount: 12\n\nPlease check with Bob before you use this.", "beside_fields"),
+        ("amount: 12\nwithout postage", "beside_fields"),
+        ("amount: 12\nexpress: yes?", "question"),
+        ("amount: 12\nship to: Oslo？", "question"),
+    ],
+)
+def test_whatever_stands_beside_the_fields_leaves_them_to_be_confirmed(text: str, code: str) -> None:
+    reading = fill_in(text)
+
+    assert isinstance(reading, Unclear)
+    assert reading.reason == code
+    assert isinstance(reading.meant, dict)
+    assert reading.meant["amount"] == 12
+
+
+@pytest.mark.parametrize(("text", "left"), [("amount: a dozen", "a dozen"), ("amount: 12 EUR", "12 EUR")])
+def test_a_value_of_the_wrong_type_is_left_for_the_engine_to_refuse(text: str, left: str) -> None:
+    assert fill_in(text) == Matched(text, value={"amount": left})
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("looks fine to me", "no_field"), ("colour: red", "unknown_field"), ("amount: 1\namount: 2", "field_given_twice")],
+)
+def test_a_form_that_is_not_filled_in_is_asked_about(text: str, code: str) -> None:
+    assert fill_in(text) == Unclear(code)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("0,5", 0.5), ("1.234,56", 1234.56), ("1,234.56", 1234.56), ("１２", 12), ("1.234", "1.234"), ("1,234", "1,234")],
+)
+def test_a_number_is_read_only_if_its_comma_can_be_one_thing(given: str, meant: object) -> None:
+    assert fill_in(f"rate：{given}") == Matched(f"rate：{given}", value={"rate": meant})
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("ja", True),
+        ("tak", True),
+        ("non", False),
+        ("はい", True),
+        ("vielleicht", "vielleicht"),
+        ("yes, mostly", "yes, mostly"),
+    ],
+)
+def test_a_boolean_is_a_bare_yes_or_no_of_any_language(given: str, meant: object) -> None:
+    assert fill_in(f"express: {given}") == Matched(f"express: {given}", value={"express": meant})
+
+
+@pytest.mark.parametrize("figures", ["1²", "²", "1½", ".5", "1 2"])
+def test_a_figure_that_is_raised_or_incomplete_is_no_number(figures: str) -> None:
+    reading = fill_in(f"amount: {figures}")
+
+    assert isinstance(reading, Matched)
+    assert reading.value == {"amount": figures}  # for the engine to refuse

@@ -1,0 +1,106 @@
+"""Which open questions may wait for somebody: found by whom they name, without their records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from core.domain.audience import Audience
+from core.domain.suspension import Assignment, Rung, Suspension
+from core.store import inbox, suspensions, tables
+from core.store.database import Database
+from tests.core.examples import HOUR, after, answered, look
+from tests.core.store_examples import keep, numbered
+
+BOB = "bob@example.com"
+
+
+async def naming(database: Database, *beginnings: str, limit: int = 10, after: Any = None) -> list[str]:
+    found, _ = await database.read(lambda conn: inbox.open_naming(conn, beginnings, after=after, limit=limit))
+    return [entry.id for entry in found]
+
+
+async def test_open_questions_are_read_oldest_first_and_some_at_a_time(database: Database) -> None:
+    times = {1: after(minutes=2), 2: after(minutes=1), 3: after(minutes=3), 5: after(minutes=3)}
+    await keep(database, *(numbered(number, suspended_at=at) for number, at in times.items()))
+    await keep(database, answered(numbered(4), after(hours=1)).suspension)
+    read: list[str] = []
+    place: inbox.Place | None = None
+    for _ in range(2):
+        some, place = await database.read(
+            lambda conn, place=place: inbox.open_naming(conn, [inbox.NOBODY], after=place, limit=3)
+        )
+        read += [entry.id for entry in some]
+    assert (read, place) == (["susp-2", "susp-1", "susp-3", "susp-5"], None)
+    assert await database.read(suspensions.count_open) == 4
+
+
+BEGINNINGS = ["alice@example.com", "group:finance", "slack:U0", "dörte@example.com", "we_rd%@example.com"]
+
+
+async def written_by_an_older_version(database: Database) -> None:
+    columns = {"audience": None, "audience_version": None, "expires_at": None}
+    await database.write(lambda tx: tx.conn.execute(tables.suspensions.update().values(columns)))
+
+
+@pytest.mark.parametrize("is_older", [False, True], ids=["new rows", "older rows"])
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+async def test_open_questions_are_found_by_whom_they_name(database: Database, beginning: str, is_older: bool) -> None:
+    named = beginning + ("ALICE" if beginning == "slack:U0" else "")
+    handed = replace(numbered(2, responders=(BOB,)), assigned=(Assignment(named, "x", after()),))
+    rung = look(
+        numbered(3, attempts=2, interval=HOUR, ladder=[Rung(2, "email", named)], responders=(BOB,)), after(hours=1)
+    )
+    await keep(database, numbered(1, responders=(named,)), handed, rung.suspension)
+    await keep(database, numbered(4, responders=(BOB, "wexrdx@example.com")))
+    await keep(database, numbered(5, responders=(BOB,), question=f"Is it {named}?"))
+    if is_older:
+        await written_by_an_older_version(database)
+    assert await naming(database, beginning) == ["susp-1", "susp-2", "susp-3"]
+    assert await naming(database, inbox.NOBODY) == []
+
+
+async def entries(database: Database) -> list[inbox.Entry]:
+    found, _ = await database.read(lambda conn: inbox.open_naming(conn, ["", BOB], after=None, limit=10))
+    return list(found)
+
+
+def some_that_wait() -> list[Suspension]:
+    """For ever, for an hour, and an hour longer since an outage."""
+    moved = replace(numbered(3, timeout=HOUR), shift=timedelta(hours=1), outage_shift=timedelta(hours=1))
+    return [numbered(1), numbered(2, timeout=HOUR, responders=(BOB,), on_behalf_of="carol@example.com"), moved]
+
+
+async def test_an_entry_says_when_silence_ends_it_and_for_whom_it_is(database: Database) -> None:
+    await keep(database, *some_that_wait())
+    found = await entries(database)
+    assert [one.expires_at for one in found] == [None, after(hours=1), after(hours=2)]
+    whom = Audience((BOB,), ("slack:C0OPS",), ("refund-agent", "carol@example.com"))
+    assert Audience.read(found[1].audience) == whom
+
+
+async def test_a_row_of_an_older_version_is_taken_from_its_record(database: Database) -> None:
+    await keep(database, *some_that_wait())
+    new = await entries(database)
+    await written_by_an_older_version(database)
+    assert await entries(database) == new
+
+
+async def test_what_an_older_version_has_changed_is_taken_from_its_record(database: Database) -> None:
+    """It knows of no audience, and leaves that of the version before."""
+    asked = numbered(1, attempts=2, interval=HOUR, ladder=[Rung(2, "email", BOB)], responders=("carol@example.com",))
+    await keep(database, asked)
+    kept = await database.read(lambda conn: conn.execute(_KEPT).one())
+    asked_again = replace(look(asked, after(hours=1)).suspension, version=asked.version + 1)
+    await database.write(lambda tx: suspensions.update(tx, asked_again, version=asked.version))
+    await database.write(lambda tx: tx.conn.execute(tables.suspensions.update().values(kept._asdict())))
+    [entry] = await entries(database)
+    assert BOB in Audience.read(entry.audience).asked
+
+
+_KEPT = tables.suspensions.select().with_only_columns(
+    tables.suspensions.c.expires_at, tables.suspensions.c.audience, tables.suspensions.c.audience_version
+)

@@ -1,0 +1,13 @@
+"""The state diagram of docs/ARCHITECTURE.md is drawn from the machine itself."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_architecture_page_shows_the_moves_as_they_are() -> None:
+    drawn = runpy.run_path(str(ROOT / "docs" / "draw_machine.py"))["diagram"]()
+    assert drawn in (ROOT / "docs" / "ARCHITECTURE.md").read_text()

@@ -1,0 +1,51 @@
+"""``python -m tests.corpus``: how every corpus is read now, one line each, and all of them together.
+
+The last line is the one that ``docs/mail-replies.md`` repeats; ``--write`` puts it there. Exits 1 if an answer was
+recorded that nobody gave.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+
+from tests.corpus.load import HERE, Case, in_folder, own_half
+from tests.corpus.score import Read, read
+
+_PAGE = HERE.parents[1] / "docs" / "mail-replies.md"
+_LINE = re.compile(r"^Wrong answers in all corpora: .*$", re.MULTILINE)
+
+
+def corpora() -> Mapping[str, Iterable[Case]]:
+    """Our own mails, and every folder of mails that others have written."""
+    folders = sorted(one.parent for one in HERE.glob("*/expected.jsonl"))
+    return {"own": own_half(), **{folder.name: in_folder(folder) for folder in folders}}
+
+
+def summary(reads: list[Read]) -> str:
+    clear = [one for one in reads if one.is_clear]
+    wrong, decided = sum(one.wrong for one in reads), sum(one.decided for one in clear)
+    proposed = sum(one.rightly_proposed for one in clear)
+    return (
+        f"{wrong} of {len(reads)}; of {len(clear)} clear replies {decided} decided, {proposed} were proposed rightly."
+    )
+
+
+def line() -> str:
+    """The sentence of the page."""
+    return f"Wrong answers in all corpora: {summary([read(case) for cases in corpora().values() for case in cases])}"
+
+
+def main() -> int:
+    for name, cases in corpora().items():
+        print(f"{name}: {summary([read(case) for case in cases])}")
+    told = line()
+    print(told)
+    if "--write" in sys.argv[1:]:
+        _PAGE.write_text(_LINE.sub(told, _PAGE.read_text()))
+    return 0 if told.startswith("Wrong answers in all corpora: 0 ") else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
