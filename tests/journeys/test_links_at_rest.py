@@ -21,7 +21,7 @@ from tests.bot.mail_world import ALICE, BOB, Asked, ask_by_mail, written_back
 from tests.world import CHANNEL, World
 
 LIVE = re.compile(
-    r"/a/(?P<page>[a-z2-7]{26})|/signin/(?P<signin>\.?[\w-]+\.[\w-]+)|answers\+r\.(?P<reply>[a-z2-7]{26})@", re.IGNORECASE
+    r"/a/(?P<page>[a-z2-7]{26})|/signin/(?P<signin>[\w.-]+\.[\w-]+)|answers\+r\.(?P<reply>[a-z2-7]{26})@", re.IGNORECASE
 )
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
 
