@@ -16,7 +16,7 @@ from fastapi.telemetry import TelemetryConfig
 
 from bot.web import errors, hooks, monitoring
 from bot.web.api import admin, answers, audit, client_streams, intents, openapi, sessions, streams, suspensions
-from bot.web.headers import Headers
+from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.pages.rendering import Paper
 from bot.web.pages.urls import Site
@@ -68,7 +68,7 @@ def build_app(service: Service) -> FastAPI:
     app.state.keys = service.keys
     errors.install(app)
     app.add_middleware(SizeLimit, larger=_LARGER)
-    app.add_middleware(Headers)
+    app.add_middleware(ResponseHeaders)
     if Part.API in service.parts:  # first: FastAPI tries one route after another, and nearly every request is for these
         app.state.services = service.services
         app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew

@@ -28,9 +28,9 @@ from bot.observability.tracing import tracing_of
 from bot.web.admission import Limits, connections_within
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for
-from bot.wiring.ending import Ending
 from bot.wiring.roles import EVERYTHING, Parts
 from bot.wiring.service import Service, wire
+from bot.wiring.shutdown import Shutdown
 from core.errors import ConfigError, OperatorError
 from core.ports import HostClock
 
@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
         self._service = service
         self._connections = connections
         self._announce = announce
-        self._ending = Ending()
+        self._ending = Shutdown()
         self.failure: OperatorError | None = None
         """Why the service had to stop by itself."""
         service.health.fatal = self._fail

@@ -17,7 +17,7 @@ from functools import cache
 
 import httpx
 
-from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Receipt, Refused
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, RefusalCause, Refused
 
 LONGEST_WAIT = timedelta(hours=1)
 """No Retry-After holds a message back for longer: the question would be over."""
@@ -98,7 +98,7 @@ def failed(error: Exception, repeats: Repeats) -> Delivery:
 
 def _outcome(verdict: Verdict, reason: str, repeats: Repeats, until: datetime | None) -> Delivery:
     if verdict is Verdict.NEVER:
-        return Refused(reason, Fault.SETUP)  # a wrong key, a wrong address, or a mistake of ours
+        return Refused(reason, RefusalCause.SETUP)  # a wrong key, a wrong address, or a mistake of ours
     if verdict is Verdict.IN_DOUBT and repeats is Repeats.COUNT:
         return Ambiguous(reason)
     return Deferred(reason, until)

@@ -52,7 +52,7 @@ class Deferred:
 
     reason: str
     until: datetime | None = None
-    fault: Fault | None = field(default=None, compare=False)
+    fault: RefusalCause | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Unconfirmed:
     receipt: Receipt
 
 
-class Fault(StrEnum):
+class RefusalCause(StrEnum):
     """What has to be mended before the like of a refused message is accepted."""
 
     MESSAGE = "message"
@@ -91,7 +91,7 @@ class Refused:
     """It will never be accepted like this. ``reason`` is a stable code."""
 
     reason: str
-    fault: Fault = field(default=Fault.MESSAGE, compare=False)
+    fault: RefusalCause = field(default=RefusalCause.MESSAGE, compare=False)
 
 
 Delivery = Delivered | Deferred | Ambiguous | Refused

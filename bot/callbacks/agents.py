@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 
-from bot.callbacks.client import Answer, GuardedClient, Network, Unanswered, check_url
+from bot.callbacks.client import GuardedClient, HttpReply, Network, Unanswered, check_url
 from bot.observability.tracing import NO_TRACING, Tracing
 from channels import http
 from core.ports import Callback, Clock, Deferred, Delivered, Delivery, Refused
@@ -83,13 +83,13 @@ class CallbackAgents:
         match await self._client.post(callback.url, headers, body):
             case Unanswered(reason):
                 return Deferred(reason)
-            case Answer() as answer:
+            case HttpReply() as answer:
                 return self._outcome(answer)
 
     async def close(self) -> None:
         await self._client.close()
 
-    def _outcome(self, answer: Answer) -> Delivery:
+    def _outcome(self, answer: HttpReply) -> Delivery:
         if 200 <= answer.status < 300:
             return Delivered({"status": str(answer.status)})
         if answer.status == 410:

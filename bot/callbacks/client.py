@@ -115,7 +115,7 @@ CAUGHT = tuple(kind for kind, _ in FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpReply:
     """What came back, a redirect or an error included. The names of ``headers`` are found in any case."""
 
     status: int
@@ -276,7 +276,7 @@ class GuardedClient:
         self._tls = tls or _authorities()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Unanswered:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply | Unanswered:
         """One request. ``headers`` are all there are but Host and Content-Length."""
         try:
             target = _target(url)
@@ -288,7 +288,7 @@ class GuardedClient:
         except CAUGHT as error:
             return Unanswered(_reason(error))
         await _finish(response)
-        return Answer(response.status, response.headers)
+        return HttpReply(response.status, response.headers)
 
     async def close(self) -> None:
         while self._sessions:

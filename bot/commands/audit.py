@@ -28,7 +28,7 @@ _MOST_BYTES = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FileChunk:
     """Some lines of a file; with the last ones, the SHA-256 of everything before the last."""
 
     lines: list[str]
@@ -64,7 +64,7 @@ def is_whole(last: str) -> bool:
     return isinstance(record, dict) and record.get("kind") == "end"
 
 
-def parts_of(path: Path) -> Iterator[Part]:
+def parts_of(path: Path) -> Iterator[FileChunk]:
     """The file in order. Raises :class:`OSError`."""
     digest, size = hashlib.sha256(), 0
     lines: list[str] = []
@@ -76,11 +76,11 @@ def parts_of(path: Path) -> Iterator[Part]:
                 lines.append(_text(before))
                 size += len(before)
                 if len(lines) >= _MOST_LINES or size >= _MOST_BYTES:
-                    yield Part(lines, None)
+                    yield FileChunk(lines, None)
                     lines, size = [], 0
             before = line
         if before is not None:
-            yield Part([*lines, _text(before)], digest.hexdigest())
+            yield FileChunk([*lines, _text(before)], digest.hexdigest())
 
 
 def _text(line: bytes) -> str:

@@ -1,6 +1,6 @@
 """Configuration: typed settings from ``handraise.yaml`` (else ``openintent.yaml``) and the environment.
 
-Read ``settings`` first: every setting with its default; ``channels`` and ``rules`` are sections of it. ``kinds`` is
+Read ``settings`` first: every setting with its default; ``channels`` and ``rules`` are sections of it. ``values`` is
 what one value may be, ``fitting`` what must hold between several, ``known`` which keys there are. ``loading`` puts file
 and environment (``sources``) together.
 

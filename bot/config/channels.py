@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.config.kinds import (
+from bot.config.values import (
     AppToken,
     Flag,
     HttpUrl,

@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from bot.config.channels import Section
-from bot.config.kinds import Listed, Text, Word, between
+from bot.config.values import Listed, Text, Word, between
 from core.domain.redaction.finders import TextFinder, TreeFinder
-from core.domain.redaction.kinds import Kind, Names
+from core.domain.redaction.kinds import FindingKind, SensitiveNames
 from core.domain.redaction.patterns import compile_pattern
 from core.domain.redaction.redaction import PAGE, Policy, Redaction
 from core.engine.quotas import Quota
 
-_KEPT = {"email": Kind.EMAIL, "phone": Kind.PHONE}
+_KEPT = {"email": FindingKind.EMAIL, "phone": FindingKind.PHONE}
 
 
 def _yaml_word(value: object) -> object:
@@ -79,7 +79,7 @@ class RedactionSettings(Section):
         texts = TextFinder(
             tuple(compile_pattern(pattern) for pattern in self.patterns), frozenset(_KEPT[kind] for kind in self.keep)
         )
-        return Redaction(Policy(self.policy), self.channels.policies, TreeFinder(texts, Names.of(self.keys)))
+        return Redaction(Policy(self.policy), self.channels.policies, TreeFinder(texts, SensitiveNames.of(self.keys)))
 
 
 _MOST = 1_000_000

@@ -1,4 +1,4 @@
-"""Settings: every one there is, with its default. What may stand in each is in ``kinds``; what must fit together, in
+"""Settings: every one there is, with its default. What may stand in each is in ``values``; what must fit together, in
 ``fitting``.
 
 Secrets are plain text here, and left out of every ``repr``.
@@ -16,7 +16,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.config.channels import ChannelName, Email, PagerDuty, Section, Slack
-from bot.config.kinds import (
+from bot.config.rules import QuotaEntry, RedactionSettings
+from bot.config.values import (
     A_YEAR,
     DatabaseUrl,
     Flag,
@@ -42,7 +43,6 @@ from bot.config.kinds import (
     Word,
     between,
 )
-from bot.config.rules import QuotaEntry, RedactionSettings
 from core.domain.hours import Hours, parse_week
 from core.domain.notice import WhenCut
 from core.domain.people import Role, canonical

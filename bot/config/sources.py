@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 from pydantic_settings import EnvSettingsSource
 
-from bot.config.kinds import FromVariable
 from bot.config.known import TREE, Node, pattern
 from bot.config.settings import Settings
+from bot.config.values import FromVariable
 from core.errors import ConfigError
 
 PREFIX = "HANDRAISE_"

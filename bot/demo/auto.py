@@ -93,7 +93,7 @@ PATIENT = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ExpectedEnding:
     """What the agent has to be told in the end."""
 
     value: JsonValue
@@ -111,7 +111,7 @@ class Scene:
 
     sample: Sample
     act: Act | None
-    ending: Ending
+    ending: ExpectedEnding
 
     @property
     def attempts(self) -> int:
@@ -122,19 +122,19 @@ SCENES = (
     Scene(
         REFUND,
         lambda person, question: person.click_in_slack(question, "Approve refund"),
-        Ending("approve", "responded", "slack", RESPONDER),
+        ExpectedEnding("approve", "responded", "slack", RESPONDER),
     ),
     Scene(
         INVOICE_CLIMBS,
         lambda person, question: person.reply_by_mail(question, "2\n\nReason: the sum looks odd to me"),
-        Ending("ask_back", "responded", "email", RESPONDER),
+        ExpectedEnding("ask_back", "responded", "email", RESPONDER),
     ),
     Scene(
         DEPLOY_CLIMBS,
         lambda person, question: person.note_on_pager(question, "yes"),
-        Ending("yes", "responded", "pagerduty", RESPONDER),
+        ExpectedEnding("yes", "responded", "pagerduty", RESPONDER),
     ),
-    Scene(CLEANUP, None, Ending("no", "expired", None, None)),
+    Scene(CLEANUP, None, ExpectedEnding("no", "expired", None, None)),
 )
 
 
@@ -172,9 +172,9 @@ class Play:
         return self._failed.get(name) or problem(self._ended.get(name), scene.ending)
 
 
-def problem(card: Card | None, ending: Ending) -> str | None:
+def problem(card: Card | None, ending: ExpectedEnding) -> str | None:
     """What is wrong with how the agent of ``card`` was called back; ``None`` where nothing is."""
     if card is None or card.resumed is None:
         return "it was not called back in time"
-    got = Ending(**{part: card.resumed[part] for part in ("value", "resolution", "channel", "responded_by")})
+    got = ExpectedEnding(**{part: card.resumed[part] for part in ("value", "resolution", "channel", "responded_by")})
     return None if got == ending else f"it was called back with {got}, not with {ending}"

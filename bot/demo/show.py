@@ -20,7 +20,7 @@ import httpx
 from bot.demo.board import Board, Card
 from bot.demo.children import Child
 from bot.demo.samples import Sample
-from bot.demo.stage import Stage
+from bot.demo.stage import DemoStage
 from bot.demo.transcript import Transcript
 from bot.observability.terminal import visible
 from bot.sandbox.person import YOU
@@ -67,7 +67,7 @@ NAMES = {YOU.email: YOU.name}
 class Show:
     """``interval`` is what the agents wait between attempts, in seconds."""
 
-    stage: Stage
+    stage: DemoStage
     interval: int
     transcript: Transcript = field(default_factory=lambda: Transcript(NAMES))
     board: Board = field(default_factory=Board)

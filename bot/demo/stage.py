@@ -33,21 +33,21 @@ class AgentKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class DemoKeys:
     """Of everybody who talks to the service's API: the agents by name, and the one who watches."""
 
     agents: Mapping[str, AgentKey]
     operator: str
 
     @classmethod
-    def make(cls, agents: Iterable[str]) -> Keys:
+    def make(cls, agents: Iterable[str]) -> DemoKeys:
         def whsec() -> str:
             return f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
 
         return cls({name: AgentKey(secrets.token_urlsafe(24), whsec()) for name in agents}, secrets.token_urlsafe(24))
 
 
-def write_config(folder: Path, port: int, keys: Keys, world: Mapping[str, Any]) -> Path:
+def write_config(folder: Path, port: int, keys: DemoKeys, world: Mapping[str, Any]) -> Path:
     """``handraise.yaml`` in ``folder``, readable by its owner alone. ``world`` is the sandbox's part of it."""
     api_keys: list[dict[str, Any]] = [
         {"name": name, "key": key.api_key, "roles": ["agent"], "webhook_secrets": [key.callback_secret]}
@@ -79,11 +79,11 @@ _LOOK_AGAIN = 0.05
 
 
 @dataclass(slots=True)
-class Stage:
+class DemoStage:
     """Everything that stands when the curtain rises. ``page`` is the sandbox's page, signed in."""
 
     children: Children
-    keys: Keys
+    keys: DemoKeys
     service_url: str
     page_url: str
     page: httpx.AsyncClient
@@ -157,7 +157,7 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(folder: Path) -> AsyncIterator[Stage]:
+async def staged(folder: Path) -> AsyncIterator[DemoStage]:
     """Start sandbox and service in ``folder``; raises :class:`DemoFailed` where one does not come up."""
     children = Children(folder)
     try:
@@ -165,11 +165,11 @@ async def staged(folder: Path) -> AsyncIterator[Stage]:
         sandbox = await children.start("sandbox", "bot.sandbox", "--service-url", service_url)
         told = sandbox.said()
         ready = await _first(told, sandbox)
-        keys = Keys.make(sample.agent for sample in SAMPLES.values())
+        keys = DemoKeys.make(sample.agent for sample in SAMPLES.values())
         config = write_config(folder, port, keys, ready["settings"])
         service = await children.start("service", "bot.demo.service", "--config", str(config))
         page = httpx.AsyncClient(base_url=ready["url"], trust_env=False, timeout=10)
-        stage = Stage(children, keys, service_url, ready["page"], page, sandbox, service)
+        stage = DemoStage(children, keys, service_url, ready["page"], page, sandbox, service)
         stage.listen(told)
         try:
             await _sign_in(page, ready["page"])

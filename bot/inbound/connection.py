@@ -16,7 +16,7 @@ from enum import StrEnum
 from structlog.typing import FilteringBoundLogger
 
 from core.errors import HandraiseError
-from core.store.locks import Place, Places
+from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 Tell = Callable[[str], Awaitable[None]]
@@ -86,10 +86,10 @@ class Keeper:
     is logged as ``bug``; ``after_bug`` returns the seconds then. ``name`` is its name in :class:`Health`."""
 
     name: str
-    places: Places
+    places: LockSlots
     timing: Timing
     health: Health | None
-    hold: Callable[[Keeper, Place], Awaitable[float]]
+    hold: Callable[[Keeper, LockSlot], Awaitable[float]]
     log: FilteringBoundLogger
     bug: str
     after_bug: Callable[[], float]

@@ -180,7 +180,7 @@ CHANNELS: Final = ("slack", "email", "pagerduty", "agents")
 """The relay's lanes. What is none of them counts as ``other``: a label never comes from outside."""
 
 
-class Refusal(StrEnum):
+class HttpRefusal(StrEnum):
     """Why a connection is ended, or a request on it turned away; the label of a metric."""
 
     CROWDED = "crowded"
@@ -201,7 +201,7 @@ UNREADABLE: Final = (
     *("head_too_long", "too_many_lines", "nested_too_deep", "too_many_parts", "too_many_fields", "field_too_long"),
     *("broken", "crashed"),
 )
-REFUSALS: Final = tuple(refusal.value for refusal in Refusal)
+REFUSALS: Final = tuple(refusal.value for refusal in HttpRefusal)
 OTHER: Final = "other"
 
 _PEOPLE = (1, 5, 15, 60, 300, 900, 1800, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400)

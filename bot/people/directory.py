@@ -34,7 +34,7 @@ from core.domain.people import (
     parse_recipient,
 )
 from core.errors import InvalidRecipient
-from core.ports import Fault, PeopleUnknown, Refused
+from core.ports import PeopleUnknown, RefusalCause, Refused
 
 ON_CALL = f"{RecipientKind.SCHEDULE}:"
 
@@ -276,11 +276,11 @@ class Directory:
 
     async def on_call(self, reference: str) -> Sequence[str]:
         if self._on_calls is None:
-            raise PeopleUnknown(Refused("on_call_not_configured", Fault.SETUP))
+            raise PeopleUnknown(Refused("on_call_not_configured", RefusalCause.SETUP))
         users = await self._on_calls.now_on(reference.removeprefix(ON_CALL))
         people = self._named(users)
         if users and not people:
-            raise PeopleUnknown(Refused("on_call_not_allowed", Fault.PLACE))
+            raise PeopleUnknown(Refused("on_call_not_allowed", RefusalCause.PLACE))
         return people
 
     def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:

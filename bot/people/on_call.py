@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from core.ports import Clock, Deferred, Fault, PeopleUnknown, Refused
+from core.ports import Clock, Deferred, PeopleUnknown, RefusalCause, Refused
 
 if TYPE_CHECKING:  # loaded only where PagerDuty is set up
     from channels.pagerduty.rest import OnCall, PagerDutyApi
@@ -105,7 +105,7 @@ class OnCalls:
             users = [OnCallUser(one.user, await self._email(one.user), one.end) for one in found]
         except ApiUnavailable as silence:
             reason = f"on_call_{silence.reason}"
-            outcome = Refused(reason, Fault.SETUP) if silence.reason in _SETUP else Deferred(reason)
+            outcome = Refused(reason, RefusalCause.SETUP) if silence.reason in _SETUP else Deferred(reason)
             self._silent[schedule] = (now, unknown := PeopleUnknown(outcome))
             raise unknown from silence
         self._silent.pop(schedule, None)

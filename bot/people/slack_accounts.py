@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from core.ports import Fault, Refused
+from core.ports import RefusalCause, Refused
 from core.work.every import Every
 
 if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
@@ -88,6 +88,6 @@ class AccountSearch:
                 told = failure.reason
                 if told != self._told:
                     log.warning("slack.lookup_failed", reason=told)
-                if not isinstance(failure, Refused) or failure.fault is Fault.SETUP:
+                if not isinstance(failure, Refused) or failure.fault is RefusalCause.SETUP:
                     break
         self._told = told

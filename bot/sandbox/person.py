@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class SandboxPerson:
     name: str
     email: str
     slack_user_id: str
     pagerduty_user_id: str
 
 
-YOU = Person("you", "you@example.com", "U0YOU", "PYOU")
+YOU = SandboxPerson("you", "you@example.com", "U0YOU", "PYOU")
 """Whoever sits in front of the sandbox's page."""

@@ -17,11 +17,11 @@ from typing import Any
 from starlette.applications import Starlette
 
 from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.page.app import Page
+from bot.sandbox.page.app import SandboxPage
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.pagerduty.world import wall_clock
-from bot.sandbox.person import YOU, Person
+from bot.sandbox.person import YOU, SandboxPerson
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
 
@@ -31,7 +31,7 @@ SENDER = "handraise@sandbox.example"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SandboxAddress:
     """Where the world is reached. ``page`` is the signed-in URL, which lets whoever has it act as the person."""
 
     url: str
@@ -50,7 +50,7 @@ class World:
         self,
         service_url: str | None = None,
         *,
-        person: Person = YOU,
+        person: SandboxPerson = YOU,
         ask: Callable[[str], None] | None = None,
         stay_silent: Callable[[str], None] | None = None,
         opened: Callable[[], None] | None = None,
@@ -78,7 +78,7 @@ class World:
             now=now,
         )
         self._inbound_secret = secrets.token_hex(16)
-        self.page = Page(
+        self.page = SandboxPage(
             self.slack,
             self.mailbox,
             self.pagerduty,
@@ -99,13 +99,13 @@ class World:
         self.pagerduty.webhooks.url = f"{service_url}/pagerduty/webhooks"
 
     @asynccontextmanager
-    async def serving(self, port: int = 0, smtp_port: int = 0) -> AsyncIterator[Place]:
+    async def serving(self, port: int = 0, smtp_port: int = 0) -> AsyncIterator[SandboxAddress]:
         """Everything on loopback, on these ports or on free ones."""
         await self.mailbox.start(smtp_port)
         try:
             async with serving(self.app, port=port) as url:
                 try:
-                    yield Place(url, self.mailbox.smtp_url, self.page.door.signed_in(url))
+                    yield SandboxAddress(url, self.mailbox.smtp_url, self.page.door.signed_in(url))
                 finally:
                     await self._let_go()
         finally:
@@ -116,7 +116,7 @@ class World:
             await self.pagerduty.close()
             await self.slack.close()
 
-    def settings(self, place: Place) -> dict[str, Any]:
+    def settings(self, place: SandboxAddress) -> dict[str, Any]:
         """The sections of the service's configuration that make it a part of this world."""
         person = self.person
         return {

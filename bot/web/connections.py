@@ -15,7 +15,7 @@ from typing import Protocol
 import structlog
 from starlette.types import Scope
 
-from bot.observability.telemetry import Refusal
+from bot.observability.telemetry import HttpRefusal
 from bot.web.admission import MOST_BEGUN, Bodies, Crowd, Intake, Limits, neighbourhood
 
 log = structlog.get_logger(__name__)
@@ -49,7 +49,7 @@ class Connections:
     def __init__(
         self,
         limits: Limits,
-        refused: Callable[[Refusal], None] = lambda _: None,
+        refused: Callable[[HttpRefusal], None] = lambda _: None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits
@@ -62,7 +62,7 @@ class Connections:
         self.now = now
         self._open: set[Guest] = set()
         self._rounds: asyncio.Task[None] | None = None
-        self._untold: Counter[Refusal] = Counter()
+        self._untold: Counter[HttpRefusal] = Counter()
 
     def start(self) -> None:
         self._rounds = asyncio.create_task(self._go_round(), name="connections")
@@ -133,7 +133,7 @@ class Connections:
         if self._queue:
             asyncio.get_running_loop().call_soon(self._begin_some)
 
-    def count(self, refusal: Refusal) -> None:
+    def count(self, refusal: HttpRefusal) -> None:
         self._refused(refusal)
         self._untold[refusal] += 1
 

@@ -9,7 +9,7 @@ KEPT = "/static/"
 """Files that are the same for everybody: browsers may keep them."""
 
 
-class Headers:
+class ResponseHeaders:
     """No browser guesses what a reply is, and nobody keeps it; a reply's own field stays as it is."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -18,7 +18,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from bot.observability.telemetry import Refusal
+from bot.observability.telemetry import HttpRefusal
 from bot.web.admission import (
     FREE,
     LARGEST_ANNOUNCED,
@@ -41,16 +41,16 @@ _AT_ONCE = 16 * 1024
 _MOST_UNREAD = 16 * 1024 * 1024
 """How much of a body that nobody wants may pass by, so that its sender gets to read our reply."""
 
-_WORDS: dict[Refusal, tuple[int, str, str]] = {
-    Refusal.CROWDED: (503, "busy", "Too many connections are open: try again in a moment."),
-    Refusal.HEAD_TOO_LARGE: (431, "too_large", f"The head of a request may have {LARGEST_HEAD // 1024} KiB."),
-    Refusal.TOO_SLOW: (408, "too_slow", "The request took too long to arrive."),
-    Refusal.NO_ROOM: (503, "busy", "Too much is being received: try again in a moment."),
-    Refusal.MALFORMED: (400, "invalid_request", "This is not a request of HTTP/1.1."),
+_WORDS: dict[HttpRefusal, tuple[int, str, str]] = {
+    HttpRefusal.CROWDED: (503, "busy", "Too many connections are open: try again in a moment."),
+    HttpRefusal.HEAD_TOO_LARGE: (431, "too_large", f"The head of a request may have {LARGEST_HEAD // 1024} KiB."),
+    HttpRefusal.TOO_SLOW: (408, "too_slow", "The request took too long to arrive."),
+    HttpRefusal.NO_ROOM: (503, "busy", "Too much is being received: try again in a moment."),
+    HttpRefusal.MALFORMED: (400, "invalid_request", "This is not a request of HTTP/1.1."),
 }
 
 
-def _reply(refusal: Refusal) -> bytes:
+def _reply(refusal: HttpRefusal) -> bytes:
     status, code, message = _WORDS[refusal]
     body = json.dumps(envelope(code, message), separators=(",", ":")).encode()
     again = b"retry-after: 2\r\n" if status == 503 else b""
@@ -72,7 +72,7 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     """One connection. Its ``phase`` is that of the request that comes in last."""
 
     def __init__(self, connections: Connections, **given: Any) -> None:
@@ -83,7 +83,7 @@ class Connection(HttpToolsProtocol):
         self._phase = Phase.HEAD
         self._since = connections.now()
         self._running: RequestResponseCycle | None = None
-        self._refused: Refusal | None = None
+        self._refused: HttpRefusal | None = None
         self._stalled_since: float | None = None
         self._unsent = 0
         self._begin_message()
@@ -106,8 +106,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = self._flow = _Flow(transport)
         if not self.all.welcome(self, self.client[0] if self.client else ""):
-            self._end(Refusal.CROWDED)
-            transport.write(_REPLIES[Refusal.CROWDED])
+            self._end(HttpRefusal.CROWDED)
+            transport.write(_REPLIES[HttpRefusal.CROWDED])
             transport.close()  # it may not stay to read that
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -121,7 +121,7 @@ class Connection(HttpToolsProtocol):
 
     def give_way(self) -> None:
         """Somebody else comes."""
-        self._abort(Refusal.GAVE_WAY)
+        self._abort(HttpRefusal.GAVE_WAY)
 
     def read_on(self) -> None:
         self._flow.held_up = False
@@ -142,7 +142,7 @@ class Connection(HttpToolsProtocol):
         if self._stalled_since is not None and now - self._stalled_since > STALLED_SECONDS and self.is_stranger:
             self._stalled_since = now
             if not self._goes_on_leaving(READ):
-                self._abort(Refusal.TOO_SLOW)
+                self._abort(HttpRefusal.TOO_SLOW)
         elif is_overdue(self._phase, now - self._since, self._received, self.all.limits):
             self._too_late()
 
@@ -151,7 +151,7 @@ class Connection(HttpToolsProtocol):
             self._leave()
             self.transport.close()
         elif self._phase is not Phase.LEAVING:
-            self._refuse(Refusal.TOO_SLOW)
+            self._refuse(HttpRefusal.TOO_SLOW)
         elif self._goes_on_leaving(FREE):
             self._since = self.all.now()
         else:
@@ -174,7 +174,7 @@ class Connection(HttpToolsProtocol):
         self._enter(Phase.LEAVING)
         self._unsent = self.transport.get_write_buffer_size()
 
-    def _refuse(self, why: Refusal) -> None:
+    def _refuse(self, why: HttpRefusal) -> None:
         """Say why, if nothing was said yet, and hang up. What still comes is read for a while: a connection that is
         closed with something unread is reset, and what we said is lost."""
         cycle = self.cycle
@@ -185,7 +185,7 @@ class Connection(HttpToolsProtocol):
             return
         self._leave_unanswered()
         self._end(why)
-        if self._phase is Phase.HEAD and self._incomplete == 0 and why is Refusal.TOO_SLOW:
+        if self._phase is Phase.HEAD and self._incomplete == 0 and why is HttpRefusal.TOO_SLOW:
             self.transport.abort()  # it has never said a word
             return
         self.flow.resume_reading()
@@ -193,7 +193,7 @@ class Connection(HttpToolsProtocol):
         self.transport.write_eof()
         self._leave()
 
-    def _abort(self, why: Refusal) -> None:
+    def _abort(self, why: HttpRefusal) -> None:
         self._end(why)
         self._leave_unanswered()
         self.transport.abort()
@@ -218,7 +218,7 @@ class Connection(HttpToolsProtocol):
         else:
             super()._start_asgi_task(cycle, app)
 
-    def _end(self, why: Refusal) -> None:
+    def _end(self, why: HttpRefusal) -> None:
         self._refused = why
         self.parser = cast("httptools.HttpRequestParser", None)  # which keeps what it has of a head
         self._exchange.let_go()
@@ -244,7 +244,7 @@ class Connection(HttpToolsProtocol):
             self.flow.pause_reading()
         except httptools.HttpParserError as error:
             stopped = error.__context__
-            self._refuse(stopped.why if isinstance(stopped, _Stop) else Refusal.MALFORMED)
+            self._refuse(stopped.why if isinstance(stopped, _Stop) else HttpRefusal.MALFORMED)
         else:
             if self._phase is Phase.HEAD or (self._phase is phase is Phase.BODY and pieces == self._pieces):
                 self._wait_for_end(len(data))
@@ -269,9 +269,9 @@ class Connection(HttpToolsProtocol):
     def _wait_for_end(self, size: int) -> None:
         self._incomplete += size
         if self._incomplete > LARGEST_HEAD:
-            self._refuse(Refusal.HEAD_TOO_LARGE)
+            self._refuse(HttpRefusal.HEAD_TOO_LARGE)
         elif self._incomplete > FREE and not self._exchange.hold(size):
-            self._refuse(Refusal.NO_ROOM)
+            self._refuse(HttpRefusal.NO_ROOM)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -291,17 +291,17 @@ class Connection(HttpToolsProtocol):
     def _count(self, size: int) -> None:
         self._head += size
         if self._head > LARGEST_HEAD or self._fields > MOST_FIELDS:
-            raise _Stop(Refusal.HEAD_TOO_LARGE)
+            raise _Stop(HttpRefusal.HEAD_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MOST_PIPELINED:
-            raise _Stop(Refusal.MALFORMED)
+            raise _Stop(HttpRefusal.MALFORMED)
         self._exchange.let_go()
         announced = next((value for name, value in self.headers if name == b"content-length"), b"")
         if len(announced) > 4:  # five digits and more
             size = min(int(announced[:9]), LARGEST_ANNOUNCED)
             if not self.all.bodies.has_room(size, stranger=self.is_stranger):
-                raise _Stop(Refusal.NO_ROOM)
+                raise _Stop(HttpRefusal.NO_ROOM)
         self._exchange.put_into(cast("Scope", self.scope))
         super().on_headers_complete()
         self._head = self._fields = self._incomplete = 0
@@ -312,7 +312,7 @@ class Connection(HttpToolsProtocol):
         self._received += size
         self._pieces += 1
         if self._pieces > MOST_PIECES and self._received < self._pieces * SMALLEST_PIECE:
-            raise _Stop(Refusal.MALFORMED)
+            raise _Stop(HttpRefusal.MALFORMED)
         if self._exchange.unwanted or self.cycle.response_complete:
             self._exchange.passed += size
             self._pass_by(size)
@@ -320,7 +320,7 @@ class Connection(HttpToolsProtocol):
         counted = min(size, self._received - FREE)
         if counted > 0:
             if not self._exchange.hold(counted):
-                raise _Stop(Refusal.NO_ROOM)
+                raise _Stop(HttpRefusal.NO_ROOM)
             if self.is_stranger:
                 self._go_easy(counted)
         super().on_body(body)
@@ -362,13 +362,13 @@ class Connection(HttpToolsProtocol):
 
 def protocol_for(connections: Connections) -> type[asyncio.Protocol]:
     """What uvicorn is given to make each connection with."""
-    return cast("type[asyncio.Protocol]", partial(Connection, connections))
+    return cast("type[asyncio.Protocol]", partial(HttpConnection, connections))
 
 
 class _Stop(Exception):
     """Raised within a callback of the parser: nothing more is parsed."""
 
-    def __init__(self, why: Refusal) -> None:
+    def __init__(self, why: HttpRefusal) -> None:
         self.why = why
 
 

@@ -31,8 +31,8 @@ from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
 from bot.web.pages.signin import SignInLinks
 from bot.web.pages.urls import Site
-from bot.wiring.ending import Steps
 from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
+from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.audit.check import Audit
 from core.audit.retention import Retention

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.config import Settings
 from bot.config.channels import Email, PagerDuty
-from bot.config.kinds import mailbox_of
+from bot.config.values import mailbox_of
 from bot.keys import RootKey
 from bot.web.hooks import Doors
 from bot.wiring.roles import Part, Parts
@@ -24,7 +24,7 @@ from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
 from core.ports import Channel, Clock
 from core.store.database import Database
-from core.store.locks import Places
+from core.store.locks import LockSlots
 from core.work.health import Health
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bot.inbound.slack.answers import PersonalLink
     from bot.inbound.slack.app import SlackApp
     from bot.wiring.pagerduty import PagerDutyParts, PagerDutySource
-    from channels.pagerduty.incidents import Incidents
+    from channels.pagerduty.incidents import IncidentsApi
     from channels.slack.people import SlackPeople
 
 
@@ -97,14 +97,14 @@ def channels_of(
     return channels
 
 
-def _incidents(settings: Settings, pager: PagerDuty, clock: Clock) -> Incidents | None:
+def _incidents(settings: Settings, pager: PagerDuty, clock: Clock) -> IncidentsApi | None:
     """Who writes into incidents; nobody, where we may not or can't say by whose hand."""
     if pager.api_token is None or pager.from_email is None:
         return None
-    from channels.pagerduty.incidents import Incidents
+    from channels.pagerduty.incidents import IncidentsApi
 
     user_ids = {canonical(one.email): one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id}
-    return Incidents(pager.api_token, pager.from_email, user_ids=user_ids, now=clock.now, api_url=pager.api_url)
+    return IncidentsApi(pager.api_token, pager.from_email, user_ids=user_ids, now=clock.now, api_url=pager.api_url)
 
 
 def doors_of(
@@ -179,7 +179,7 @@ def _slack_door(
             await database.write(lambda tx: alerts.way_in_lost(transitions, tx, "slack", reason, clock.now()))
 
         web = web_client(slack.app_token, slack.api_url)
-        add_sockets(app, web, Places(database, SOCKETS, MOST_SOCKETS), tell, clock.now, health=health)
+        add_sockets(app, web, LockSlots(database, SOCKETS, MOST_SOCKETS), tell, clock.now, health=health)
     return app
 
 
@@ -264,7 +264,7 @@ def _mail_poller(
     trusted = tls_context(folder / mail.tls_ca) if mail.tls_ca is not None else None
     account = ImapAccount(ImapServer.parse(mail.imap_url), token_file, mail.imap_done_folder, trusted)
     every = timedelta(seconds=mail.imap_poll_seconds)
-    return MailPoller(inbox, account, engine, Places(database, MAILBOX, 1), tell, clock, every, health=health)
+    return MailPoller(inbox, account, engine, LockSlots(database, MAILBOX, 1), tell, clock, every, health=health)
 
 
 def _mail_inbox(

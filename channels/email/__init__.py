@@ -1,11 +1,12 @@
 """E-mail: one message for each recipient on the way out, and replies, bounces and automatic mail on the way in.
 
-Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``views`` (``overrides`` checks an
-operator's own), ``mime`` writes the bytes, ``smtp`` and ``mail_server`` bring them to the server.
+Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``overrides``
+checks an operator's own), ``mime`` writes the bytes, ``smtp`` and ``mail_server`` bring them to the server.
 
 In: ``imap`` fetches mail and ``lmtp`` takes it from a mail server. ``inbound`` reads one mail as a value: ``classify``
-says what kind it is, ``authentication`` whether its sender is real, ``addressing`` whose token it bears, ``reports``
-what a bounce says. ``body``, ``html``, ``quoting`` and ``own_words`` find what the person wrote themselves.
+says what kind it is, ``authentication`` whether its sender is real, ``addressing`` whose token it bears,
+``delivery_reports`` what a bounce says. ``body``, ``html``, ``quoting`` and ``own_words`` find what the person wrote
+themselves.
 
 What must never be: an answer from quoted text, from a machine or from an unverified sender; a password over an
 unencrypted line; a reply to a bounce; or a parser that raises on hostile bytes.

@@ -17,7 +17,7 @@ from email.message import Message
 
 from channels.email.addressing import header
 from channels.email.classify import reads_like_a_machine
-from channels.email.html import Page, read_page
+from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
 from channels.grammar.letters import goes_on_below_name, is_signature, unsigned
@@ -157,7 +157,7 @@ def _words(message: Message, sender: str) -> OwnWords:
     return words if _agree(words, shown, sender) else replace(words, doubt="html_differs")
 
 
-def _doubt_of_page(page: Page, shown: OwnWords) -> str | None:
+def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
     """A page without a plain part beside it is believed only if it could hide nothing."""
     struck = any("~~" in line for line in shown.lines)
     return None if page.is_plain and not struck else "html_alone"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from channels.email.addressing import Mailboxes, deliverable
 from channels.email.mail_server import DEFAULT_SECURITY, Security, SmtpServer
-from channels.email.mime import Envelope
+from channels.email.mime import OutgoingMail
 from channels.email.render import is_cut, message_mail, notice_mail
 from channels.email.smtp import SmtpLanes
 from channels.email.templates import Templates
@@ -73,13 +73,13 @@ class EmailChannel:
     def is_cut(self, notice: Notice) -> bool:
         return is_cut(notice, self._templates)
 
-    def _asking(self, notice: Notice, to: Address, sending: Sending) -> Envelope:
+    def _asking(self, notice: Notice, to: Address, sending: Sending) -> OutgoingMail:
         return notice_mail(notice, to, sending.id, self.ours, self._templates, self._when_cut)
 
     async def close(self) -> None:
         await self._smtp.close()
 
-    async def _deliver(self, mail: Envelope, sending: Sending) -> Delivery:
+    async def _deliver(self, mail: OutgoingMail, sending: Sending) -> Delivery:
         """What may have arrived is sent once more, and not a third time: somebody's mailbox would fill with it while
         the server goes on losing its word. The ladder goes on instead (facts on mail §F).
         """

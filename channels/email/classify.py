@@ -18,7 +18,7 @@ from email.message import Message
 from enum import StrEnum
 
 from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
-from channels.email.reports import report_type
+from channels.email.delivery_reports import report_type
 
 _LOOKED_AT = 1_500
 

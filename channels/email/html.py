@@ -79,25 +79,25 @@ _PLAIN_ATTRIBUTES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlText:
     """The ``text`` of a page, line by line. ``is_plain``: nothing above the quote could hide any of it."""
 
     text: str = ""
     is_plain: bool = True
 
 
-def read_page(html: str) -> Page:
+def read_page(html: str) -> HtmlText:
     """Empty if there is no text, or it can't be read."""
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
     try:
         root = etree.fromstring(_EMBEDDED.sub("", html)[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
     except etree.LxmlError:
-        return Page()
+        return HtmlText()
     if root is None:
-        return Page()
+        return HtmlText()
     pieces: list[str] = []
     is_plain = _collect(root, pieces)
-    return Page("\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines()), is_plain)
+    return HtmlText("\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines()), is_plain)
 
 
 def _collect(root: etree._Element, pieces: list[str]) -> bool:

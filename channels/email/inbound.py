@@ -29,8 +29,8 @@ from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_i
 from channels.email.authentication import SenderAuth, is_authentic
 from channels.email.body import body_words
 from channels.email.classify import MailKind, classify, is_away
+from channels.email.delivery_reports import Report, read_report
 from channels.email.own_words import OwnWords
-from channels.email.reports import Report, read_report
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType

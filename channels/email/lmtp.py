@@ -1,8 +1,8 @@
 """LMTP and SMTP in: one conversation with a mail server that brings mail.
 
-A reply is final only if it can be: 250 after :meth:`Door.take` has returned, 4yz whenever the same mail may come again.
-A bare CR or LF never ends a line. :class:`ListenAddress` is ``email.listen``; the size of a mail is limited for every
-way in.
+A reply is final only if it can be: 250 after :meth:`MailDoor.take` has returned, 4yz whenever the same mail may come
+again. A bare CR or LF never ends a line. :class:`ListenAddress` is ``email.listen``; the size of a mail is limited for
+every way in.
 
 Source: API.md §8 (``HANDRAISE_EMAIL__LISTEN``); RFC 5321, RFC 2033 (LMTP), RFC 2034 (enhanced status codes),
 RFC 2920 (pipelining), RFC 6531 (SMTPUTF8); docs/decisions/0020.
@@ -93,7 +93,7 @@ _ENHANCED = {
 _PLAIN = re.compile(r"(?!220)([245])[0-9]{2} (?![245]\.)")
 
 
-class Door(Protocol):
+class MailDoor(Protocol):
     """Where mail goes. Both raise :class:`core.errors.DatabaseUnavailable` and nothing else."""
 
     async def knows(self, address: str) -> bool: ...
@@ -103,7 +103,7 @@ class Door(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """Seconds: for the next command, for a whole mail's content, and for what we do with it.
 
     RFC 5321 §4.5.3.2.7 asks for five minutes between commands; only our own mail server is at the other end.
@@ -114,17 +114,17 @@ class Patience:
     taking: float = 300
 
 
-class Conversation(SMTP):
+class MailSession(SMTP):
     """``left`` is told when the connection is gone. ``taking`` holds what is being acted upon: that is finished even
     where whoever brought it has gone."""
 
     def __init__(
         self,
-        door: Door,
+        door: MailDoor,
         hostname: str,
-        patience: Patience,
+        patience: Timeouts,
         taking: set[asyncio.Task[None]],
-        left: Callable[[Conversation], None],
+        left: Callable[[MailSession], None],
     ) -> None:
         self.command_size_limits = defaultdict(lambda: _LONGEST_COMMAND)  # the library's is shared by all
         self.line_length_limit = 16 * 1024  # how much is read at once: a longer line is read in pieces
@@ -279,11 +279,11 @@ class Conversation(SMTP):
         return TAKEN
 
 
-class SmtpConversation(Conversation):
+class SmtpConversation(MailSession):
     """RFC 5321."""
 
 
-class LmtpConversation(Conversation):
+class LmtpConversation(MailSession):
     """RFC 2033: LHLO alone greets, and behind the content comes a reply for each recipient."""
 
     protocol = "LMTP"
@@ -304,7 +304,7 @@ class LmtpConversation(Conversation):
 class _Addresses:
     """What the library asks at RCPT TO, and where it fails itself; the names are its own."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: MailDoor) -> None:
         self._door = door
 
     async def handle_RCPT(  # noqa: N802

@@ -26,7 +26,7 @@ _BOUNDARY = "=_handraise_alternative"
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class OutgoingMail:
     """One mail to one mailbox, ready to be sent. ``sender`` is empty for mail that nobody may answer."""
 
     sender: str

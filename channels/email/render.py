@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
-from channels.email import views
+from channels.email import template_views as views
 from channels.email.addressing import Mailboxes
-from channels.email.mime import Envelope, compose, display_address, header_text
-from channels.email.reports import RETURN_ID
-from channels.email.templates import Templates, Written
-from channels.email.views import ROOMS, Room, View, message_view, notice_view, of_both, one_line
+from channels.email.delivery_reports import RETURN_ID
+from channels.email.mime import OutgoingMail, compose, display_address, header_text
+from channels.email.template_views import ROOMS, MailBudget, View, message_view, notice_view, of_both, one_line
+from channels.email.templates import MailBodies, Templates
 from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut
 from core.domain.people import Address
 
@@ -41,7 +41,7 @@ def notice_mail(
     ours: Mailboxes,
     templates: Templates = _OURS,
     when_cut: WhenCut = WhenCut.ANSWER,
-) -> Envelope:
+) -> OutgoingMail:
     """The mail that asks ``to``. The same ``delivery`` makes the same Message-ID."""
     headers = _headers(subject_line(notice.ref, notice.question), to, delivery, notice.ref, ours)
     if answers_at := _answers_at(notice.links.reply_token, ours):
@@ -60,7 +60,7 @@ def is_cut(notice: Notice, templates: Templates = _OURS) -> bool:
 
 def message_mail(
     message: Message, to: Address, delivery: str, ours: Mailboxes, templates: Templates = _OURS
-) -> Envelope:
+) -> OutgoingMail:
     """A short mail. Under its question where ``message`` names one."""
     headers = _headers(_message_subject(message), to, delivery, message.ref, ours)
     in_reply = message.purpose in _TOLD_IN_REPLY
@@ -74,7 +74,7 @@ def message_mail(
     return _envelope(headers, written, "" if in_reply else ours.bounces_to(delivery), to, ours.return_id(delivery))
 
 
-def view_of(content: Notice | Message, ours: Mailboxes, room: Room) -> View:
+def view_of(content: Notice | Message, ours: Mailboxes, room: MailBudget) -> View:
     """What the templates are given."""
     if isinstance(content, Notice):
         subject = subject_line(content.ref, content.question)
@@ -82,7 +82,7 @@ def view_of(content: Notice | Message, ours: Mailboxes, room: Room) -> View:
     return message_view(content, _message_subject(content), _answers_at(content.reply_token, ours), room)
 
 
-def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: WhenCut) -> Written:
+def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: WhenCut) -> MailBodies:
     """With as much of the agent's words as there is room for, and then of ours."""
     room = _agents_room(notice, templates)
     must_open = when_cut is WhenCut.OPEN and views.is_cut(notice, room)
@@ -95,7 +95,7 @@ def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: Whe
     return written
 
 
-def _agents_room(notice: Notice, templates: Templates) -> Room:
+def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
     """The most room for the agent's words that leaves enough for ours. It goes by these words alone: what was cut in a
     mail is known when a reply to it comes in, without anything having been kept of it."""
     if templates.are_ours and views.is_brief(notice):
@@ -108,7 +108,7 @@ def _agents_room(notice: Notice, templates: Templates) -> Room:
     return room
 
 
-def _telling(message: Message, ours: Mailboxes, templates: Templates) -> Written:
+def _telling(message: Message, ours: Mailboxes, templates: Templates) -> MailBodies:
     """With as much as there is room for."""
     for room in ROOMS:
         written = templates.write("message", view_of(message, ours, room))
@@ -117,16 +117,16 @@ def _telling(message: Message, ours: Mailboxes, templates: Templates) -> Written
     return written
 
 
-def _size(written: Written) -> int:
+def _size(written: MailBodies) -> int:
     """As it is sent, with line ends of two bytes."""
     return len(written.html.encode("utf-8", "replace")) + written.html.count("\n")
 
 
-def _envelope(headers: dict[str, str], written: Written, sender: str, to: Address, return_id: str) -> Envelope:
+def _envelope(headers: dict[str, str], written: MailBodies, sender: str, to: Address, return_id: str) -> OutgoingMail:
     headers[RETURN_ID] = return_id  # a report that lost the envelope may still bring the headers back
     content = compose(headers, written.text, written.html)
     amiss = f"template_{written.failed}" if written.failed else None
-    return Envelope(sender, to.value, headers["Message-ID"], content, return_id, amiss)
+    return OutgoingMail(sender, to.value, headers["Message-ID"], content, return_id, amiss)
 
 
 def _proposed(proposal: Proposal) -> str:

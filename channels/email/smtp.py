@@ -32,8 +32,8 @@ from aiosmtplib import (
 )
 
 from channels.email.mail_server import SmtpServer, Tls
-from channels.email.mime import Envelope
-from core.ports import Ambiguous, Deferred, Delivered, Delivery, Fault, Refused
+from channels.email.mime import OutgoingMail
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, RefusalCause, Refused
 
 log = structlog.get_logger(__name__)
 
@@ -69,7 +69,7 @@ async def connected(server: SmtpServer, hello: str) -> SMTP:
     except BaseException as failure:
         client.close()
         if isinstance(failure, SMTPResponseException):
-            fault = Fault.SETUP if failure.code >= _NEVER else Fault.AWAY
+            fault = RefusalCause.SETUP if failure.code >= _NEVER else RefusalCause.AWAY
             raise NoService(Deferred(f"smtp_{failure.code}", fault=fault)) from None
         if isinstance(failure, SMTPException | OSError):
             raise NoService(_not_reached(failure)) from None
@@ -89,7 +89,7 @@ async def _encrypt(client: SMTP, tls: Tls) -> None:
     offered = client.supports_extension("starttls")
     if tls is Tls.REQUIRED and not offered:
         log.warning("email.starttls_missing")
-        raise NoService(Deferred("smtp_starttls_missing", fault=Fault.SETUP))
+        raise NoService(Deferred("smtp_starttls_missing", fault=RefusalCause.SETUP))
     if offered and tls in {Tls.REQUIRED, Tls.OFFERED}:
         await client.starttls()
         await client.ehlo()  # what was said in the clear counts for nothing (RFC 3207 §4.2)
@@ -100,21 +100,21 @@ async def _log_in(client: SMTP, server: SmtpServer) -> None:
         return
     if not client.supported_auth_methods:
         log.warning("email.login_not_offered")
-        raise NoService(Refused("smtp_auth_missing", Fault.SETUP))
+        raise NoService(Refused("smtp_auth_missing", RefusalCause.SETUP))
     try:
         await client.login(server.username, server.password or "")
     except SMTPAuthenticationError as reply:
         log.warning("email.login_refused", code=reply.code)
         reason = f"smtp_auth_{reply.code}"
-        raise NoService(Deferred(reason) if 400 <= reply.code < 500 else Refused(reason, Fault.SETUP)) from None
+        raise NoService(Deferred(reason) if 400 <= reply.code < 500 else Refused(reason, RefusalCause.SETUP)) from None
 
 
 def _not_reached(failure: Exception) -> Deferred:
     cause = failure if isinstance(failure, ssl.SSLError) else failure.__cause__
     if isinstance(cause, ssl.SSLCertVerificationError):
         log.warning("email.certificate_refused", reason=cause.verify_message)
-        return Deferred("smtp_certificate", fault=Fault.SETUP)
-    return Deferred(reason_of(failure), fault=Fault.AWAY)
+        return Deferred("smtp_certificate", fault=RefusalCause.SETUP)
+    return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
 
 def reason_of(failure: Exception) -> str:
@@ -152,7 +152,7 @@ class SmtpLanes:
         self._free = asyncio.Semaphore(lanes)
         self._idle: list[tuple[SMTP, float]] = []
 
-    async def deliver(self, mail: Envelope) -> Delivery:
+    async def deliver(self, mail: OutgoingMail) -> Delivery:
         """Hand one mail over. Never raises for what the server or the network did."""
         async with self._free:
             ends_at = asyncio.get_running_loop().time() + WHOLE_SECONDS
@@ -166,15 +166,15 @@ class SmtpLanes:
             except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
-                return Deferred(reason_of(failure), fault=Fault.AWAY)
+                return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
-    async def _offered(self, client: SMTP, reply: int, mail: Envelope) -> Delivery | None:
+    async def _offered(self, client: SMTP, reply: int, mail: OutgoingMail) -> Delivery | None:
         """What is between MAIL FROM, whose reply is given, and the content: ``None`` where that may come now. Where
         MAIL FROM was refused, it is us and not this mail.
         """
         if not _is_positive(reply):
             refusal = await _refused(client, reply)
-            return replace(refusal, fault=Fault.SETUP) if isinstance(refusal, Refused) else refusal
+            return replace(refusal, fault=RefusalCause.SETUP) if isinstance(refusal, Refused) else refusal
         if mail.is_international and not client.supports_extension("smtputf8"):
             await _made_ready(client)
             return Refused("smtputf8_not_offered")
@@ -183,7 +183,9 @@ class SmtpLanes:
         except SMTPResponseException as refusal:
             refused = await _refused(client, refusal.code)
             return (
-                replace(refused, fault=Fault.PLACE) if isinstance(refused, Refused) and _is_policy(refusal) else refused
+                replace(refused, fault=RefusalCause.PLACE)
+                if isinstance(refused, Refused) and _is_policy(refusal)
+                else refused
             )
         start = await client.execute_command(b"DATA")
         if start.code != _START_INPUT:
@@ -191,7 +193,7 @@ class SmtpLanes:
         return None
 
     @asynccontextmanager
-    async def _opened(self, mail: Envelope) -> AsyncIterator[tuple[SMTP, int]]:
+    async def _opened(self, mail: OutgoingMail) -> AsyncIterator[tuple[SMTP, int]]:
         """A connection and its reply to MAIL FROM; kept afterwards if it is still good."""
         client, reply = await self._begin(mail)
         try:
@@ -202,7 +204,7 @@ class SmtpLanes:
         if client.is_connected:
             self._idle.append((client, asyncio.get_running_loop().time()))
 
-    async def _begin(self, mail: Envelope) -> tuple[SMTP, int]:
+    async def _begin(self, mail: OutgoingMail) -> tuple[SMTP, int]:
         """MAIL FROM on a kept connection; on a new one where the server has closed that meanwhile."""
         kept = self._take_idle()
         if kept is not None:
@@ -232,7 +234,7 @@ class SmtpLanes:
             client.close()
 
 
-async def _mail_from(client: SMTP, mail: Envelope) -> int:
+async def _mail_from(client: SMTP, mail: OutgoingMail) -> int:
     """The code of the reply to MAIL FROM."""
     try:
         reply = await client.execute_command(
@@ -244,7 +246,7 @@ async def _mail_from(client: SMTP, mail: Envelope) -> int:
     return reply.code
 
 
-def _options(client: SMTP, mail: Envelope) -> Iterator[str]:
+def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
     """Of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
     if mail.is_international and client.supports_extension("smtputf8"):
         yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
@@ -252,7 +254,7 @@ def _options(client: SMTP, mail: Envelope) -> Iterator[str]:
         yield from ("RET=HDRS", f"ENVID={mail.return_id}")
 
 
-def _reports_wanted(client: SMTP, mail: Envelope) -> list[str]:
+def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
     """Of RCPT TO: told of failures and delays alone; of nothing where nobody could be told (RFC 3461 §4.1)."""
     if not client.supports_extension("dsn"):
         return []
@@ -273,7 +275,7 @@ async def _made_ready(client: SMTP) -> None:
         client.close()
 
 
-async def _content_taken(client: SMTP, mail: Envelope, ends_at: float) -> Delivery:
+async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> Delivery:
     """From here on the mail may have been sent, until the server says otherwise."""
     try:
         code = await _send_content(client, mail.content, ends_at)

@@ -15,7 +15,7 @@ from jinja2 import BaseLoader, DictLoader, Environment, FunctionLoader, StrictUn
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import escape
 
-from channels.email.views import View
+from channels.email.template_views import View
 
 log = structlog.get_logger(__name__)
 
@@ -25,7 +25,7 @@ OURS: Mapping[str, str] = {file.name: file.read_text("utf-8") for file in sorted
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class MailBodies:
     """The two bodies of a mail. ``failed`` names the operator's template that could not be used, where one was."""
 
     text: str
@@ -48,16 +48,16 @@ class Templates:
         """Whether the operator has replaced none."""
         return self._theirs is None
 
-    def write(self, kind: str, view: View) -> Written:
+    def write(self, kind: str, view: View) -> MailBodies:
         """``kind`` is ``notice`` or ``message``. Never fails for what an operator has written."""
         if self._theirs is not None:
             try:
                 written = rendered(self._theirs, kind, view)
-                return Written(*written)
+                return MailBodies(*written)
             except Exception as problem:  # noqa: BLE001 (whatever theirs raises, the question goes out)
                 log.warning("email.template_failed", template=kind, error=type(problem).__name__)
-                return Written(*rendered(self._ours, kind, view), failed=kind)
-        return Written(*rendered(self._ours, kind, view))
+                return MailBodies(*rendered(self._ours, kind, view), failed=kind)
+        return MailBodies(*rendered(self._ours, kind, view))
 
 
 class PartMissing(Exception):

@@ -20,7 +20,7 @@ import httpx
 
 from channels import http
 from channels.pagerduty import render
-from channels.pagerduty.incidents import Incidents, Unanswered, incident_of
+from channels.pagerduty.incidents import CallFailed, IncidentsApi, incident_of
 from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.people import Address
 from core.ports import (
@@ -29,8 +29,8 @@ from core.ports import (
     Deferred,
     Delivered,
     Delivery,
-    Fault,
     Receipt,
+    RefusalCause,
     Refused,
     Sending,
     Unconfirmed,
@@ -71,7 +71,7 @@ class PagerDutyChannel:
         instance: str,
         clock: Clock,
         events_url: str = EVENTS_URL,
-        incidents: Incidents | None = None,
+        incidents: IncidentsApi | None = None,
         waits: Sequence[timedelta] = WAITS,
         proven: bool = False,
         when_cut: WhenCut = WhenCut.ANSWER,
@@ -91,7 +91,7 @@ class PagerDutyChannel:
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
         routing_key = self._services.get(to.value)
         if routing_key is None:
-            return Refused("unknown_service", Fault.SETUP)
+            return Refused("unknown_service", RefusalCause.SETUP)
         key = render.dedup_key(self._instance, notice.ref)
         paging = await self._is_paging(key, to, sending)
         # A doubt is told: what a question left behind must be resolved even if it ends before the next try.
@@ -172,7 +172,7 @@ class PagerDutyChannel:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 return bool(await self._incidents.find(key))
-        except (TimeoutError, Unanswered):
+        except (TimeoutError, CallFailed):
             return False
 
     async def left_open(self) -> Collection[str] | None:

@@ -21,8 +21,8 @@ import httpx
 
 from channels import http
 from channels.pagerduty.render import note as own_note
-from channels.pagerduty.rest import LeftAlone, Patience
-from core.ports import Deferred, Delivered, Delivery, Fault, Refused, Sending
+from channels.pagerduty.rest import CircuitBreaker, LeftAlone
+from core.ports import Deferred, Delivered, Delivery, RefusalCause, Refused, Sending
 
 API_URL = "https://api.pagerduty.com"
 TIMEOUT_SECONDS = 3.0
@@ -38,7 +38,7 @@ PAGE, MOST_PAGES = 100, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundIncident:
     """One incident of the account. ``service`` is PagerDuty's id of it."""
 
     id: str
@@ -46,7 +46,7 @@ class Found:
     service: str
 
 
-class Unanswered(Exception):
+class CallFailed(Exception):
     """The API has not done it; ``outcome`` says what that means."""
 
     def __init__(self, outcome: Delivery) -> None:
@@ -54,7 +54,7 @@ class Unanswered(Exception):
         self.outcome = outcome
 
 
-class Incidents:
+class IncidentsApi:
     """Writes by the hand of ``from_email``, a user of the account. ``user_ids`` are those that the directory knows."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Incidents:
         self._now = now
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
-        self._patience = Patience(now, TIMEOUT_SECONDS)  # events, which matter more, go out on the same lanes
+        self._patience = CircuitBreaker(now, TIMEOUT_SECONDS)  # events, which matter more, go out on the same lanes
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
             verify=http.authorities(),
@@ -80,15 +80,15 @@ class Incidents:
             timeout=TIMEOUT_SECONDS,
         )
 
-    async def find(self, key: str, *, statuses: Sequence[str] = ()) -> list[Found]:
-        """The newest incident of each service with ``key`` among its alerts. Raises :class:`Unanswered`."""
+    async def find(self, key: str, *, statuses: Sequence[str] = ()) -> list[FoundIncident]:
+        """The newest incident of each service with ``key`` among its alerts. Raises :class:`CallFailed`."""
         query = [("incident_key", key), ("sort_by", "created_at:desc"), WHENEVER]
         query += [("statuses[]", one) for one in statuses]
         body = await self._ask("GET", "/incidents", params=query)
-        newest: dict[str, tuple[str, Found]] = {}
+        newest: dict[str, tuple[str, FoundIncident]] = {}
         for one in body.get("incidents", []):
             service = (one.get("service") or {}).get("id", "")
-            found = Found(one["id"], one.get("status") in OPEN, service)
+            found = FoundIncident(one["id"], one.get("status") in OPEN, service)
             newest[service] = max(newest.get(service, ("", found)), (one.get("created_at", ""), found), key=_first)
         return [found for _, found in newest.values()]
 
@@ -96,7 +96,7 @@ class Incidents:
         """Whether an incident with ``key`` is open; ``None`` where PagerDuty does not say."""
         try:
             return bool(await self.find(key, statuses=OPEN))
-        except Unanswered:
+        except CallFailed:
             return None
 
     async def open_keys(self) -> set[str] | None:
@@ -110,14 +110,14 @@ class Incidents:
                 path, still_open = f"/incidents/{incident['id']}/alerts", [("statuses[]", "triggered")]
                 async for alert in self._pages(path, "alerts", still_open):
                     keys |= {alert["alert_key"]} if alert.get("alert_key") else set()
-        except Unanswered:
+        except CallFailed:
             return None
         return keys
 
     async def _pages(
         self, path: str, name: str, params: Sequence[tuple[str, str]] = ()
     ) -> AsyncIterator[Mapping[str, Any]]:
-        """Everything in a list, page by page; of a very long one the beginning. Raises :class:`Unanswered`."""
+        """Everything in a list, page by page; of a very long one the beginning. Raises :class:`CallFailed`."""
         for number in range(MOST_PAGES):
             place = [("limit", str(PAGE)), ("offset", str(number * PAGE))]
             said = await self._ask("GET", path, params=[*params, *place])
@@ -130,7 +130,7 @@ class Incidents:
         """A note on this incident; not twice, as far as can be told."""
         try:
             await self._write(incident, own_note(text), look_first=_may_be_there(sending))
-        except Unanswered as failure:
+        except CallFailed as failure:
             return failure.outcome
         return Delivered({"incident": incident})
 
@@ -144,7 +144,7 @@ class Incidents:
                 await self._write(found[0].id, own_note(text), look_first=_may_be_there(sending))
             else:
                 await self._write_to_each(found, own_note(text))
-        except Unanswered as failure:
+        except CallFailed as failure:
             return failure.outcome
         return Delivered({"incident": ",".join(one.id for one in found)})
 
@@ -160,7 +160,7 @@ class Incidents:
             for one in found:
                 if user not in await self._called(one.id):
                     await self._call(one.id, user, requester, text)
-        except Unanswered as failure:
+        except CallFailed as failure:
             return failure.outcome
         return Delivered({"incident": ",".join(one.id for one in found), "user": user})
 
@@ -171,7 +171,7 @@ class Incidents:
         now = self._now()
         return Refused("no_incident") if now - sending.since > PATIENCE else Deferred("no_incident", now + LOOK_AGAIN)
 
-    async def _write_to_each(self, found: Sequence[Found], content: str) -> None:
+    async def _write_to_each(self, found: Sequence[FoundIncident], content: str) -> None:
         """One key at several services is withdrawn at each, perhaps at once, and each time this is written."""
         async with self._one_by_one:
             for one in found:
@@ -212,27 +212,27 @@ class Incidents:
         body: Mapping[str, Any] | None = None,
         params: Sequence[tuple[str, str]] = (),
     ) -> Mapping[str, Any]:
-        """The body of a 2xx. Raises :class:`Unanswered`."""
+        """The body of a 2xx. Raises :class:`CallFailed`."""
         send = partial(self._client.request, method, self._url + path, json=body, params=list(params))
         try:
             response = await self._patience.ask(send, twice=method == "GET")
         except LeftAlone as left:
-            raise Unanswered(Deferred("api_away", left.until)) from None
+            raise CallFailed(Deferred("api_away", left.until)) from None
         except http.CAUGHT as error:
-            raise Unanswered(http.failed(error, http.Repeats.COUNT)) from error
+            raise CallFailed(http.failed(error, http.Repeats.COUNT)) from error
         if response.status_code == 404:
-            raise Unanswered(Refused("http_404"))
+            raise CallFailed(Refused("http_404"))
         if not response.is_success:
             outcome = http.answered(response, {}, http.Repeats.COUNT, self._now())
             if isinstance(outcome, Deferred) and outcome.until is None:
                 outcome = Deferred(outcome.reason, self._patience.until)
-            raise Unanswered(outcome)
+            raise CallFailed(outcome)
         try:
             said = response.json()
         except ValueError:
             said = None
         if not isinstance(said, dict):
-            raise Unanswered(Refused("malformed_response", Fault.SETUP))
+            raise CallFailed(Refused("malformed_response", RefusalCause.SETUP))
         return said
 
 
@@ -240,7 +240,7 @@ def _may_be_there(sending: Sending) -> bool:
     return sending.tries > 1 or sending.ambiguous
 
 
-def _first(dated: tuple[str, Found]) -> str:
+def _first(dated: tuple[str, FoundIncident]) -> str:
     return dated[0]
 
 

@@ -1,6 +1,6 @@
 """PagerDuty's REST API: whose alerts these are, who somebody is, who is on call; and when the API is left alone.
 
-Events, webhooks and answers do not wait for calls that will fail. :class:`Patience` is a circuit breaker: it opens
+Events, webhooks and answers do not wait for calls that will fail. :class:`CircuitBreaker` opens
 after several calls in a row without an answer, or after a 429. After a single lost connection the call is made again
 at once, if making it twice does no harm.
 
@@ -44,7 +44,7 @@ class LeftAlone(Exception):
         self.why = why
 
 
-class Patience:
+class CircuitBreaker:
     """One API's breaker. ``now`` is the clock's; ``seconds`` is how long one call may take, its second try included."""
 
     def __init__(self, now: Callable[[], datetime], seconds: float) -> None:
@@ -162,7 +162,7 @@ class PagerDutyApi:
 
     def __init__(self, token: str | None, *, now: Callable[[], datetime], api_url: str = API_URL) -> None:
         self._has_token = token is not None
-        self._patience = Patience(now, TIMEOUT_SECONDS)
+        self._patience = CircuitBreaker(now, TIMEOUT_SECONDS)
         headers = {"Authorization": f"Token token={token or ''}", "Accept": "application/json"}
         self._url = api_url.rstrip("/")
         self._client = httpx.AsyncClient(

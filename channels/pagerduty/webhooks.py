@@ -67,7 +67,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Reassigned:
     """It is somebody else's now: reassigned, escalated, delegated, or new."""
 
     where: Where
@@ -108,7 +108,9 @@ class Ignored:
     reason: str
 
 
-Happening = Acknowledged | Unacknowledged | Resolved | Merged | Assigned | Annotated | FieldsSet | NobodysWord | Ignored
+Happening = (
+    Acknowledged | Unacknowledged | Resolved | Merged | Reassigned | Annotated | FieldsSet | NobodysWord | Ignored
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ def _resolved(data: Object, agent: Object) -> Happening:
 
 def _assigned(data: Object, agent: Object) -> Happening:
     where = _where(data)
-    return Ignored("malformed") if where is None else Assigned(where)
+    return Ignored("malformed") if where is None else Reassigned(where)
 
 
 def _annotated(data: Object, agent: Object) -> Happening:
@@ -295,20 +297,20 @@ def ref_in_title(title: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class IncidentNote:
     """A note's own words. ``ref`` is the question that it begins with, ``None`` where it names none."""
 
     ref: str | None
     text: str
 
 
-def read_note(text: str) -> Note:
+def read_note(text: str) -> IncidentNote:
     tag = _TAG.match(text)
-    return Note(tag.group(1).upper(), text[tag.end() :]) if tag else Note(None, text)
+    return IncidentNote(tag.group(1).upper(), text[tag.end() :]) if tag else IncidentNote(None, text)
 
 
 def read_answer_in(
-    note: Note,
+    note: IncidentNote,
     response_type: ResponseType,
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, Any] | None,

@@ -35,12 +35,12 @@ class ListThem:
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class ShowCommand:
     ref: str
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerCommand:
     """``words`` may be empty: then it is asked for."""
 
     ref: str
@@ -52,7 +52,7 @@ class Help:
     """Anything else."""
 
 
-Command = ListThem | Show | Answer | Help
+Command = ListThem | ShowCommand | AnswerCommand | Help
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ def _command(text: str) -> Command:
         case [] | ["list"]:
             return ListThem()
         case ["show", ref]:
-            return Show(ref)
+            return ShowCommand(ref)
         case ["answer", ref, *words]:
-            return Answer(ref, words[0] if words else "")
+            return AnswerCommand(ref, words[0] if words else "")
         case _:
             return Help()
 

@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from channels.http import Verdict, retry_after, verdict_on
-from core.ports import Ambiguous, Deferred, Fault, Refused
+from core.ports import Ambiguous, Deferred, RefusalCause, Refused
 
 Failure = Deferred | Ambiguous | Refused
 
@@ -74,12 +74,16 @@ def failure_of(error: Exception, now: datetime) -> Failure:
             return Ambiguous("connection_lost")
 
 
-def fault_of(reason: str) -> Fault:
+def fault_of(reason: str) -> RefusalCause:
     """What has to be mended where Slack refuses for this ``reason``."""
-    for fault, reasons in ((Fault.SETUP, SETUP), (Fault.PLACE, PLACE), (Fault.CONTENT, UNSHOWABLE)):
+    for fault, reasons in (
+        (RefusalCause.SETUP, SETUP),
+        (RefusalCause.PLACE, PLACE),
+        (RefusalCause.CONTENT, UNSHOWABLE),
+    ):
         if reason in reasons:
             return fault
-    return Fault.MESSAGE
+    return RefusalCause.MESSAGE
 
 
 def sent_nothing(failure: Failure) -> Deferred | Refused:

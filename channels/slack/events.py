@@ -24,7 +24,7 @@ SAID_TO_ALL = "thread_broadcast"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class UserMessage:
     """Somebody has written ``text``, which is in Slack's markup, in a thread (``thread_ts``) or in direct messages.
 
     ``thread_by`` is who began the thread.
@@ -45,18 +45,18 @@ class HomeOpened:
 
 
 @dataclass(frozen=True, slots=True)
-class CutOff:
+class AccessRevoked:
     """Our access was taken away; ``reason`` is the event's type."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class IgnoredEvent:
     """Nothing that concerns us, or nothing that anybody has said just now."""
 
 
-Happened = Words | HomeOpened | CutOff | Nothing
+Happened = UserMessage | HomeOpened | AccessRevoked | IgnoredEvent
 
 
 def event_id(payload: Payload) -> str | None:
@@ -68,32 +68,32 @@ def event_id(payload: Payload) -> str | None:
 def read_event(payload: Payload) -> Happened:
     event = payload.get("event")
     if not isinstance(event, Mapping):
-        return Nothing()
+        return IgnoredEvent()
     match event.get("type"):
         case "message":
             return _words(event, payload)
         case "app_home_opened" if event.get("tab", "home") == "home":
             by = _who(event, payload)
-            return HomeOpened(by) if by is not None else Nothing()
+            return HomeOpened(by) if by is not None else IgnoredEvent()
         case "app_uninstalled":
-            return CutOff("app_uninstalled")
+            return AccessRevoked("app_uninstalled")
         case "tokens_revoked":
-            return CutOff("tokens_revoked") if _lists_a_bot(event) else Nothing()
+            return AccessRevoked("tokens_revoked") if _lists_a_bot(event) else IgnoredEvent()
         case _:
-            return Nothing()
+            return IgnoredEvent()
 
 
-def _words(event: Mapping[str, Any], payload: Payload) -> Words | Nothing:
+def _words(event: Mapping[str, Any], payload: Payload) -> UserMessage | IgnoredEvent:
     """Words of a person, in a thread or to us alone; never an edit, a deletion, a join, or what a bot says."""
     subtype = event.get("subtype")
     if subtype not in {None, SAID_TO_ALL} or event.get("bot_id") or event.get("edited") or event.get("hidden"):
-        return Nothing()
+        return IgnoredEvent()
     by, is_direct = _who(event, payload), event.get("channel_type") == "im"
     channel, ts, text = (_text(event, key) for key in ("channel", "ts", "text"))
     thread_ts = _text(event, "thread_ts")
     if by is None or channel is None or ts is None or text is None or not (thread_ts or is_direct):
-        return Nothing()
-    return Words(by, channel, ts, text, is_direct, thread_ts, _text(event, "parent_user_id"))
+        return IgnoredEvent()
+    return UserMessage(by, channel, ts, text, is_direct, thread_ts, _text(event, "parent_user_id"))
 
 
 def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:

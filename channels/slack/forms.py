@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from channels.slack import limits
 from channels.slack.mrkdwn import Block, one_line, plain_text, shown
 from channels.slack.payloads import option, read_option
-from core.domain.forms import Field, Kind, NotThat, form_fields, pick, read_scalar
+from core.domain.forms import Field, FieldKind, NotThat, form_fields, pick, read_scalar
 
 Named = Callable[[str], str | None]
 """The identity of a Slack user, ``None`` where the directory knows none."""
@@ -24,7 +24,9 @@ Named = Callable[[str], str | None]
 def fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...] | None:
     """``None`` where the form is empty or more than a modal can hold: a list of anything has no input in Slack."""
     found = form_fields(schema, context, shown)
-    has_inputs = all(one.kind not in {Kind.LIST, Kind.OTHER} and len(one.options) <= limits.OPTIONS for one in found)
+    has_inputs = all(
+        one.kind not in {FieldKind.LIST, FieldKind.OTHER} and len(one.options) <= limits.OPTIONS for one in found
+    )
     return found if has_inputs and 0 < len(found) <= limits.FORM_FIELDS else None
 
 
@@ -58,11 +60,11 @@ def read(
 
 def _value(field: Field, given: str, named: Named) -> JsonValue:
     match field.kind:
-        case Kind.OPTION:
+        case FieldKind.OPTION:
             return pick(field, read_option(given))
-        case Kind.OPTIONS:
+        case FieldKind.OPTIONS:
             return [pick(field, read_option(one)) for one in dict.fromkeys(given.split(","))]
-        case Kind.PERSON:
+        case FieldKind.PERSON:
             return named(given) or f"slack:{given}"
         case _:
             return read_scalar(field.kind, given)
@@ -84,19 +86,19 @@ def input_block(number: int, field: Field) -> Block:
 def _element(field: Field) -> Block:
     low, high = field.bounds
     match field.kind:
-        case Kind.OPTION:
+        case FieldKind.OPTION:
             return select([(label, None) for label, _ in field.options])
-        case Kind.OPTIONS:
+        case FieldKind.OPTIONS:
             several = select([(label, None) for label, _ in field.options], "multi_static_select")
             return several if high is None else several | {"max_selected_items": _most(high, field)}
-        case Kind.PERSON:
+        case FieldKind.PERSON:
             return {"type": "users_select", "placeholder": plain_text("Pick a person", limits.PLACEHOLDER, "—")}
-        case Kind.DATE:
+        case FieldKind.DATE:
             return {"type": "datepicker"}
-        case Kind.NUMBER | Kind.INTEGER:
-            return number_input(low, high, decimal=field.kind is Kind.NUMBER)
+        case FieldKind.NUMBER | FieldKind.INTEGER:
+            return number_input(low, high, decimal=field.kind is FieldKind.NUMBER)
         case _:
-            return text_input(multiline=field.kind is Kind.LINES, least=low, most=high)
+            return text_input(multiline=field.kind is FieldKind.LINES, least=low, most=high)
 
 
 def _most(high: float, field: Field) -> int:

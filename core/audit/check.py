@@ -20,7 +20,7 @@ from core.audit.verify import Progress, check_lines
 from core.ports import Clock
 from core.store.chain import BEGINNING, Broken, Chain, Fault, Head, is_start
 from core.store.database import Database
-from core.store.event_log_pages import Page, Part, Place, Unreadable, gone, read_page
+from core.store.event_log_pages import LogPage, LogPart, LogPosition, Unreadable, gone, read_page
 from core.store.event_log_records import Records
 
 
@@ -46,7 +46,7 @@ class _Log:
 async def check_logs(database: Database, key: bytes, behind: str | None) -> Checked:
     """Check the logs of the next intents behind the intent ``behind``, each to its end, and the records beside them."""
     checked, log = Checked(), None
-    place = None if behind is None else Place(behind)
+    place = None if behind is None else LogPosition(behind)
     while True:
         page = await database.read(partial(read_page, behind=place))
         log = await asyncio.to_thread(_check_page, page, log, key, checked)
@@ -61,7 +61,7 @@ async def check_logs(database: Database, key: bytes, behind: str | None) -> Chec
             return checked
 
 
-def _check_page(page: Page, log: _Log | None, key: bytes, checked: Checked) -> _Log | None:
+def _check_page(page: LogPage, log: _Log | None, key: bytes, checked: Checked) -> _Log | None:
     """Note what was found in ``checked``; returns the log that goes on in the next page."""
     going_on = None
     for part in page.parts:
@@ -76,13 +76,13 @@ def _check_page(page: Page, log: _Log | None, key: bytes, checked: Checked) -> _
     return going_on
 
 
-def _goes_on_in(part: Part, chain: Chain) -> bool:
+def _goes_on_in(part: LogPart, chain: Chain) -> bool:
     """Whether these are further lines of that chain; not where what comes next was moved out meanwhile."""
     moved_past = part.head is not None and part.head.start.position > chain.position
     return chain.intent_id == part.intent_id and not moved_past
 
 
-def _check_part(part: Part, log: _Log, records: Records, checked: Checked) -> Broken | None:
+def _check_part(part: LogPart, log: _Log, records: Records, checked: Checked) -> Broken | None:
     head, chain = part.head, log.chain
     if head is None:
         return Broken(Fault.NO_INTENT, part.intent_id, part.lines[0].position, part.lines[0].id)
@@ -96,7 +96,7 @@ def _check_part(part: Part, log: _Log, records: Records, checked: Checked) -> Br
     return None if claimed <= log.ended else Broken(Fault.RECORD_CHANGED, head.intent_id)
 
 
-def _check_lines(part: Part, log: _Log, records: Records, checked: Checked) -> Broken | None:
+def _check_lines(part: LogPart, log: _Log, records: Records, checked: Checked) -> Broken | None:
     for line in part.lines:
         if isinstance(line, Unreadable):
             return Broken(Fault.CHANGED, line.intent_id, line.position, line.id)

@@ -30,7 +30,7 @@ from core.store import intents
 from core.store.chain import BEGINNING, Head, Start
 from core.store.database import Database
 from core.store.event_log import Logged
-from core.store.event_log_pages import Page, Part, Place, Unreadable, read_page
+from core.store.event_log_pages import LogPage, LogPart, LogPosition, Unreadable, read_page
 from core.store.installation import installation_id
 
 FORMAT = 1
@@ -140,7 +140,7 @@ async def _pages(database: Database, export: _Export, installation: str, now: da
         since=instant(wanted.since),
         until=instant(wanted.until),
     )
-    place: Place | None = None
+    place: LogPosition | None = None
     while True:
         page = await database.read(partial(read_page, behind=place, intent_id=wanted.intent_id))
         yield "".join(export.page(page))
@@ -160,11 +160,11 @@ class _Export:
     _before: Logged | None = None
     _length: int | None = None
 
-    def page(self, page: Page) -> Iterator[str]:
+    def page(self, page: LogPage) -> Iterator[str]:
         for part in page.parts:
             yield from self._part(part)
 
-    def _part(self, part: Part) -> Iterator[str]:
+    def _part(self, part: LogPart) -> Iterator[str]:
         head = part.head or Head(part.intent_id, BEGINNING, 0, "")
         if not self._goes_on_in(head):
             self._before = self._length = None

@@ -31,7 +31,7 @@ from core.audit.export import Writer
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
 from core.store import archive, event_log
-from core.store.archive import Ended, Group, Place
+from core.store.archive import EndedSuspension, Group, Place
 from core.store.calls import LONG
 from core.store.chain import Chain, is_start, move_on, start_of
 from core.store.database import Database, Tx
@@ -43,7 +43,7 @@ from core.tokens import TokenMaker, TokenPurpose, fingerprint
 _ENDS = {RESUMED, EXPIRED, CANCELLED}
 
 
-class Line(Protocol):
+class LogLine(Protocol):
     """A line of the log, as far as it matters here."""
 
     @property
@@ -62,7 +62,7 @@ class Leaving:
     ids: tuple[str, ...]
 
 
-def how_far(lines: Iterable[Line], wanted: Collection[str]) -> Leaving | None:
+def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None:
     """What may go of a log (``lines``, oldest first) where the suspensions ``wanted`` shall go.
 
     It ends before the first question that stays, and at the last line of one that goes. ``None`` where nothing may.
@@ -169,7 +169,7 @@ class Retention:
         self._behind = (found[-1].suspended_at, found[-1].id) if more else None
         return more
 
-    def _leaving(self, conn: sa.Connection, due: Sequence[Ended]) -> list[tuple[Ended, int]]:
+    def _leaving(self, conn: sa.Connection, due: Sequence[EndedSuspension]) -> list[tuple[EndedSuspension, int]]:
         """Those of ``due`` whose lines are the genuine beginning of their intent's log, and how far that goes."""
         chosen = []
         for intent_id, ended in groupby(sorted(due, key=_intent_id), _intent_id):
@@ -241,5 +241,5 @@ class Retention:
         ]
 
 
-def _intent_id(ended: Ended) -> str:
+def _intent_id(ended: EndedSuspension) -> str:
     return ended.intent_id

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from core.domain.notice import Message, Purpose
 from core.engine.transitions import Transitions
-from core.ports import Fault, Refused
+from core.ports import RefusalCause, Refused
 from core.store import markers
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind
@@ -34,11 +34,13 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", subject, text, now, around=channel)
 
 
-def channel_waits(transitions: Transitions, tx: Tx, row: Row, reason: str, fault: Fault | None, now: datetime) -> None:
+def channel_waits(
+    transitions: Transitions, tx: Tx, row: Row, reason: str, fault: RefusalCause | None, now: datetime
+) -> None:
     """A channel can't be used until somebody mends that; what it was to send waits, and is tried again."""
     if row.kind is not RowKind.NOTIFY or fault is None:
         return
-    if fault is Fault.AWAY and row.tries < TRIES_WHILE_AWAY:
+    if fault is RefusalCause.AWAY and row.tries < TRIES_WHILE_AWAY:
         return
     channel = row.channel
     subject = f"Notices by {channel} wait ({reason})"
@@ -57,9 +59,9 @@ def sent_otherwise(transitions: Transitions, tx: Tx, row: Row, remark: str, now:
 
 
 _CONSEQUENCES = {
-    Fault.SETUP: "Nobody is asked there until that is fixed.",
-    Fault.PLACE: "The people at that place are not asked until that is fixed. Others are.",
-    Fault.CONTENT: "Such a notice does not arrive, not even as plain text. Others do.",
+    RefusalCause.SETUP: "Nobody is asked there until that is fixed.",
+    RefusalCause.PLACE: "The people at that place are not asked until that is fixed. Others are.",
+    RefusalCause.CONTENT: "Such a notice does not arrive, not even as plain text. Others do.",
 }
 """What it means, by what is at fault. Whatever is about one message alone is no alarm."""
 

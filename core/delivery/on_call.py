@@ -18,7 +18,7 @@ from core.domain.people import Address, RecipientKind
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
-from core.ports import Clock, Deferred, Delivery, Fault, PeopleUnknown, Refused
+from core.ports import Clock, Deferred, Delivery, PeopleUnknown, RefusalCause, Refused
 from core.store import outbox
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -80,7 +80,7 @@ class OnCallAddresses:
         except PeopleUnknown as unknown:
             return unknown.outcome
         if not people:
-            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN, Fault.PLACE)
+            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN, RefusalCause.PLACE)
         found = [address for person in people for address in responders.addresses(person, channel)]
         return found or Refused("on_call_unreachable")
 

@@ -60,8 +60,8 @@ from core.ports import (
     Deferred,
     Delivered,
     Delivery,
-    Fault,
     Refreshing,
+    RefusalCause,
     Refused,
     Sending,
     Unconfirmed,
@@ -291,7 +291,7 @@ class Relay:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
-            return Refused("channel_not_configured", Fault.SETUP)
+            return Refused("channel_not_configured", RefusalCause.SETUP)
         to = _place_of(row)
         if channel.follows_up and row.attempt > 1:
             earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
@@ -350,7 +350,7 @@ class Relay:
         suspension = await self._suspension(row)
         channel = self.channels.get(row.channel)
         if channel is None or suspension is None:
-            return Refused("channel_not_configured", Fault.SETUP)
+            return Refused("channel_not_configured", RefusalCause.SETUP)
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
         if suspension.is_open:
             return await self._refresh(row, suspension, channel, receipt, sending)
@@ -375,7 +375,7 @@ class Relay:
     async def _tell(self, row: Row, sending: Sending) -> Delivery:
         channel = self.channels.get(row.channel)
         if channel is None or row.address is None or row.body is None:
-            return Refused("channel_not_configured", Fault.SETUP)
+            return Refused("channel_not_configured", RefusalCause.SETUP)
         body = cast("Mapping[str, Any]", row.body)
         to = Address(row.channel, row.address, row.person)
         if (schedule := on_call.schedule_of(row)) is not None:
@@ -503,7 +503,9 @@ class Relay:
         if outbox.all_refused(tx.conn, suspension.id, row.attempt):
             self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
 
-    async def _again(self, row: Row, reason: str, now: datetime, until: datetime | None, fault: Fault | None) -> None:
+    async def _again(
+        self, row: Row, reason: str, now: datetime, until: datetime | None, fault: RefusalCause | None
+    ) -> None:
         backoff = self._backoff(row)
         if now - row.created_at >= backoff.give_up_after:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
@@ -516,7 +518,9 @@ class Relay:
     def _backoff(self, row: Row) -> Backoff:
         return self.callbacks if row.kind is RowKind.RESUME else NOTICES
 
-    def _postpone(self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: Fault | None, now: datetime) -> None:
+    def _postpone(
+        self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: RefusalCause | None, now: datetime
+    ) -> None:
         if outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
             self.alarm.within(tx, due_at)
             alerts.channel_waits(self.transitions, tx, row, reason, fault, now)

@@ -21,7 +21,7 @@ LONG_TEXT = 255
 """A text that may be longer than this gets several lines."""
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """``other`` is anything else that a schema may describe, such as an object."""
 
     TEXT = "text"
@@ -37,11 +37,11 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-_NUMBERS = (Kind.INTEGER, Kind.NUMBER)
-_FORMATS = {"date": Kind.DATE, "email": Kind.EMAIL, "user": Kind.PERSON}
-_FORMATS |= dict.fromkeys(("multiline", "multi-line", "textarea"), Kind.LINES)
+_NUMBERS = (FieldKind.INTEGER, FieldKind.NUMBER)
+_FORMATS = {"date": FieldKind.DATE, "email": FieldKind.EMAIL, "user": FieldKind.PERSON}
+_FORMATS |= dict.fromkeys(("multiline", "multi-line", "textarea"), FieldKind.LINES)
 _BOUNDS = dict.fromkeys(_NUMBERS, ("minimum", "maximum"))
-_BOUNDS |= dict.fromkeys((Kind.OPTIONS, Kind.LIST), ("minItems", "maxItems"))
+_BOUNDS |= dict.fromkeys((FieldKind.OPTIONS, FieldKind.LIST), ("minItems", "maxItems"))
 _EXAMPLES = {"date-time": "Such as 2026-03-24T11:00:00Z.", "time": "Such as 11:00:00Z.", "uri": "A whole web address."}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -55,12 +55,12 @@ class NotThat(Exception):
     """What was entered is no value of that field; the text is for the person."""
 
 
-class Option(NamedTuple):
+class FieldOption(NamedTuple):
     label: str
     value: JsonValue
 
 
-_YES_NO = (Option("Yes", True), Option("No", False))
+_YES_NO = (FieldOption("Yes", True), FieldOption("No", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class Field:
 
     name: str
     label: str
-    kind: Kind
+    kind: FieldKind
     is_required: bool = False
     hint: str | None = None
-    options: tuple[Option, ...] = ()
+    options: tuple[FieldOption, ...] = ()
     bounds: tuple[float | None, float | None] = (None, None)
     nullable: bool = False
-    item: Kind = Kind.TEXT
+    item: FieldKind = FieldKind.TEXT
     example: str | None = None
     initial: tuple[str, ...] = ()
     number: int = 0
@@ -96,7 +96,7 @@ def form_fields(
 ) -> tuple[Field, ...]:
     """Empty where there is neither a schema nor a context."""
     if schema is None:
-        return tuple(Field(name, name, Kind.TEXT, number=number) for number, name in enumerate(context))
+        return tuple(Field(name, name, FieldKind.TEXT, number=number) for number, name in enumerate(context))
     properties, needed = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
         return ()
@@ -105,20 +105,20 @@ def form_fields(
     return tuple(replace(one, number=number) for number, one in enumerate(fields))
 
 
-def read_scalar(kind: Kind, text: str) -> JsonValue:
+def read_scalar(kind: FieldKind, text: str) -> JsonValue:
     """The value that ``text`` is of that kind. Raises :class:`NotThat`."""
     match kind:
-        case Kind.INTEGER:
+        case FieldKind.INTEGER:
             if not _INTEGER.fullmatch(text.strip()):
                 raise NotThat("Enter a whole number, such as 12.")
             return int(text)
-        case Kind.NUMBER:
+        case FieldKind.NUMBER:
             if not _NUMBER.fullmatch(text.strip()):
                 raise NotThat("Enter a number, such as 12.5.")
             return float(text) if "." in text else int(text)
-        case Kind.DATE:
+        case FieldKind.DATE:
             return _day(text.strip())
-        case Kind.EMAIL:
+        case FieldKind.EMAIL:
             return text.strip()
         case _:
             return text
@@ -164,30 +164,32 @@ def _types(described: Mapping[str, JsonValue]) -> frozenset[str]:
     return frozenset(one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str))
 
 
-def _kind(described: Mapping[str, JsonValue], types: frozenset[str], shown: Shown) -> tuple[Kind, tuple[Option, ...]]:
+def _kind(
+    described: Mapping[str, JsonValue], types: frozenset[str], shown: Shown
+) -> tuple[FieldKind, tuple[FieldOption, ...]]:
     if options := _options(described, shown):
-        return Kind.OPTION, options
+        return FieldKind.OPTION, options
     match sorted(types - {"null"}):
         case ["boolean"]:
-            return Kind.OPTION, _YES_NO
+            return FieldKind.OPTION, _YES_NO
         case ["array"]:
             items = described.get("items")
             options = _options(items, shown) if isinstance(items, dict) else ()
-            return (Kind.OPTIONS if options else Kind.LIST), options
+            return (FieldKind.OPTIONS if options else FieldKind.LIST), options
         case ["integer"]:
-            return Kind.INTEGER, ()
+            return FieldKind.INTEGER, ()
         case ["number"] | ["integer", "number"]:
-            return Kind.NUMBER, ()
-    return (_text_kind(described) if types - {"null"} == {"string"} else Kind.OTHER), ()
+            return FieldKind.NUMBER, ()
+    return (_text_kind(described) if types - {"null"} == {"string"} else FieldKind.OTHER), ()
 
 
-def _options(described: Mapping[str, JsonValue], shown: Shown) -> tuple[Option, ...]:
+def _options(described: Mapping[str, JsonValue], shown: Shown) -> tuple[FieldOption, ...]:
     """From ``enum``, ``const``, or a ``oneOf``/``anyOf`` of constants with titles."""
     listed = described.get("enum")
     if isinstance(listed, list):
-        return tuple(Option(shown(value), value) for value in listed)
+        return tuple(FieldOption(shown(value), value) for value in listed)
     if "const" in described:
-        return (Option(shown(described["const"]), described["const"]),)
+        return (FieldOption(shown(described["const"]), described["const"]),)
     for keyword in ("oneOf", "anyOf"):
         variants = described.get(keyword)
         if isinstance(variants, list) and all(isinstance(one, dict) and "const" in one for one in variants):
@@ -195,21 +197,21 @@ def _options(described: Mapping[str, JsonValue], shown: Shown) -> tuple[Option, 
     return ()
 
 
-def _titled(variant: Mapping[str, JsonValue], shown: Shown) -> Option:
+def _titled(variant: Mapping[str, JsonValue], shown: Shown) -> FieldOption:
     title = variant.get("title")
-    return Option(title if isinstance(title, str) else shown(variant["const"]), variant["const"])
+    return FieldOption(title if isinstance(title, str) else shown(variant["const"]), variant["const"])
 
 
-def _text_kind(described: Mapping[str, JsonValue]) -> Kind:
+def _text_kind(described: Mapping[str, JsonValue]) -> FieldKind:
     longest, given = _number(described.get("maxLength")), described.get("format")
     if isinstance(given, str) and given in _FORMATS:
         return _FORMATS[given]
-    return Kind.LINES if longest is not None and longest > LONG_TEXT else Kind.TEXT
+    return FieldKind.LINES if longest is not None and longest > LONG_TEXT else FieldKind.TEXT
 
 
-def _item_kind(items: JsonValue, shown: Shown) -> Kind:
-    kind, _ = _kind(items, _types(items), shown) if isinstance(items, dict) else (Kind.TEXT, ())
-    return kind if kind in _NUMBERS else Kind.TEXT
+def _item_kind(items: JsonValue, shown: Shown) -> FieldKind:
+    kind, _ = _kind(items, _types(items), shown) if isinstance(items, dict) else (FieldKind.TEXT, ())
+    return kind if kind in _NUMBERS else FieldKind.TEXT
 
 
 def _number(value: JsonValue) -> int | float | None:
@@ -217,7 +219,7 @@ def _number(value: JsonValue) -> int | float | None:
 
 
 def _example(field: Field, given: JsonValue, shown: Shown) -> str | None:
-    if field.kind is Kind.LIST:
+    if field.kind is FieldKind.LIST:
         return "One to a line."
     least, most = field.bounds
     if field.kind in _NUMBERS and least is not None and most is not None:
@@ -231,10 +233,10 @@ def _initial(field: Field, default: JsonValue, shown: Shown) -> tuple[str, ...]:
         return ()
     several = default if isinstance(default, list) else []
     match field.kind:
-        case Kind.OPTION | Kind.OPTIONS:
-            wanted = [default] if field.kind is Kind.OPTION else several
+        case FieldKind.OPTION | FieldKind.OPTIONS:
+            wanted = [default] if field.kind is FieldKind.OPTION else several
             return tuple(str(index) for index, option in enumerate(field.options) if _among(option.value, wanted))
-        case Kind.LIST:
+        case FieldKind.LIST:
             return ("\n".join(shown(one) for one in several),) if isinstance(default, list) else ()
     return (shown(default),)
 

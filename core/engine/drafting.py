@@ -30,7 +30,7 @@ from core.domain.request import AskRequest, action_digest, check_request, settle
 from core.domain.suspension import Ask, Choice, PlannedAttempt, Suspension
 from core.domain.wire import instant, seconds
 from core.engine.access import who_could_answer
-from core.engine.planning import Plan, Planner, Problem, parse_named
+from core.engine.planning import AttemptProblem, Plan, Planner, parse_named
 from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest, SensitiveContent
 from core.ports import Agents, Responders
 
@@ -80,10 +80,10 @@ def with_rejections(plan: Plan, found: Sequence[Finding], redaction: Redaction) 
     return replace(plan, problems=(*plan.problems, *_problems(rejecting[0].number, rejecting[0].channel, found)))
 
 
-def _problems(attempt: int, channel: str, found: Sequence[Finding]) -> Iterator[Problem]:
+def _problems(attempt: int, channel: str, found: Sequence[Finding]) -> Iterator[AttemptProblem]:
     for finding in found:
         message = f"{finding.path} holds what may not leave over {channel}: {finding.kind}."
-        yield Problem(attempt, SensitiveContent.code, message, path=finding.path)
+        yield AttemptProblem(attempt, SensitiveContent.code, message, path=finding.path)
 
 
 def _is_short(suspension: Suspension) -> bool:
@@ -160,7 +160,7 @@ class Draft:
 DROPPED = "attempts_dropped"
 
 
-def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[Problem]:
+def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[AttemptProblem]:
     """Attempts that come too late for the window: they are never made."""
     if not resolved.dropped:
         return
@@ -170,7 +170,7 @@ def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[Problem]
     if resolved.dropped > 1:
         which = f"Attempts {remaining + 1} to {remaining + resolved.dropped} are"
     message = f"{which} dropped: they would be due after the end, by {field} ({seconds(window.length)})."
-    yield Problem(remaining + 1, DROPPED, message, fatal=False, path=field)
+    yield AttemptProblem(remaining + 1, DROPPED, message, fatal=False, path=field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Drafter:
         plan = with_rejections(replace(plan, problems=problems), found, self.redaction)
         return Draft(request, choices, resolved, plan)
 
-    def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[Problem]:
+    def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
         needed = request.answers_required
         if needed == 1:
@@ -216,12 +216,12 @@ class Drafter:
         people = who_could_answer(request, plan.attempts, created_by, self.responders, allow_self=allow_self)
         if len(people) < needed:
             message = f"answers_required is {needed}, and {len(people)} may answer this question."
-            yield Problem(1, AnswersUnreachable.code, message, path="answers_required")
+            yield AttemptProblem(1, AnswersUnreachable.code, message, path="answers_required")
         asked = dict.fromkeys((*request.responders, *(one for step in plan.attempts for one in step.recipients)))
         for recipient in map(parse_recipient, asked):
             if recipient.is_mailbox and not self.responders.is_known(recipient.identity):
                 message = f"{recipient.value} is not in the directory; of several answers, theirs does not count."
-                yield Problem(1, NOT_COUNTED, message, fatal=False)
+                yield AttemptProblem(1, NOT_COUNTED, message, fatal=False)
 
     def _with_people(self, request: AskRequest) -> AskRequest:
         """Each reference in its one spelling. Raises :class:`InvalidRequest`, which names the field."""
@@ -283,11 +283,11 @@ def _opening(step: PlannedAttempt, at: datetime, responders: Responders) -> date
     return min((opening for opening in opens if opening is not None), default=None)
 
 
-def _notices(steps: tuple[PlannedAttempt, ...]) -> Iterator[Problem]:
+def _notices(steps: tuple[PlannedAttempt, ...]) -> Iterator[AttemptProblem]:
     for step, following in zip(steps, (*steps[1:], None), strict=True):
         if step.waits_until is None:
             continue
         until = f"Nobody whom attempt {step.number} asks is at work then: it waits until {instant(step.waits_until)}"
         if following is not None and following.waits_until == step.waits_until:
             until += f", and attempt {following.number} is sent instead"
-        yield Problem(step.number, WAITS, f"{until}.", fatal=False)
+        yield AttemptProblem(step.number, WAITS, f"{until}.", fatal=False)

@@ -26,7 +26,7 @@ from core.ports import Responders
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class AttemptProblem:
     """Something about one attempt that its caller should know. ``fatal`` ones refuse the suspension."""
 
     attempt: int
@@ -39,7 +39,7 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Plan:
     attempts: tuple[PlannedAttempt, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[AttemptProblem, ...]
 
     def check(self) -> None:
         """Raises the first problem that refuses the suspension; its ``fields`` name every one of its kind."""
@@ -50,7 +50,7 @@ class Plan:
             raise refusal
 
 
-def _fields(fatal: Sequence[Problem]) -> dict[str, JsonValue]:
+def _fields(fatal: Sequence[AttemptProblem]) -> dict[str, JsonValue]:
     """Each field once, as the envelope of a 422 has them."""
     named = {problem.path: problem.message for problem in fatal if problem.code == fatal[0].code and problem.path}
     return {"fields": [{"path": path, "message": said} for path, said in named.items()]} if named else {}
@@ -84,7 +84,7 @@ class Planner:
             problems += found
         return Plan(tuple(steps), tuple(problems))
 
-    def _step(self, request: AskRequest, number: int, rung: Rung | None) -> tuple[PlannedAttempt, list[Problem]]:
+    def _step(self, request: AskRequest, number: int, rung: Rung | None) -> tuple[PlannedAttempt, list[AttemptProblem]]:
         own = rung.channel_hint if rung else None
         channel = own or request.channel_hint or self.default_channel or ""
         notify_to = (rung.notify_to if rung else None) or request.notify_to
@@ -93,7 +93,9 @@ class Planner:
             path = "retry_policy.escalation_ladder" if own else "channel_hint"
             known = ", ".join(sorted(self.channels)) or "none is set up"
             said = f"There is no channel {channel!r} here" if channel else "There is no channel"
-            problems.append(Problem(number, UnknownChannel.code, f"{said}; expected one of: {known}.", path=path))
+            problems.append(
+                AttemptProblem(number, UnknownChannel.code, f"{said}; expected one of: {known}.", path=path)
+            )
             recipients: tuple[str, ...] = ()
         else:
             recipients, problems = self._recipients(request, number, rung, channel)
@@ -102,30 +104,30 @@ class Planner:
 
     def _recipients(
         self, request: AskRequest, number: int, rung: Rung | None, channel: str
-    ) -> tuple[tuple[str, ...], list[Problem]]:
+    ) -> tuple[tuple[str, ...], list[AttemptProblem]]:
         """The first that fits the channel: the rung's, the call's, the responders reachable there, the default."""
         problems = []
         for given in filter(None, (rung.notify_to if rung else None, request.notify_to)):
             if self.responders.addresses(given, channel):
                 return (str(parse_recipient(given)),), self._page_warning(given, number, channel)
             message = f"{given} is not reachable on {channel}; the next recipient that is will be asked."
-            problems.append(Problem(number, "recipient_unreachable", message, fatal=False))
+            problems.append(AttemptProblem(number, "recipient_unreachable", message, fatal=False))
         reachable = tuple(name for name in request.responders if self.responders.addresses(name, channel))
         for recipients in (reachable, tuple(self.responders.defaults(channel))):
             if recipients:
                 return recipients, problems
         message = f"Nobody is reachable on {channel} at attempt {number}, and no default is configured."
-        return (), [*problems, Problem(number, NoRecipient.code, message, path="notify_to")]
+        return (), [*problems, AttemptProblem(number, NoRecipient.code, message, path="notify_to")]
 
-    def _page_warning(self, given: str, number: int, channel: str) -> list[Problem]:
+    def _page_warning(self, given: str, number: int, channel: str) -> list[AttemptProblem]:
         """A person there may be reached through the default service, which pages whoever is on call; so is whoever is
         on call by a schedule."""
         if channel not in self.paging or self.responders.surely_asks(given, channel):
             return []
         message = f"The default service is paged, not {given} alone; {given} may answer."
-        return [Problem(number, "pages_service_only", message, fatal=False)]
+        return [AttemptProblem(number, "pages_service_only", message, fatal=False)]
 
-    def _not_allowed(self, request: AskRequest, policy: HumanRetryPolicy) -> Sequence[Problem]:
+    def _not_allowed(self, request: AskRequest, policy: HumanRetryPolicy) -> Sequence[AttemptProblem]:
         """Everybody named anywhere has to be on the allow-list, whether they are asked or may only answer."""
         named = [("notify_to", 1, request.notify_to)]
         named += [(f"responders.{index}", 1, name) for index, name in enumerate(request.responders)]
@@ -138,7 +140,7 @@ class Planner:
             parse_named(name, path)
             if not self.responders.allowed(name):
                 message = f"{name} is not among the recipients that this service may ask."
-                problems.append(Problem(attempt, RecipientNotAllowed.code, message, path=path))
+                problems.append(AttemptProblem(attempt, RecipientNotAllowed.code, message, path=path))
         return problems
 
 

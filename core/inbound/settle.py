@@ -32,7 +32,7 @@ HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineEntry:
     """For a question's timeline: what came in and answered nothing. ``kind`` and ``reason`` are stable codes.
 
     ``about`` is whose message it was (the identity that the token or the delivery belongs to), ``by`` who is known to
@@ -57,7 +57,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteBack:
     """What to write back about a question. ``kind`` names it: a person gets one of a kind within an hour, and
     ``instead`` if they got this kind already."""
 
@@ -66,7 +66,7 @@ class Written:
     to: Address
     person: str
     suspension_id: str
-    instead: Written | None = None
+    instead: WriteBack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Understood:
 
     channel: str
     keys: tuple[str, ...]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TimelineEntry, ...] = ()
     returned: tuple[Returned, ...] = ()
-    written: Written | None = None
+    written: WriteBack | None = None
     kept: Quarantined | None = None
     groups: tuple[str, ...] = ()
 
@@ -156,13 +156,13 @@ class Correspondence:
         if quarantine.keep(tx, kept):
             tx.after_commit(lambda: self.transitions.observer.quarantined(kept.channel, kept.reason))
 
-    def _write_back(self, tx: Tx, written: Written, now: datetime) -> None:
+    def _write_back(self, tx: Tx, written: WriteBack, now: datetime) -> None:
         if markers.reply_is_new(tx, written.kind, written.suspension_id, written.person, now, HOUR):
             self.transitions.dispatch(tx, [tell_row(written.message, written.to, now, written.suspension_id)])
         elif written.instead is not None:
             self._write_back(tx, written.instead, now)
 
-    def _note(self, tx: Tx, line: Line, channel: str, now: datetime) -> None:
+    def _note(self, tx: Tx, line: TimelineEntry, channel: str, now: datetime) -> None:
         intent, suspension = locked(tx, line.suspension_id, self.transitions, now)
         if intent is None or suspension is None:
             return
@@ -186,7 +186,9 @@ class Correspondence:
         refused = suspension is not None and outbox.refuse_returned(tx, row.id, returned.why, now)
         reason = "refused" if refused else "refused_before" if outbox.has_returned(row) else "not_out"
         details: Mapping[str, JsonValue] = {"delivery": row.id, "attempt": row.attempt, "why": returned.why}
-        self._note(tx, Line(row.suspension_id, returned.kind, reason, row.person, details=details), channel, now)
+        self._note(
+            tx, TimelineEntry(row.suspension_id, returned.kind, reason, row.person, details=details), channel, now
+        )
         if not refused or row.attempt is None or not outbox.all_refused(tx.conn, row.suspension_id, row.attempt):
             return
         intent, suspension = locked(tx, row.suspension_id, self.transitions, now)  # its log has grown

@@ -29,7 +29,7 @@ _UNSETTLED = (RowStatus.PENDING.value, RowStatus.SENDING.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSuspension:
     """A suspension that has ended, and when."""
 
     id: str
@@ -48,7 +48,7 @@ class Group:
     ids: tuple[str, ...]
 
 
-def ended(conn: sa.Connection, asked_before: datetime, behind: Place | None, limit: int) -> list[Ended]:
+def ended(conn: sa.Connection, asked_before: datetime, behind: Place | None, limit: int) -> list[EndedSuspension]:
     """Suspensions that have ended and about which nothing is under way any more, in the order they were asked."""
     own = suspensions.c
     noted = sa.select(archived.c.id).where(archived.c.id == own.id)
@@ -65,7 +65,7 @@ def ended(conn: sa.Connection, asked_before: datetime, behind: Place | None, lim
         place = sa.tuple_(sa.literal(at, own.suspended_at.type), sa.literal(last))
         statement = statement.where(sa.tuple_(own.suspended_at, own.id) > place)
     return [
-        Ended(row.id, row.ref, row.intent_id, row.suspended_at, datetime.fromisoformat(row.ended["at"]))
+        EndedSuspension(row.id, row.ref, row.intent_id, row.suspended_at, datetime.fromisoformat(row.ended["at"]))
         for row in conn.execute(statement)
     ]
 
@@ -77,7 +77,7 @@ def oldest(conn: sa.Connection) -> datetime | None:
     return found
 
 
-def note(tx: Tx, batch: str, leaving: Sequence[tuple[Ended, int]]) -> None:
+def note(tx: Tx, batch: str, leaving: Sequence[tuple[EndedSuspension, int]]) -> None:
     """These will leave in ``batch``, each with its intent's log up to a position."""
     rows = [
         {

@@ -42,7 +42,7 @@ class Tx:
         self.hooks.append(hook)
 
 
-class Watch:
+class Watchdog:
     """Tells calls that their time is over. All have the same ``span``, in seconds: whichever began first is overdue
     first, so that one timer does for all of them, where one each would cost as much as a small read. Of the event loop.
     """
@@ -84,7 +84,7 @@ class Call(Generic[T]):
 
     __slots__ = ("_last_word", "_watch", "future", "given_up", "job", "loop", "statement", "until")
 
-    def __init__(self, job: Callable[[Any], T], watch: Watch, statement: timedelta | None = None) -> None:
+    def __init__(self, job: Callable[[Any], T], watch: Watchdog, statement: timedelta | None = None) -> None:
         self.job = job
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[T] = self.loop.create_future()

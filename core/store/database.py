@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from core.errors import DatabaseUnavailable
-from core.store.calls import Call, Deadlines, Tx, Watch
+from core.store.calls import Call, Deadlines, Tx, Watchdog
 from core.store.database_file import DatabaseFile
 from core.store.writers import GroupWriter, PooledWriter, Readers
 
@@ -58,7 +58,7 @@ class Database:
         """When a transaction was last committed, by :func:`time.monotonic`."""
         self._file = file
         self._closed = False
-        self._watch = Watch(deadlines.call.total_seconds())
+        self._watch = Watchdog(deadlines.call.total_seconds())
         self._readers = Readers(engine, _READERS)
         self._writer = writer
 
@@ -87,7 +87,7 @@ class Database:
     def _call(self, job: Callable[[Any], T], within: timedelta | None) -> Call[T]:
         if self._closed:
             raise DatabaseUnavailable("The database is closed.")
-        return Call(job, self._watch if within is None else Watch(within.total_seconds()), within)
+        return Call(job, self._watch if within is None else Watchdog(within.total_seconds()), within)
 
     @property
     def conninfo(self) -> str:

@@ -36,7 +36,7 @@ class Unreadable:
 
 
 @dataclass(slots=True)
-class Part:
+class LogPart:
     """Lines of one intent in order. ``head`` is ``None`` where there is no such intent; ``goes_on`` where further
     lines come in the next page."""
 
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPosition:
     """Where a page ended: behind this intent, or behind this line of it."""
 
     intent_id: str
@@ -55,22 +55,22 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """``following`` is ``None`` for the last page."""
 
-    parts: list[Part]
-    following: Place | None
+    parts: list[LogPart]
+    following: LogPosition | None
     records: Records = field(default_factory=Records)
 
 
 def read_page(
     conn: sa.Connection,
-    behind: Place | None,
+    behind: LogPosition | None,
     *,
     intent_id: str | None = None,
     heads: int = _HEADS_AT_ONCE,
     lines: int = _LINES_AT_ONCE,
-) -> Page:
+) -> LogPage:
     """The next page of all logs, or of one intent's. Intents come in the order of their ids, lines as they happened."""
     with _snapshot(conn):
         found = _heads(conn, behind, intent_id, heads)
@@ -78,20 +78,20 @@ def read_page(
         rows = conn.execute(_lines(behind, upto, intent_id, lines)).all()
         if len(rows) < lines:
             parts = list(_parts(found, rows))
-            return Page(parts, None if upto is None else Place(upto), _records(conn, parts))
+            return LogPage(parts, None if upto is None else LogPosition(upto), _records(conn, parts))
         last: str = rows[-1].intent_id
         found = _heads(conn, behind, intent_id, heads, upto=last)
         parts = list(_parts(found, rows))
         next(part for part in parts if part.intent_id == last).goes_on = True
-        return Page(parts, Place(last, rows[-1].position), _records(conn, parts))
+        return LogPage(parts, LogPosition(last, rows[-1].position), _records(conn, parts))
 
 
-def _records(conn: sa.Connection, parts: list[Part]) -> Records:
+def _records(conn: sa.Connection, parts: list[LogPart]) -> Records:
     lines = (line for part in parts for line in part.lines if isinstance(line, Logged))
     return read_records(conn, lines, [part.intent_id for part in parts if not part.goes_on])
 
 
-def gone(conn: sa.Connection, behind: Place | None, upto: Place | None) -> str | None:
+def gone(conn: sa.Connection, behind: LogPosition | None, upto: LogPosition | None) -> str | None:
     """An intent between two places that a question, or the beginning of a log, names, and that is not there."""
     there = sa.select(intents.c.id)
     for named in (suspensions.c.intent_id, log_starts.c.intent_id):
@@ -121,7 +121,7 @@ def _snapshot(conn: sa.Connection) -> Iterator[None]:
 
 
 def _heads(
-    conn: sa.Connection, behind: Place | None, intent_id: str | None, limit: int, *, upto: str | None = None
+    conn: sa.Connection, behind: LogPosition | None, intent_id: str | None, limit: int, *, upto: str | None = None
 ) -> list[Head]:
     start = log_starts.c
     statement = (
@@ -147,7 +147,7 @@ def _head(row: Any) -> Head:
     return Head(row.id, start, length, str(row.log_mac), None if row.log_seal is None else str(row.log_seal))
 
 
-def _lines(behind: Place | None, upto: str | None, intent_id: str | None, limit: int) -> sa.Select[Any]:
+def _lines(behind: LogPosition | None, upto: str | None, intent_id: str | None, limit: int) -> sa.Select[Any]:
     """As they stand: what somebody may have put there need not be JSON, or an instant."""
     raw = {
         "payload": sa.type_coerce(events.c.payload, sa.Text).label("payload"),
@@ -165,22 +165,22 @@ def _lines(behind: Place | None, upto: str | None, intent_id: str | None, limit:
     return statement if upto is None else statement.where(events.c.intent_id <= upto)
 
 
-def _parts(heads: list[Head], rows: Any) -> Iterator[Part]:
+def _parts(heads: list[Head], rows: Any) -> Iterator[LogPart]:
     """Heads and lines put together; both come in the database's own order of ids."""
     known = {head.intent_id for head in heads}
     waiting = iter(heads)
     for intent_id, lines in groupby(rows, attrgetter("intent_id")):
         head = (yield from _empty_until(waiting, intent_id)) if intent_id in known else None
-        yield Part(intent_id, head, list(map(_read, lines)))
-    yield from (Part(head.intent_id, head) for head in waiting)
+        yield LogPart(intent_id, head, list(map(_read, lines)))
+    yield from (LogPart(head.intent_id, head) for head in waiting)
 
 
-def _empty_until(waiting: Iterator[Head], intent_id: str) -> Generator[Part, None, Head | None]:
+def _empty_until(waiting: Iterator[Head], intent_id: str) -> Generator[LogPart, None, Head | None]:
     """The intents without a line before this one; returns its head."""
     for head in waiting:
         if head.intent_id == intent_id:
             return head
-        yield Part(head.intent_id, head)
+        yield LogPart(head.intent_id, head)
     return None
 
 

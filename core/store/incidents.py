@@ -24,7 +24,7 @@ KEPT = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
+class IncidentRow:
     """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked; without ``mapped_at`` its own
     key has said so, which never changes."""
 
@@ -54,12 +54,12 @@ class Parked:
 _GET = Prepared(sa.select(incidents).where(incidents.c.id == sa.bindparam("id")))
 
 
-def get(conn: sa.Connection, incident_id: str) -> Incident | None:
+def get(conn: sa.Connection, incident_id: str) -> IncidentRow | None:
     rows = _GET.all(conn, {"id": incident_id})
     return _incident(rows[0]) if rows else None
 
 
-def lock(tx: Tx, incident_id: str, now: datetime) -> Incident:
+def lock(tx: Tx, incident_id: str, now: datetime) -> IncidentRow:
     """The incident, held still until this transaction is over; a new one where it is not known."""
     statement = insert(tx, incidents).values(id=incident_id, touched_at=now).on_conflict_do_nothing()
     tx.conn.execute(statement)
@@ -77,7 +77,7 @@ def keep_refs(tx: Tx, incident_id: str, refs: Sequence[str], mapped_at: datetime
     _update(tx, incident_id, refs=list(refs), mapped_at=mapped_at, touched_at=now)
 
 
-def keep_assignees(tx: Tx, incident: Incident, users: Sequence[str], at: datetime, now: datetime) -> None:
+def keep_assignees(tx: Tx, incident: IncidentRow, users: Sequence[str], at: datetime, now: datetime) -> None:
     """To whom it is assigned since ``at``; nothing where something newer is known. It must be locked."""
     if incident.assigned_at is None or incident.assigned_at <= at:
         _update(tx, incident.id, assignees=sorted(users), assigned_at=at, touched_at=now)
@@ -136,7 +136,7 @@ def unpark(tx: Tx, parked_id: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class PagerAccount:
     """A PagerDuty user and the mailbox that it had when it was first seen."""
 
     id: str
@@ -144,9 +144,9 @@ class Account:
     asked_at: datetime
 
 
-def account(conn: sa.Connection, user_id: str) -> Account | None:
+def account(conn: sa.Connection, user_id: str) -> PagerAccount | None:
     rows = _ACCOUNT.all(conn, {"id": user_id})
-    return Account(rows[0].id, rows[0].email, rows[0].asked_at) if rows else None
+    return PagerAccount(rows[0].id, rows[0].email, rows[0].asked_at) if rows else None
 
 
 _ACCOUNT = Prepared(sa.select(pager_accounts).where(pager_accounts.c.id == sa.bindparam("id")))
@@ -164,8 +164,8 @@ def _update(tx: Tx, incident_id: str, **values: Any) -> None:
     tx.conn.execute(incidents.update().where(incidents.c.id == incident_id).values(**values))
 
 
-def _incident(row: Any) -> Incident:
-    return Incident(
+def _incident(row: Any) -> IncidentRow:
+    return IncidentRow(
         row.id,
         None if row.refs is None else tuple(row.refs),
         row.mapped_at,

@@ -19,14 +19,14 @@ from core.store.database import Database
 
 
 @dataclass(slots=True)
-class Place:
-    """``number`` counts from 0. :class:`Places` alone looks at the session that holds it."""
+class LockSlot:
+    """``number`` counts from 0. :class:`LockSlots` alone looks at the session that holds it."""
 
     number: int
     session: sa.Connection | None = None
 
 
-class Places:
+class LockSlots:
     """The locks are ``count`` numbers from ``name`` on, which no others may have."""
 
     def __init__(self, database: Database, name: int, count: int) -> None:
@@ -35,32 +35,32 @@ class Places:
         self._count = count
         self._mine: set[int] = set()
 
-    async def take(self) -> Place | None:
+    async def take(self) -> LockSlot | None:
         """A free place, ``None`` where there is none, or where the database can't say."""
         for number in range(self._count):
             if number in self._mine:
                 continue
             self._mine.add(number)  # of two tasks of this process, one asks
-            place = Place(number)
+            place = LockSlot(number)
             if await asyncio.to_thread(self._lock, place):
                 return place
             self._mine.discard(number)
         return None
 
-    async def holds(self, place: Place) -> bool:
+    async def holds(self, place: LockSlot) -> bool:
         """Whether it is still ours. While the database is away nobody else can have it, so it is."""
         return await asyncio.to_thread(self._alive, place) or await asyncio.to_thread(self._lock_again, place)
 
-    async def give_back(self, place: Place) -> None:
+    async def give_back(self, place: LockSlot) -> None:
         try:
             await asyncio.to_thread(self._unlock, place)
         finally:
             self._mine.discard(place.number)
 
-    def _key(self, place: Place) -> int:
+    def _key(self, place: LockSlot) -> int:
         return self._name + place.number
 
-    def _lock(self, place: Place) -> bool:
+    def _lock(self, place: LockSlot) -> bool:
         if self._database.dialect != "postgresql":
             return True
         try:
@@ -78,7 +78,7 @@ class Places:
             session.close()
         return mine
 
-    def _alive(self, place: Place) -> bool:
+    def _alive(self, place: LockSlot) -> bool:
         """Whether the session lives, and the lock with it."""
         if place.session is None:
             return self._database.dialect != "postgresql"
@@ -90,7 +90,7 @@ class Places:
             return False
         return True
 
-    def _lock_again(self, place: Place) -> bool:
+    def _lock_again(self, place: LockSlot) -> bool:
         if self._lock(place):
             return True
         try:
@@ -100,7 +100,7 @@ class Places:
             return True
         return False  # the database answers, and somebody else has it
 
-    def _unlock(self, place: Place) -> None:
+    def _unlock(self, place: LockSlot) -> None:
         if place.session is None:
             return
         with contextlib.suppress(SQLAlchemyError):  # a broken session has given the lock away
@@ -109,7 +109,7 @@ class Places:
         _let_go(place)
 
 
-def _let_go(place: Place) -> None:
+def _let_go(place: LockSlot) -> None:
     if place.session is not None:
         with contextlib.suppress(SQLAlchemyError):
             place.session.close()
@@ -123,7 +123,7 @@ MOVING_OUT = 0x48616E647262  # "Handrb"
 async def alone(database: Database, task: int) -> AsyncIterator[bool]:
     """Whether this process may do ``task`` for as long as the block lasts; false where another one does it, and while
     the database is away."""
-    places = Places(database, task, 1)
+    places = LockSlots(database, task, 1)
     place = await places.take()
     try:
         yield place is not None

@@ -33,7 +33,7 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
-class Span(TypeDecorator[timedelta]):
+class Duration(TypeDecorator[timedelta]):
     """A length of time, kept as microseconds."""
 
     impl = sa.BigInteger
@@ -115,12 +115,12 @@ suspensions = sa.Table(
     sa.Column("suspended_at", Instant, nullable=False),
     sa.Column("look_at", Instant),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("shift", Span),
+    sa.Column("shift", Duration),
     sa.Column("caught_up", sa.Integer),
     sa.Column("answers", Json),
     sa.Column("assigned", Json),
     sa.Column("clarifications", Json),
-    sa.Column("outage_shift", Span),
+    sa.Column("outage_shift", Duration),
     sa.Column("expires_at", Instant),
     sa.Column("audience", sa.Text),
     sa.Column("audience_version", sa.Integer),
@@ -283,7 +283,7 @@ outages = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("silent_from", Instant, nullable=False, unique=True),
     sa.Column("back_at", Instant, nullable=False),
-    sa.Column("length", Span, nullable=False),
+    sa.Column("length", Duration, nullable=False),
 )
 
 _LEAVING = sa.text("archived_at IS NULL")

@@ -167,7 +167,7 @@ _LONG = 10
 die. Of one that is watched the instants say nothing: clocks may have been set since."""
 
 
-class Watch:
+class WorkerWatch:
     """Which workers have gone. Remembers when each one's beats last grew, as this process saw it."""
 
     def __init__(self, silent: timedelta) -> None:
@@ -204,7 +204,7 @@ class Beating:
         self._clock = clock
         self._alarm = alarm
         self._pulse = pulse
-        self._watch = Watch(silent)
+        self._watch = WorkerWatch(silent)
         self._health = health
         self._periodic = Every(BEAT, every, self.beat, health)
 

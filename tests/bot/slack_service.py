@@ -45,7 +45,7 @@ from core.inbound.reports import Incoming
 from core.ports import Backoff, Channel
 from core.store import outbox, schema
 from core.store.database import open_database
-from core.store.locks import Places
+from core.store.locks import LockSlots
 from core.tokens import TokenMaker
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
@@ -198,7 +198,7 @@ async def reached(service: SlackService, slack_url: str, mode: Mode, pace: Socke
         service.alerts.append(reason)
 
     web = web_client(sandbox.sockets.app_token, f"{slack_url}/api/")
-    places = Places(service.engine.database, SOCKETS, MOST_SOCKETS)
+    places = LockSlots(service.engine.database, SOCKETS, MOST_SOCKETS)
     add_sockets(door, web, places, tell, service.clock.now, pace)
     door.start()
     await sandbox.workspace.until(lambda: len(sandbox.sockets.sockets) == SOCKETS_OF_ONE or None)

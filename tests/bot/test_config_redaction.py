@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings, load
-from core.domain.redaction.kinds import Kind
+from core.domain.redaction.kinds import FindingKind
 from core.domain.redaction.redaction import PAGE, Policy
 from core.engine.quotas import Quota
 from core.errors import ConfigError
@@ -45,7 +45,7 @@ def test_a_channel_may_have_a_policy_of_its_own(tmp_path: Path) -> None:
 def test_keys_patterns_and_kept_kinds_are_the_installations_own(tmp_path: Path) -> None:
     text = 'redaction: {keys: [customer_no], patterns: ["EMP-[0-9]{2,3}", "K[0-9]+"], keep: [email]}'
     rules = read(tmp_path, text).redaction.rules
-    assert rules.finder.texts.keep == {Kind.EMAIL}
+    assert rules.finder.texts.keep == {FindingKind.EMAIL}
     assert rules.finder.mapping({"customerNo": 1, "note": "EMP-12, K1 of bob@example.com"}) == {
         "customerNo": "[redacted]",
         "note": "[redacted], [redacted] of bob@example.com",

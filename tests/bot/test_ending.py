@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.wiring.ending import Ending, Steps
+from bot.wiring.shutdown import Shutdown, Steps
 from core.errors import DatabaseUnavailable
 
 PATIENCE = 30.0
@@ -29,14 +29,14 @@ class End:
 
 def test_a_process_that_does_not_end_is_ended() -> None:
     end = End()
-    Ending(SOON, end).begin()
+    Shutdown(SOON, end).begin()
     assert end.came.wait(PATIENCE)
     assert end.status == 0
 
 
 def test_why_it_ends_is_printed_in_any_case(capfd: pytest.CaptureFixture[str]) -> None:
     end = End()
-    Ending(SOON, end).begin(2, "handraise: the database was deleted.")
+    Shutdown(SOON, end).begin(2, "handraise: the database was deleted.")
     assert end.came.wait(PATIENCE)
     assert end.status == 2
     assert "handraise: the database was deleted.\n" in capfd.readouterr().err
@@ -44,7 +44,7 @@ def test_why_it_ends_is_printed_in_any_case(capfd: pytest.CaptureFixture[str]) -
 
 def test_being_told_again_changes_nothing() -> None:
     end = End()
-    ending = Ending(SOON, end)
+    ending = Shutdown(SOON, end)
     ending.begin(2, "gone")
     ending.begin(0)
     assert end.came.wait(PATIENCE)
@@ -52,7 +52,7 @@ def test_being_told_again_changes_nothing() -> None:
 
 
 def test_what_is_left_counts_from_when_it_was_told() -> None:
-    ending = Ending(NEVER, End())
+    ending = Shutdown(NEVER, End())
     assert ending.left == NEVER
     ending.begin()
     assert timedelta() < ending.left <= NEVER

@@ -14,7 +14,7 @@ from bot.inbound.mail.lmtp import MailListener
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.inbound import MailRules
-from channels.email.lmtp import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Patience
+from channels.email.lmtp import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Timeouts
 from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.ports import free_port
@@ -25,7 +25,7 @@ OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handrais
 
 @asynccontextmanager
 async def listener(
-    world: World, patience: Patience | None = None, most: int = 10
+    world: World, patience: Timeouts | None = None, most: int = 10
 ) -> AsyncIterator[tuple[MailListener, int]]:
     inbox = MailInbox(
         world.service.engine,
@@ -67,14 +67,14 @@ async def until_answered(world: World, asked: dict[str, object]) -> None:
 
 
 async def test_who_says_nothing_is_hung_up_on(world: World) -> None:
-    async with listener(world, Patience(command=0.05)) as (_, port), talking(port) as talk:
+    async with listener(world, Timeouts(command=0.05)) as (_, port), talking(port) as talk:
         assert await talk.hear() == TOO_SLOW
         assert await talk.reader.read() == b""
 
 
 async def test_who_sends_a_mail_drop_by_drop_is_hung_up_on(world: World) -> None:
     _, mail = await ask_by_mail(world)
-    async with listener(world, Patience(content=0.3)) as (_, port), talking(port) as talk:
+    async with listener(world, Timeouts(content=0.3)) as (_, port), talking(port) as talk:
         await talk.begin(mail.answers_to)
         assert (await talk.say("DATA")).startswith("354 ")
 

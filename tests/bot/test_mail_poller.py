@@ -24,7 +24,7 @@ from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapServer, ImapSession
 from channels.email.inbound import MailRules
 from channels.email.lmtp import LARGEST_MAIL
-from core.store.locks import Places
+from core.store.locks import LockSlots
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers
 from tests.ports import free_port
@@ -67,7 +67,7 @@ async def looking(
     async def tell(reason: str) -> None:
         told.append(reason)
 
-    places, pace = Places(engine.database, MAILBOX, 1), replace(QUICK, told_after=told_after)
+    places, pace = LockSlots(engine.database, MAILBOX, 1), replace(QUICK, told_after=told_after)
     poller = MailPoller(inbox, account, engine, places, tell, world.clock, every, pace)
     poller.start()
     try:

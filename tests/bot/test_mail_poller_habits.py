@@ -20,7 +20,7 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapServer
 from channels.email.inbound import MailRules
-from core.store.locks import Place, Places
+from core.store.locks import LockSlot, LockSlots
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply
 from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending
@@ -53,7 +53,7 @@ async def looking(
     async def tell(reason: str) -> None:
         told.append(reason)
 
-    poller = MailPoller(inbox, mailbox, engine, Places(engine.database, MAILBOX, 1), tell, world.clock, every, pace)
+    poller = MailPoller(inbox, mailbox, engine, LockSlots(engine.database, MAILBOX, 1), tell, world.clock, every, pace)
     poller.start()
     try:
         yield poller, told
@@ -235,14 +235,14 @@ async def test_a_failure_that_nobody_has_thought_of_ends_the_looking_not_for_goo
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No such failure is known, so it is put in."""
-    real, failures = Places.take, [ZeroDivisionError(), ZeroDivisionError()]
+    real, failures = LockSlots.take, [ZeroDivisionError(), ZeroDivisionError()]
 
-    async def fails_twice(places: Places) -> Place | None:
+    async def fails_twice(places: LockSlots) -> LockSlot | None:
         if failures:
             raise failures.pop()
         return await real(places)
 
-    monkeypatch.setattr(Places, "take", fails_twice)
+    monkeypatch.setattr(LockSlots, "take", fails_twice)
     async with pretending(PretendImap()) as imap, looking(world, imap) as (poller, _):
         await until(lambda: poller.standing == "connected")
 

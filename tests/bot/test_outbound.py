@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from bot.callbacks.client import Answer, GuardedClient, Network, Unanswered, check_url, may_reach
+from bot.callbacks.client import GuardedClient, HttpReply, Network, Unanswered, check_url, may_reach
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 REFUSAL = Unanswered("address_refused")
@@ -110,7 +110,7 @@ def client(allow: Sequence[Network] = (), **options: Any) -> GuardedClient:
     return GuardedClient(allow, timeout=timedelta(seconds=10), **options)
 
 
-async def post(guarded: GuardedClient, url: str) -> Answer | Unanswered:
+async def post(guarded: GuardedClient, url: str) -> HttpReply | Unanswered:
     """One call by a client that is thrown away."""
     try:
         return await guarded.post(url, {}, b"")
@@ -118,8 +118,8 @@ async def post(guarded: GuardedClient, url: str) -> Answer | Unanswered:
         await guarded.close()
 
 
-def status(outcome: Answer | Unanswered) -> int:
-    assert isinstance(outcome, Answer), outcome
+def status(outcome: HttpReply | Unanswered) -> int:
+    assert isinstance(outcome, HttpReply), outcome
     return outcome.status
 
 
@@ -503,7 +503,7 @@ async def test_tls_verifies_the_name_and_not_the_address(tmp_path: Path) -> None
     async for listener in listening(Listener(), server):
         trusting = ssl.create_default_context(cafile=str(pem))
 
-        async def call(host: str, tls: ssl.SSLContext | None, listener: Listener = listener) -> Answer | Unanswered:
+        async def call(host: str, tls: ssl.SSLContext | None, listener: Listener = listener) -> HttpReply | Unanswered:
             guarded = client(LOOPBACK, resolve=Names(["127.0.0.1"]), tls=tls)
             return await post(guarded, f"https://{host}:{listener.port}/")
 

@@ -15,11 +15,11 @@ import pytest
 
 from bot.inbound.slack import threads as slack_threads
 from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.delivery import Kind
-from bot.sandbox.slack.doings import say, tell, type_command
+from bot.sandbox.slack.delivery import PayloadKind
 from bot.sandbox.slack.faults import RateLimited
 from bot.sandbox.slack.payloads import event_callback, slash_command, view_submission
 from bot.sandbox.slack.records import Message, View
+from bot.sandbox.slack.user_actions import say, tell, type_command
 from channels.slack.modals import ANSWER_BLOCK
 from channels.slack.payloads import Carried, sealed, signer
 from core.domain.suspension import ResponseType, Status, Suspension
@@ -60,14 +60,14 @@ async def audited(service: SlackService, asked: Suspension) -> list[dict[str, An
 # --- bad, missing, non-integer or stale signature → 401, no body in the logs ------------------------------------------
 
 
-def payloads(service: SlackService) -> list[tuple[Kind, dict[str, Any]]]:
+def payloads(service: SlackService) -> list[tuple[PayloadKind, dict[str, Any]]]:
     """One of each kind."""
     workspace = service.sandbox.workspace
     user = workspace.users["U1"]
     return [
-        (Kind.INTERACTIVE, {"type": "block_actions", "user": {"id": "U1"}, "actions": [], "note": "swordfish"}),
-        (Kind.COMMAND, slash_command(workspace, user, "C1", "answer HR-XXXX swordfish", "http://slack.example")),
-        (Kind.EVENT, event_callback(workspace, {"type": "message", "text": "swordfish", "user": "U1"})),
+        (PayloadKind.INTERACTIVE, {"type": "block_actions", "user": {"id": "U1"}, "actions": [], "note": "swordfish"}),
+        (PayloadKind.COMMAND, slash_command(workspace, user, "C1", "answer HR-XXXX swordfish", "http://slack.example")),
+        (PayloadKind.EVENT, event_callback(workspace, {"type": "message", "text": "swordfish", "user": "U1"})),
     ]
 
 
@@ -560,7 +560,7 @@ async def test_an_event_that_could_not_be_saved_is_refused_so_that_slack_tells_i
 )
 async def test_an_event_of_any_shape_is_accepted_and_ignored(event: Any, service: SlackService) -> None:
     payload = {**event_callback(service.sandbox.workspace, {}), "event": event}
-    assert (await service.sandbox.send(Kind.EVENT, payload)).status_code == 200
+    assert (await service.sandbox.send(PayloadKind.EVENT, payload)).status_code == 200
 
 
 async def test_a_form_with_a_choice_nobody_offered_stays_open(service: SlackService) -> None:

@@ -17,7 +17,7 @@ from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.client import web_client
 from core.store.database import Database, open_database
-from core.store.locks import Place, Places
+from core.store.locks import LockSlot, LockSlots
 
 END_SESSIONS = sa.text(
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND NOT pid = ANY(:but)"
@@ -42,9 +42,9 @@ async def databases(postgres_url: str) -> AsyncIterator[tuple[Database, Database
     await others.close()
 
 
-async def take_over(places: Places, database: Database) -> list[Place]:
+async def take_over(places: LockSlots, database: Database) -> list[LockSlot]:
     """The server ends the sessions that hold places, and another process has them all."""
-    taken: list[Place] = []
+    taken: list[LockSlot] = []
     async with asyncio.timeout(30):
         while len(taken) < SOCKETS_OF_ONE:
             mine = [place.session.scalar(sa.select(sa.func.pg_backend_pid())) for place in taken if place.session]
@@ -60,10 +60,10 @@ async def test_a_process_that_has_lost_its_places_stands_by_until_there_are_some
 ) -> None:
     ours, others = databases
     sandbox = SlackSandbox()
-    theirs = Places(others, SOCKETS, SOCKETS_OF_ONE)
+    theirs = LockSlots(others, SOCKETS, SOCKETS_OF_ONE)
     async with serving(sandbox.app) as url:
         web = web_client(sandbox.sockets.app_token, f"{url}/api/")
-        mine = Places(ours, SOCKETS, SOCKETS_OF_ONE)
+        mine = LockSlots(ours, SOCKETS, SOCKETS_OF_ONE)
         keeper = SlackSockets(web, take, mine, tell, lambda: datetime.now(UTC), PACE)
         keeper.start()
 

@@ -26,7 +26,7 @@ from bot.sandbox.slack.faults import (
     SaysNo,
 )
 from bot.sandbox.slack.records import Message
-from bot.sandbox.slack.socket import DISABLED, Socket
+from bot.sandbox.slack.socket import DISABLED, ServerSocket
 from tests.bot.slack_service import TEXT, SlackService, slack_service
 
 OPEN = "apps.connections.open"
@@ -47,7 +47,7 @@ async def service(tmp_path: Path) -> AsyncIterator[SlackService]:
         yield service
 
 
-async def sockets(service: SlackService, opened: int, now: int = SOCKETS_OF_ONE) -> list[Socket]:
+async def sockets(service: SlackService, opened: int, now: int = SOCKETS_OF_ONE) -> list[ServerSocket]:
     """The open sockets, as soon as there are ``now``, and have been ``opened`` at least."""
     world = service.sandbox.sockets
     return await service.sandbox.workspace.until(

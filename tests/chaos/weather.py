@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from bot.sandbox.mail.smtp import Stage
-from bot.sandbox.pagerduty.app import Fault as PagerFault
+from bot.sandbox.pagerduty.app import EventFault as PagerFault
 from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from bot.demo.acts import FAST, agents_on_demand, while_it_stands
-from bot.demo.auto import Ending, problem
+from bot.demo.auto import ExpectedEnding, problem
 from bot.demo.board import Card
 from bot.demo.children import DemoFailed
 from bot.demo.samples import PARCEL, REFUND, Sample
@@ -152,7 +152,7 @@ async def test_a_process_that_dies_is_named_and_ends_the_demo(tmp_path: Path, na
     ],
 )
 def test_an_agent_that_was_told_something_else_fails_the_demo(told: dict[str, str] | None, says: str | None) -> None:
-    expected = Ending("approve", "responded", "slack", "you@example.com")
+    expected = ExpectedEnding("approve", "responded", "slack", "you@example.com")
     usual = {"resolution": "responded", "responded_by": "you@example.com"}
     card = Card(1, REFUND, resumed=None if told is None else {**usual, **told})
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty.app import Fault
+from bot.sandbox.pagerduty.app import EventFault
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
 from bot.sandbox.slack.records import Message as SlackMessage
 from channels.pagerduty import channel
@@ -302,7 +302,7 @@ async def test_a_note_that_fails_never_holds_the_resolve_back_and_follows_it(
 
 async def test_a_resolve_that_is_tried_again_notes_once(world: World) -> None:
     asked = await world.ask(**PAGING)
-    world.pager.fail_next(Fault.SERVER_ERROR, Fault.DROP_AFTER_STORING)
+    world.pager.fail_next(EventFault.SERVER_ERROR, EventFault.DROP_AFTER_STORING)
     await world.answer(asked, "deny")
     await world.settle()
     await world.advance(minutes=5)

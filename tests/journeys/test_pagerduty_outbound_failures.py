@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.app import EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.process import service_process
@@ -54,7 +54,7 @@ def nobody_there() -> str:
 
 
 async def test_state_no_longer_open_at_send_time_pages_nobody(world: World) -> None:
-    world.pager.fail_next(Fault.RATE_LIMITED)
+    world.pager.fail_next(EventFault.RATE_LIMITED)
     asked = await world.ask(**PAGING)
     assert (await world.answer(asked, "approve")).status_code == 200
     await world.advance(minutes=10)
@@ -70,7 +70,7 @@ async def test_a_page_that_pagerduty_never_took_is_not_delivered_once_its_questi
 ) -> None:
     setup: dict[str, Any] = {} if api else {"pagerduty__api_token": None}
     async with running(tmp_path, sqlite_url, **setup) as world:
-        world.pager.fail_next(Fault.DROP_BEFORE_STORING)
+        world.pager.fail_next(EventFault.DROP_BEFORE_STORING)
         asked = await world.ask(**PAGING)
         await world.answer(asked, "approve")
         await world.advance(minutes=10)
@@ -81,7 +81,7 @@ async def test_a_page_that_pagerduty_never_took_is_not_delivered_once_its_questi
 
 
 async def test_a_page_in_doubt_that_has_come_is_delivered_and_resolved(world: World) -> None:
-    world.pager.fail_next(Fault.DROP_AFTER_STORING)
+    world.pager.fail_next(EventFault.DROP_AFTER_STORING)
     asked = await world.ask(**PAGING)
     await world.answer(asked, "approve")
     await world.advance(minutes=10)
@@ -95,7 +95,7 @@ async def test_a_page_in_doubt_is_resolved_where_nobody_can_say_whether_it_came(
     tmp_path: Path, sqlite_url: str
 ) -> None:
     async with running(tmp_path, sqlite_url, pagerduty__api_token=None) as world:
-        world.pager.fail_next(Fault.DROP_AFTER_STORING)
+        world.pager.fail_next(EventFault.DROP_AFTER_STORING)
         asked = await world.ask(**PAGING)
         await world.answer(asked, "approve")
         await world.advance(minutes=10)
@@ -107,7 +107,7 @@ async def test_a_page_in_doubt_is_resolved_where_nobody_can_say_whether_it_came(
 
 async def test_a_page_that_was_never_taken_lets_no_veto_window_go_ahead(world: World) -> None:
     veto = {"kind": "veto", "timeout_seconds": 3600}
-    world.pager.fail_next(*[Fault.DROP_BEFORE_STORING] * 20)
+    world.pager.fail_next(*[EventFault.DROP_BEFORE_STORING] * 20)
     asked = await world.ask(**PAGING, **veto)
     await world.advance(hours=2)
 
@@ -123,7 +123,7 @@ async def test_worker_dies_while_sending_the_same_key_is_sent_again(tmp_path: Pa
         settings["suspension"] = {}
         async with service_process(tmp_path, settings) as service, httpx.AsyncClient(timeout=30) as http:
             await service.start()
-            pager.fail_next(Fault.SLOW)
+            pager.fail_next(EventFault.SLOW)
             body = {"question": "Go on?", "response_type": "confirm", **PAGING}
             asking = {"json": body, "headers": {"X-API-Key": KEYS["agent"]}}
             assert (await http.post(f"{service.url}/v1/suspensions", **asking)).status_code == 201  # type: ignore[arg-type]
@@ -168,7 +168,7 @@ async def test_202_is_sent(watched: World) -> None:
 
 
 async def test_202_and_no_triggered_webhook_in_five_minutes_warns_once(watched: World) -> None:
-    watched.pager.fail_next(Fault.LOST, Fault.LOST)
+    watched.pager.fail_next(EventFault.LOST, EventFault.LOST)
     await watched.ask(**PAGING)
     await watched.ask("Another?", **PAGING)
     await watched.advance(minutes=4)
@@ -202,10 +202,11 @@ async def test_400_is_permanent_alarms_and_the_next_rung_is_due_now(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "fault", [Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.DROP_BEFORE_STORING, Fault.DROP_AFTER_STORING]
+    "fault",
+    [EventFault.RATE_LIMITED, EventFault.SERVER_ERROR, EventFault.DROP_BEFORE_STORING, EventFault.DROP_AFTER_STORING],
 )
 async def test_429_5xx_or_network_is_tried_again_after_30_s_1_2_and_5_min_with_the_same_dedup_key(
-    world: World, fault: Fault
+    world: World, fault: EventFault
 ) -> None:
     world.pager.retry_after_seconds = None
     world.pager.fail_next(fault, fault, fault, fault, fault)
@@ -224,7 +225,7 @@ async def test_429_5xx_or_network_is_tried_again_after_30_s_1_2_and_5_min_with_t
 
 async def test_429_waits_as_long_as_pagerduty_wants(world: World) -> None:
     world.pager.retry_after_seconds = 90
-    world.pager.fail_next(Fault.RATE_LIMITED)
+    world.pager.fail_next(EventFault.RATE_LIMITED)
     await world.ask(**PAGING)
     await world.advance(seconds=89)
     assert world.pager.tries == 1
@@ -245,7 +246,7 @@ async def test_nobody_there_is_tried_again_and_pages_once_somebody_is(tmp_path: 
 async def test_resolve_lost_is_tried_again_until_it_is_taken(world: World) -> None:
     asked = await world.ask(**PAGING)
     world.pager.retry_after_seconds = None
-    world.pager.fail_next(*[Fault.SERVER_ERROR] * 15)
+    world.pager.fail_next(*[EventFault.SERVER_ERROR] * 15)
     assert (await world.answer(asked, "approve")).status_code == 200
     await world.settle()
     await world.advance(hours=1)
@@ -259,7 +260,7 @@ async def test_resolve_lost_after_its_202_the_nightly_sweep_resolves_again(any_w
     world = any_world
     asked = await world.ask(**PAGING)
     other = await world.ask("Still open?", **PAGING)
-    world.pager.fail_next(Fault.LOST)
+    world.pager.fail_next(EventFault.LOST)
     await world.answer(asked, "approve")
     await world.settle()
     assert all(one.is_open for one in world.pager.incidents)
@@ -278,7 +279,7 @@ async def test_without_a_token_the_sweep_resolves_what_has_ended_lately_once_mor
     async with running(tmp_path, sqlite_url, pagerduty__api_token=None, pagerduty__webhook_secrets=["s"]) as world:
         asked = await world.ask(**PAGING)
         waiting = await world.ask("Still open?", **PAGING)
-        world.pager.fail_next(Fault.LOST)
+        world.pager.fail_next(EventFault.LOST)
         await world.answer(asked, "approve")
         await world.settle()
 
@@ -293,7 +294,7 @@ async def test_without_a_token_the_sweep_resolves_what_has_ended_lately_once_mor
 async def test_the_sweep_asks_again_another_night_where_pagerduty_did_not_say(world: World) -> None:
     """It then does what it can without asking."""
     asked = await world.ask(**PAGING)
-    world.pager.fail_next(Fault.LOST)
+    world.pager.fail_next(EventFault.LOST)
     await world.answer(asked, "approve")
     await world.settle()
     world.pager.rest.down_with = 503

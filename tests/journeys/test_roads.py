@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from bot.sandbox.mail.mailbox import Mail
-from bot.sandbox.pagerduty.app import Fault as PagerFault
+from bot.sandbox.pagerduty.app import EventFault as PagerFault
 from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import DropAfterStoring
 from tests.world import World

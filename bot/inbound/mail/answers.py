@@ -54,7 +54,7 @@ from core.domain.suspension import Suspension
 from core.engine.drafting import shown_on
 from core.engine.engine import Engine, Holder
 from core.errors import NotShownWhole
-from core.inbound.settle import Correspondence, Line, Understood, Written
+from core.inbound.settle import Correspondence, TimelineEntry, Understood, WriteBack
 
 log = structlog.get_logger(__name__)
 
@@ -284,14 +284,14 @@ def _mark(identity: str) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def _lines(held: Sequence[Holder], reason: str, by: str | None = None) -> tuple[Line, ...]:
+def _lines(held: Sequence[Holder], reason: str, by: str | None = None) -> tuple[TimelineEntry, ...]:
     """One for each question."""
     each = {one.suspension.id: one for one in reversed(held)}.values()
-    return tuple(Line(one.suspension.id, MailKind.REPLY.value, reason, one.actor.identity, by) for one in each)
+    return tuple(TimelineEntry(one.suspension.id, MailKind.REPLY.value, reason, one.actor.identity, by) for one in each)
 
 
-def _written(reaction: _Reaction, holder: Holder) -> Written:
+def _written(reaction: _Reaction, holder: Holder) -> WriteBack:
     person, suspension_id = _mark(holder.actor.identity), holder.suspension.id
     again = reaction.again
-    instead = None if again is None else Written("page", again, holder.address, person, suspension_id)
-    return Written(reaction.kind, reaction.message, holder.address, person, suspension_id, instead)
+    instead = None if again is None else WriteBack("page", again, holder.address, person, suspension_id)
+    return WriteBack(reaction.kind, reaction.message, holder.address, person, suspension_id, instead)

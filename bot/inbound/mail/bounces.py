@@ -18,11 +18,11 @@ from pydantic import JsonValue
 
 from channels.email.addressing import deliverable, is_same_mailbox, small
 from channels.email.classify import MailKind
+from channels.email.delivery_reports import ReportVerdict
 from channels.email.inbound import Inbound, MailRules
-from channels.email.reports import Verdict
 from core.domain.people import Address
 from core.engine.engine import Engine, Holder
-from core.inbound.settle import Correspondence, Line, Returned, Understood
+from core.inbound.settle import Correspondence, Returned, TimelineEntry, Understood
 from core.store.outbox import Row, RowKind, RowStatus, has_returned
 from core.tokens import TokenPurpose
 
@@ -60,7 +60,7 @@ class Returns:
     async def understood(self, mail: Inbound) -> Understood:
         """Writes nothing down. Raises :class:`core.errors.DatabaseUnavailable`."""
         subjects = {one.suspension_id: one for one in await self._subjects(mail)}.values()
-        lines: list[Line] = []
+        lines: list[TimelineEntry] = []
         returned: list[Returned] = []
         for one in subjects:
             why = self._refusal(mail, one)
@@ -78,18 +78,18 @@ class Returns:
             return None
         if mail.kind is MailKind.BOUNCE and mail.report is not None and about.proven:
             verdict, status = mail.report.about(_addresses(row))
-            return status if verdict is Verdict.REFUSED else None
+            return status if verdict is ReportVerdict.REFUSED else None
         away = mail.is_away and mail.authentic and _is_from(mail.sender or "", row)
         return AWAY if away and self._rules.away_advances else None
 
-    async def _noted(self, mail: Inbound, about: _Subject) -> list[Line]:
+    async def _noted(self, mail: Inbound, about: _Subject) -> list[TimelineEntry]:
         """The line; that there are too many, once; then none."""
         lately = await self._mail.lately(CHANNEL, _group(about, mail))
         if lately > MOST_AN_HOUR:
             return []
         reason, details = _reason(mail, about)
         reason = TOO_MANY if lately == MOST_AN_HOUR else reason
-        return [Line(about.suspension_id, mail.kind.value, reason, about.person, details=details)]
+        return [TimelineEntry(about.suspension_id, mail.kind.value, reason, about.person, details=details)]
 
     # --- What is it about? ----------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ def _reason(mail: Inbound, about: _Subject) -> tuple[str, Mapping[str, JsonValue
             details["why"] = status
         if row.kind is not RowKind.NOTIFY:
             return "not_a_notice", details
-        return (_not_refused(about.proven, row) if verdict is Verdict.REFUSED else verdict.value), details
+        return (_not_refused(about.proven, row) if verdict is ReportVerdict.REFUSED else verdict.value), details
     if mail.kind is MailKind.AUTO:
         return (AWAY if mail.is_away else "automatic"), details
     return mail.unfit or mail.kind.value, details

@@ -32,7 +32,7 @@ from channels.email.lmtp import LARGEST_MAIL
 from core.engine.engine import Engine
 from core.errors import DatabaseUnavailable
 from core.ports import Clock
-from core.store.locks import Place, Places
+from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)
@@ -107,7 +107,7 @@ class MailPoller:
         inbox: MailInbox,
         account: ImapAccount,
         engine: Engine,
-        places: Places,
+        places: LockSlots,
         tell: Tell,
         clock: Clock,
         every: timedelta,
@@ -150,7 +150,7 @@ class MailPoller:
 
     # --- A session ------------------------------------------------------------------------------------------------
 
-    async def _turn(self, keeper: Keeper, place: Place) -> float:
+    async def _turn(self, keeper: Keeper, place: LockSlot) -> float:
         """One session; the seconds before the next."""
         try:
             await self._look_while(place)
@@ -159,7 +159,7 @@ class MailPoller:
                 await self._downtime.failed(lost.reason, lasting=lost.lasting)
         return next(self._pauses)
 
-    async def _look_while(self, place: Place) -> None:
+    async def _look_while(self, place: LockSlot) -> None:
         """One session, while it and the place last."""
         self._session = session = await aside(lambda: ImapSession.open(self._account))
         log.info("mail.mailbox_opened")

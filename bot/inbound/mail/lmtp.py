@@ -14,7 +14,7 @@ from ipaddress import ip_address
 import structlog
 
 from bot.inbound.mail.inbox import Arrival, MailInbox
-from channels.email.lmtp import Conversation, ListenAddress, LmtpConversation, Patience, SmtpConversation, TurnedAway
+from channels.email.lmtp import ListenAddress, LmtpConversation, MailSession, SmtpConversation, Timeouts, TurnedAway
 from core.errors import ConfigError
 
 log = structlog.get_logger(__name__)
@@ -34,16 +34,16 @@ class MailListener:
         address: ListenAddress,
         hostname: str,
         *,
-        patience: Patience | None = None,
+        patience: Timeouts | None = None,
         most: int = MOST_CONNECTIONS,
     ) -> None:
         self._inbox = inbox
         self._address = address
         self._hostname = hostname
-        self._patience = patience or Patience()
+        self._patience = patience or Timeouts()
         self._most = most
         self._server: asyncio.Server | None = None
-        self._conversations: set[Conversation] = set()
+        self._conversations: set[MailSession] = set()
         self._empty = asyncio.Event()
         self._empty.set()
         self._taking: set[asyncio.Task[None]] = set()
@@ -88,7 +88,7 @@ class MailListener:
         self._empty.clear()
         return talk
 
-    def _left(self, talk: Conversation) -> None:
+    def _left(self, talk: MailSession) -> None:
         self._conversations.discard(talk)
         if not self._conversations:
             self._empty.set()

@@ -18,12 +18,20 @@ import structlog
 
 from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.lookup import Found, Lookup, Needs
+from bot.inbound.pagerduty.lookup import FoundQuestions, Lookup, Needs
 from bot.inbound.proposals import Proposals, beside_proposals
 from channels.grammar.forms import as_lines
 from channels.grammar.reader import ClaimWord, Matched, Reading, Unclear
 from channels.pagerduty.incidents import incident_place
-from channels.pagerduty.webhooks import Annotated, FieldsSet, NobodysWord, Note, Where, read_answer_in, read_note
+from channels.pagerduty.webhooks import (
+    Annotated,
+    FieldsSet,
+    IncidentNote,
+    NobodysWord,
+    Where,
+    read_answer_in,
+    read_note,
+)
 from core.domain.answers import GivenAnswer
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address
@@ -54,7 +62,7 @@ class Taken(Enum):
     """Nobody knows yet what its incident is about."""
 
 
-def unless_early(found: Found) -> Taken:
+def unless_early(found: FoundQuestions) -> Taken:
     """There is nothing to do: for good, or for now."""
     if found.known:
         return Taken.DONE
@@ -94,7 +102,7 @@ class PagerDutyAnswers:
             await self._which(ids, said, waiting)
         return Taken.DONE
 
-    async def _read(self, ids: Sequence[str], said: Annotated, note: Note, question: Suspension) -> None:
+    async def _read(self, ids: Sequence[str], said: Annotated, note: IncidentNote, question: Suspension) -> None:
         ask, shown = question.ask, await self.shown(question)
         choices = shown_choices(shown.ask.choices)
         reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question)
@@ -124,7 +132,7 @@ class PagerDutyAnswers:
                 sayings = (Saying(rows, hourly=(question.id, whose)), *sayings)
             await self.incidents.remember(ids, *(sayings if question.is_open else ()))
 
-    async def _echo(self, note: Note, reading: Reading, question: Suspension, person: Actor) -> Message | None:
+    async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
         """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
         may answer."""
         if self.engine.may_answer(question, person) is not None:
@@ -181,7 +189,7 @@ class PagerDutyAnswers:
             waiting = tuple(one for one in found.questions if one.is_open)
             await self._which(ids, Annotated(said.where, said.user, value), waiting)
             return Taken.DONE
-        note, tagged = Note(found.questions[0].ask.ref, value), read_note(value)
+        note, tagged = IncidentNote(found.questions[0].ask.ref, value), read_note(value)
         if tagged.ref is not None:
             note = tagged
         if _means(note, found.questions[0]):
@@ -276,5 +284,5 @@ class PagerDutyAnswers:
         return await shown_on(self.engine.redaction, CHANNEL, question)
 
 
-def _means(note: Note, question: Suspension) -> bool:
+def _means(note: IncidentNote, question: Suspension) -> bool:
     return note.ref in {None, question.ask.ref}

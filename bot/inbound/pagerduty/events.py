@@ -18,17 +18,17 @@ import structlog
 
 from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, unless_early
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.lookup import Found, Lookup, Needs
+from bot.inbound.pagerduty.lookup import FoundQuestions, Lookup, Needs
 from bot.inbound.pagerduty.texts import undecided
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (
     Acknowledged,
     Annotated,
-    Assigned,
     FieldsSet,
     Ignored,
     Merged,
     NobodysWord,
+    Reassigned,
     Resolved,
     Unacknowledged,
     Webhook,
@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WebhookEvent:
     """A webhook's event on its way through. ``ids`` are what it is known by if it comes again."""
 
     webhook: Webhook
@@ -80,7 +80,7 @@ class PagerDutyMeaning:
     answers: PagerDutyAnswers
     rules: Rules = field(default_factory=Rules)
 
-    async def take(self, event: Event) -> Taken:  # noqa: PLR0911 (one for each kind of event)
+    async def take(self, event: WebhookEvent) -> Taken:  # noqa: PLR0911 (one for each kind of event)
         """Raises ``ApiUnavailable`` or ``DatabaseUnavailable``: then nothing was remembered, and it may come again."""
         happening = event.webhook.happening
         match happening:
@@ -92,7 +92,7 @@ class PagerDutyMeaning:
                 return await self._resolved(event, where, user)
             case Merged(where, into):
                 await self.incidents.merged(event.ids, (where.incident, into))
-            case Assigned(where):
+            case Reassigned(where):
                 return await self._assigned(event, where)
             case Annotated():
                 return await self.answers.note(event.ids, happening)
@@ -108,7 +108,7 @@ class PagerDutyMeaning:
 
     # --- Who is on it ---------------------------------------------------------------------------------------------
 
-    async def _acknowledged(self, event: Event, where: Where, user: str) -> Taken:
+    async def _acknowledged(self, event: WebhookEvent, where: Where, user: str) -> Taken:
         found = await self.lookup.questions(where, Needs.CLAIM)
         if not found.questions:
             return unless_early(found)
@@ -125,7 +125,7 @@ class PagerDutyMeaning:
         await self._move(event, where, found, Did.ACKNOWLEDGED, person, user)
         return Taken.DONE
 
-    async def _marked(self, where: Where, found: Found) -> tuple[Suspension, int] | None:
+    async def _marked(self, where: Where, found: FoundQuestions) -> tuple[Suspension, int] | None:
         """The question and the one choice that an acknowledgement stands for, where both are beyond doubt."""
         if len(found.questions) != 1 or _marked(found.questions[0]) is None:
             return None
@@ -135,14 +135,14 @@ class PagerDutyMeaning:
         choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None
         return None if choice is None else (sure.questions[0], choice)
 
-    async def _given_back(self, event: Event, where: Where, did: Did) -> Taken:
+    async def _given_back(self, event: WebhookEvent, where: Where, did: Did) -> Taken:
         found = await self.lookup.questions(where, Needs.CLAIM)
         if not found.questions:
             return unless_early(found)
         await self._move(event, where, found, did, None, None)
         return Taken.DONE
 
-    async def _resolved(self, event: Event, where: Where, user: str | None) -> Taken:
+    async def _resolved(self, event: WebhookEvent, where: Where, user: str | None) -> Taken:
         """Whoever resolves it has seen it. What is still open needs a decision all the same, and the incident says so
         once; where the configuration wants it, it pages once more."""
         found = await self.lookup.questions(where, Needs.CLAIM)
@@ -167,9 +167,9 @@ class PagerDutyMeaning:
 
     async def _move(
         self,
-        event: Event,
+        event: WebhookEvent,
         where: Where,
-        found: Found,
+        found: FoundQuestions,
         did: Did,
         person: Actor | None,
         user: str | None,
@@ -189,7 +189,7 @@ class PagerDutyMeaning:
 
     # --- Whose it is ----------------------------------------------------------------------------------------------
 
-    async def _assigned(self, event: Event, where: Where) -> Taken:
+    async def _assigned(self, event: WebhookEvent, where: Where) -> Taken:
         """To look the incident up is enough for a new one: it is known from then on, and its page has arrived."""
         found = await self.lookup.questions(where, Needs.CLAIM)
         if found.questions and self.rules.assignees_may_answer and where.assignees is not None:

@@ -19,7 +19,7 @@ from core.inbound.reports import Incoming
 from core.ports import Clock, Responders
 from core.store import incidents
 from core.store.database import Database
-from core.store.incidents import Account
+from core.store.incidents import PagerAccount
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class PagerDutyAccounts:
             raise
         return await self._checked(user, kept, None if found is None else spelled(found))
 
-    async def _checked(self, user: str, kept: Account | None, found: str | None) -> str | None:
+    async def _checked(self, user: str, kept: PagerAccount | None, found: str | None) -> str | None:
         if found is None:
             return None
         if kept is not None and canonical(kept.email) != canonical(found):

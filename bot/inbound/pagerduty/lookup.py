@@ -29,7 +29,7 @@ from core.engine.engine import Engine
 from core.ports import Clock
 from core.store import incidents, markers, suspensions
 from core.store.database import Tx
-from core.store.incidents import Incident
+from core.store.incidents import IncidentRow
 
 KEPT = timedelta(minutes=10)
 """How old what is kept may be when it decides who is on it."""
@@ -46,7 +46,7 @@ class Needs(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundQuestions:
     """``questions``, open or not. ``known`` is false where PagerDuty may yet say more: the incident is too new."""
 
     questions: tuple[Suspension, ...] = ()
@@ -67,26 +67,26 @@ class Lookup:
         self._clock = clock
         self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def questions(self, where: Where, needs: Needs) -> Found:
+    async def questions(self, where: Where, needs: Needs) -> FoundQuestions:
         """By what is kept where that will do; it costs one look at the database then."""
         now = self._clock.now()
 
-        def look(conn: sa.Connection) -> tuple[Incident, tuple[Suspension, ...] | None]:
-            kept = incidents.get(conn, where.incident) or Incident(where.incident)
+        def look(conn: sa.Connection) -> tuple[IncidentRow, tuple[Suspension, ...] | None]:
+            kept = incidents.get(conn, where.incident) or IncidentRow(where.incident)
             return kept, _by_refs(conn, kept.refs or ()) if _is_fresh(kept, now) and needs is Needs.CLAIM else None
 
         kept, questions = await self._engine.database.read(look)
         if questions is not None:
-            return Found(await self._knowing(questions))
+            return FoundQuestions(await self._knowing(questions))
         if needs is Needs.ANSWER:
             return await self._asked(where, needs, kept)
         async with self._asking.setdefault(where.incident, asyncio.Lock()):  # many may come at once of a new one
             kept, questions = await self._engine.database.read(look)
             if questions is not None:
-                return Found(await self._knowing(questions))
+                return FoundQuestions(await self._knowing(questions))
             return await self._asked(where, needs, kept)
 
-    async def _asked(self, where: Where, needs: Needs, kept: Incident) -> Found:
+    async def _asked(self, where: Where, needs: Needs, kept: IncidentRow) -> FoundQuestions:
         try:
             refs = await self._refs(where, kept)
         except ApiUnavailable:
@@ -95,13 +95,13 @@ class Lookup:
             refs = kept.refs if kept.refs is not None else self._own(where)
             if refs is None and not (titled := await self._titled(where)):
                 raise
-            return Found(await self._found(refs) if refs is not None else titled)
+            return FoundQuestions(await self._found(refs) if refs is not None else titled)
         if refs is not None:
-            return Found(await self._found(refs))
+            return FoundQuestions(await self._found(refs))
         titled = await self._titled(where) if needs is Needs.CLAIM else ()
-        return Found(titled, known=bool(titled))
+        return FoundQuestions(titled, known=bool(titled))
 
-    async def _refs(self, where: Where, kept: Incident) -> tuple[str, ...] | None:
+    async def _refs(self, where: Where, kept: IncidentRow) -> tuple[str, ...] | None:
         """As PagerDuty says now; ``None`` where nobody can say."""
         now = self._clock.now()
         found = self._ours(await self._api.alert_keys(where.incident))
@@ -156,7 +156,7 @@ def _by_refs(conn: sa.Connection, refs: Sequence[str]) -> tuple[Suspension, ...]
     return tuple(question for question in found if question is not None)
 
 
-def _is_fresh(kept: Incident, now: datetime) -> bool:
+def _is_fresh(kept: IncidentRow, now: datetime) -> bool:
     if kept.refs is None or kept.mapped_at is None:
         return kept.goes_by_its_key
     return abs(now - kept.mapped_at) <= (KEPT if kept.refs else SOMEBODY_ELSES)

@@ -20,7 +20,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.inbound.pagerduty.answers import Taken
-from bot.inbound.pagerduty.events import Event, PagerDutyMeaning
+from bot.inbound.pagerduty.events import PagerDutyMeaning, WebhookEvent
 from bot.inbound.pagerduty.identity import CHANNEL
 from channels.pagerduty.rest import ApiUnavailable
 from channels.pagerduty.webhooks import Ignored, read_webhook
@@ -50,7 +50,7 @@ class PagerDutyParking:
     _forgot_at: datetime | None = None
     _round: asyncio.Task[None] | None = field(default=None)
 
-    async def park(self, event: Event, raw: bytes) -> None:
+    async def park(self, event: WebhookEvent, raw: bytes) -> None:
         happening, now = event.webhook.happening, self.clock.now()
         if isinstance(happening, Ignored):
             return
@@ -59,7 +59,7 @@ class PagerDutyParking:
         parked = Parked(event.key, incident, raw.decode(errors="replace"), now, now + SOON)
         await self.meaning.incidents.park(event.ids, parked)
 
-    async def before(self, event: Event, incident: str) -> tuple[bool, Sequence[Parked]]:
+    async def before(self, event: WebhookEvent, incident: str) -> tuple[bool, Sequence[Parked]]:
         """Whether ``event`` was taken before, and what waits for its incident."""
 
         def look(conn: sa.Connection) -> tuple[bool, Sequence[Parked]]:
@@ -126,7 +126,7 @@ class PagerDutyParking:
 
     async def _understood(self, one: Parked) -> bool:
         webhook = read_webhook(one.body)
-        event = Event(webhook, (f"parked:{one.id}",), min(webhook.occurred_at or one.arrived_at, one.arrived_at))
+        event = WebhookEvent(webhook, (f"parked:{one.id}",), min(webhook.occurred_at or one.arrived_at, one.arrived_at))
         try:
             return await self.meaning.take(event) is Taken.DONE
         except (ApiUnavailable, DatabaseUnavailable, SQLAlchemyError):

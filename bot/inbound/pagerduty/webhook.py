@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.inbound.pagerduty.answers import Taken
-from bot.inbound.pagerduty.events import Event, PagerDutyMeaning
+from bot.inbound.pagerduty.events import PagerDutyMeaning, WebhookEvent
 from bot.inbound.pagerduty.identity import CHANNEL
 from bot.inbound.pagerduty.parking import PagerDutyParking
 from channels.pagerduty.rest import ApiUnavailable
@@ -87,9 +87,9 @@ class PagerDutyDoor:
             return KEPT
         named = {"webhook": webhook_id if is_id(webhook_id) else None, "event": webhook.id}
         ids = [f"{kind}:{one}" for kind, one in named.items() if one]
-        return await self._keep(Event(webhook, ids, happened_at), raw)
+        return await self._keep(WebhookEvent(webhook, ids, happened_at), raw)
 
-    async def _keep(self, event: Event, raw: bytes) -> int:
+    async def _keep(self, event: WebhookEvent, raw: bytes) -> int:
         try:
             await self._take(event, raw)
         except ApiUnavailable as trouble:
@@ -103,7 +103,7 @@ class PagerDutyDoor:
             return COME_AGAIN
         return KEPT
 
-    async def _take(self, event: Event, raw: bytes) -> None:
+    async def _take(self, event: WebhookEvent, raw: bytes) -> None:
         """Do what it says and remember it; what is not understood yet is parked."""
         happening = event.webhook.happening
         if isinstance(happening, Ignored):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import structlog
 from pydantic import JsonValue
 
-from bot.inbound.slack.identity import CHANNEL, Refused, SlackAccess
+from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackAccess
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from channels.slack import forms, notes
 from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
@@ -124,7 +124,7 @@ class SlackAnswers:
             if isinstance(seat, Told):
                 return seat
             actor = seat.actor
-        if isinstance(actor, Refused):
+        if isinstance(actor, NotAdmitted):
             return Told(actor.text)
         if not self._engine.responders.is_known(actor.identity):
             return Told(notes.NO_PAGES)
@@ -190,7 +190,7 @@ class SlackAnswers:
     async def seat(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
         """Whoever would answer, before the question that it is about. Somebody unknown is told so, and it is kept."""
         actor, suspension = await self._known(who, ref)
-        if isinstance(actor, Refused) and suspension is not None:
+        if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
         return _seated(actor, suspension, delivery, reach)
 
@@ -198,13 +198,13 @@ class SlackAnswers:
         """Like :meth:`seat`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
         return _seated(*await self._known(who, ref), delivery, reach)
 
-    async def _known(self, who: Who, ref: str) -> tuple[Actor | Refused, Suspension | None]:
+    async def _known(self, who: Who, ref: str) -> tuple[Actor | NotAdmitted, Suspension | None]:
         actor, suspension = await self._access.who(who), await self._engine.find(ref)
-        if suspension is not None and not isinstance(actor, Refused):
+        if suspension is not None and not isinstance(actor, NotAdmitted):
             actor = await self._access.before(actor, who, suspension)
         return actor, suspension
 
-    async def _turned_away(self, refused: Refused, who: Who, suspension: Suspension) -> Told:
+    async def _turned_away(self, refused: NotAdmitted, who: Who, suspension: Suspension) -> Told:
         """Who may answer is told to people of our own workspace alone."""
         if refused.reason == "slack_unavailable" or not suspension.is_open:
             return Told(refused.text)
@@ -309,8 +309,8 @@ class SlackAnswers:
         return await shown_on(self._engine.redaction, CHANNEL, suspension)
 
 
-def _seated(actor: Actor | Refused, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:
-    if isinstance(actor, Refused):
+def _seated(actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:
+    if isinstance(actor, NotAdmitted):
         return Told(actor.text)
     return Told(notes.NO_LONGER_OPEN) if suspension is None else Seat(actor, suspension, delivery, reach)
 

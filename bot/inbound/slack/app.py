@@ -44,7 +44,7 @@ from core.domain.notice import WhenCut
 from core.engine.engine import Engine
 from core.errors import envelope
 from core.inbound.reports import Incoming
-from core.store.locks import Places
+from core.store.locks import LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)
@@ -242,7 +242,7 @@ def build_slack_app(
 def add_sockets(
     app: SlackApp,
     web: AsyncWebClient,
-    places: Places,
+    places: LockSlots,
     tell: Tell,
     now: Callable[[], datetime],
     timing: SocketTiming | None = None,

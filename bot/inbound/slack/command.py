@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncAck
 
 from bot.inbound.slack.answers import Seat, SlackAnswers
 from bot.inbound.slack.background import NOTE_LENGTH, Beside
-from bot.inbound.slack.identity import CHANNEL, Refused, SlackAccess
+from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackAccess
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from channels.grammar.reader import ClaimWord, Matched, read_answer
 from channels.slack import notes
@@ -22,10 +22,10 @@ from channels.slack.command import (
     DELIVERY,
     HELP,
     LISTED,
-    Answer,
+    AnswerCommand,
     Help,
     ListThem,
-    Show,
+    ShowCommand,
     Typed,
     choices,
     listing,
@@ -68,16 +68,16 @@ class SlackCommand:
         match typed.command:
             case ListThem():
                 return await self._list(typed)
-            case Show(ref):
+            case ShowCommand(ref):
                 return await self._show(typed, ref)
-            case Answer(ref, words):
+            case AnswerCommand(ref, words):
                 return await self._answer(typed, ref, words)
             case Help():
                 return Rendered(HELP)
 
     async def _list(self, typed: Typed) -> Rendered:
         actor = await self.access.who(typed.by)
-        if isinstance(actor, Refused):
+        if isinstance(actor, NotAdmitted):
             return _plain(actor.text)
         waiting = await self.access.waiting(actor, typed.by, LISTED)
         notices = [await self.answers.notice(one) for one in waiting.questions]
@@ -117,7 +117,7 @@ class SlackCommand:
         """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
         that there is not is said what is said of somebody else's."""
         actor, seat = await self.access.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
-        if isinstance(actor, Refused):
+        if isinstance(actor, NotAdmitted):
             return Told(actor.text)
         if isinstance(seat, Told) and await self.engine.find(ref) is None:
             return Told(notes.NOT_YOURS)

@@ -20,7 +20,7 @@ import structlog
 
 from bot.inbound.slack.answers import SlackAnswers
 from bot.inbound.slack.background import Beside
-from bot.inbound.slack.identity import Refused, SlackAccess
+from bot.inbound.slack.identity import NotAdmitted, SlackAccess
 from channels.slack.errors import CAUGHT, Failure, failure_of
 from channels.slack.home import MOST, closed_view, home_view
 from channels.slack.interactions import Who
@@ -130,7 +130,7 @@ class SlackHome:
 
     async def _view(self, who: Who) -> Block:
         actor = await self.access.who(who)
-        if isinstance(actor, Refused):
+        if isinstance(actor, NotAdmitted):
             return closed_view(actor.text)
         waiting = await self.access.waiting(actor, who, MOST)
         notices = [await self.answers.notice(one) for one in waiting.questions]

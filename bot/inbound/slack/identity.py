@@ -37,7 +37,7 @@ LEARN_AGAIN = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotAdmitted:
     """Nobody whose word counts. ``text`` is for them alone, ``reason`` a stable code."""
 
     text: str
@@ -66,21 +66,21 @@ class SlackAccess:
                 log.info("slack.workspace_known", team=home.team_id)
                 return
 
-    async def who(self, who: Who) -> Actor | Refused:
+    async def who(self, who: Who) -> Actor | NotAdmitted:
         """The directory's person, else whoever has the e-mail of their Slack profile."""
         try:
             if not await self._is_of_ours(who):
                 log.warning("slack.other_workspace_refused", team=who.team_id)
-                return Refused(notes.OTHER_WORKSPACE, "other_workspace")
+                return NotAdmitted(notes.OTHER_WORKSPACE, "other_workspace")
             actor = await self._known(who.user_id)
         except (*CAUGHT, LookupFailed) as error:
             return await self._untold("slack.person_unknown", error)
         if actor is None:
             log.warning("slack.stranger_refused", team=who.team_id)
-            return Refused(notes.STRANGER, "stranger")
+            return NotAdmitted(notes.STRANGER, "stranger")
         return actor
 
-    async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | Refused:
+    async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | NotAdmitted:
         """``actor`` with the user groups of ``suspension`` that they are in now, where it is these that decide."""
         if self.engine.may_answer(suspension, actor) != NotAResponder.code:
             return actor
@@ -111,16 +111,16 @@ class SlackAccess:
                 await self._untold("slack.group_unknown", error)
         return frozenset(proven)
 
-    async def _untold(self, event: str, error: Exception) -> Refused:
+    async def _untold(self, event: str, error: Exception) -> NotAdmitted:
         """Slack does not say who somebody is: they may try again, unless somebody has to mend it, who is told."""
         now = self.incoming.clock.now()
         failure = error.failure if isinstance(error, LookupFailed) else failure_of(error, now)
         log.warning(event, reason=failure.reason)
-        if not isinstance(failure, ports.Refused) or failure.fault is not ports.Fault.SETUP:
-            return Refused(notes.SLACK_IS_SILENT, "slack_unavailable")
+        if not isinstance(failure, ports.Refused) or failure.fault is not ports.RefusalCause.SETUP:
+            return NotAdmitted(notes.SLACK_IS_SILENT, "slack_unavailable")
         with contextlib.suppress(HandraiseError):  # the database is away: the next failure tells it
             await self.incoming.people_unknown(CHANNEL, failure.reason)
-        return Refused(notes.SLACK_REFUSES, "slack_unavailable")
+        return NotAdmitted(notes.SLACK_REFUSES, "slack_unavailable")
 
     async def _is_of_ours(self, who: Who) -> bool:
         """Whether their account is of our workspace. In an organisation (Enterprise Grid) a person of another

@@ -27,7 +27,7 @@ from bot.inbound.slack.identity import CHANNEL
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from bot.inbound.slack.threads import SlackThreads
 from channels.slack import command, home, notes
-from channels.slack.events import CutOff, HomeOpened, Nothing, Words, event_id, read_event
+from channels.slack.events import AccessRevoked, HomeOpened, IgnoredEvent, UserMessage, event_id, read_event
 from channels.slack.interactions import (
     Chosen,
     LinkFollowed,
@@ -152,23 +152,23 @@ class SlackEvents:
 
     async def on_event(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         happened = read_event(body)
-        if not isinstance(happened, Nothing):
+        if not isinstance(happened, IgnoredEvent):
             await self.beside.in_time(self._once(body, happened))
         await ack()
 
-    async def _once(self, payload: Payload, happened: Words | HomeOpened | CutOff) -> None:
-        if isinstance(happened, Words) and not await self.threads.concerns_us(happened):
+    async def _once(self, payload: Payload, happened: UserMessage | HomeOpened | AccessRevoked) -> None:
+        if isinstance(happened, UserMessage) and not await self.threads.concerns_us(happened):
             return
         known = event_id(payload)
         if known is not None and await self.engine.was_seen(EVENTS, known):
             log.info("slack.event_repeated")
             return
         match happened:
-            case Words():
+            case UserMessage():
                 await self.threads.hear(happened)
             case HomeOpened(by):
                 self.home.opened(by)
-            case CutOff(reason):
+            case AccessRevoked(reason):
                 log.error("slack.access_taken_away", reason=reason)
                 await self.incoming.cut_off(CHANNEL, reason)
         if known is not None:

@@ -21,8 +21,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timing, pauses
 from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.socket import CLOSED, SILENT, NotOpened, Socket, Take
-from core.ports import Deferred, Fault, Refused
-from core.store.locks import Place, Places
+from core.ports import Deferred, RefusalCause, Refused
+from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
 
 log = structlog.get_logger(__name__)
@@ -52,7 +52,7 @@ class SlackSockets:
         self,
         web: AsyncWebClient,
         take: Take,
-        places: Places,
+        places: LockSlots,
         tell: Tell,
         now: Callable[[], datetime],
         timing: SocketTiming | None = None,
@@ -93,7 +93,7 @@ class SlackSockets:
         await asyncio.gather(*(keeper.stop() for keeper in self._keepers))
         await asyncio.gather(*self._finishing, return_exceptions=True)
 
-    async def _fill(self, keeper: Keeper, place: Place) -> float:
+    async def _fill(self, keeper: Keeper, place: LockSlot) -> float:
         """Socket after socket, as long as the place is ours. One that still answers ends after the next has begun."""
         socket: Socket | None = None
         pauses = self._pauses()
@@ -131,7 +131,7 @@ class SlackSockets:
             socket = Socket(self._web, str(said.get("url", "")), self._take, self._timing.ping, self._timing.oldest)
         except CAUGHT as error:
             failure = failure_of(error, self._now())
-            lasting = isinstance(failure, Refused) and failure.fault is Fault.SETUP
+            lasting = isinstance(failure, Refused) and failure.fault is RefusalCause.SETUP
             await self._downtime.failed(failure.reason, lasting=lasting, connected=self._works)
             until = failure.until if isinstance(failure, Deferred) else None
             return until - self._now() if until is not None else timedelta()
@@ -149,7 +149,7 @@ class SlackSockets:
         self._downtime.is_over()
         return socket
 
-    async def _watch(self, keeper: Keeper, socket: Socket, place: Place) -> bool:
+    async def _watch(self, keeper: Keeper, socket: Socket, place: LockSlot) -> bool:
         """Until it has to be replaced, or the place is lost; returns whether it is dead already."""
         self._live.add(socket)
         over = asyncio.ensure_future(socket.over())

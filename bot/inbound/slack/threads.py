@@ -19,7 +19,7 @@ from bot.inbound.slack.identity import CHANNEL, SlackAccess
 from bot.inbound.slack.outcomes import Told, Wrong
 from channels.slack import notes
 from channels.slack.errors import CAUGHT, failure_of
-from channels.slack.events import Words, as_typed, delivery_of_thread
+from channels.slack.events import UserMessage, as_typed, delivery_of_thread
 from channels.slack.interactions import Reach
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Recorded
@@ -47,13 +47,13 @@ class SlackThreads:
     _roots: OrderedDict[tuple[str, str], str | None] = field(default_factory=OrderedDict)
     """The delivery that a thread's root carries, ``None`` for none of ours: what Slack has said once never changes."""
 
-    async def concerns_us(self, words: Words) -> bool:
+    async def concerns_us(self, words: UserMessage) -> bool:
         """Whether it is said to us: most of what a channel talks about is not, and costs no look at the database."""
         home = await self.access.ours.home()
         said_by_us = words.by.user_id == home.bot_user_id
         return not said_by_us and (words.thread_ts is None or words.thread_by in {None, home.bot_user_id})
 
-    async def hear(self, words: Words) -> None:
+    async def hear(self, words: UserMessage) -> None:
         """Raises what the database does, so that Slack tells it again; and what Slack does, where it may be an answer
         that would be lost."""
         if words.thread_ts is None:
@@ -82,7 +82,7 @@ class SlackThreads:
             self._roots.popitem(last=False)
         return found
 
-    async def _reply(self, words: Words, asked: Suspension, delivery: str) -> None:
+    async def _reply(self, words: UserMessage, asked: Suspension, delivery: str) -> None:
         ref, reach = asked.ask.ref, Reach(channel=words.channel, ts=words.thread_ts)
         if not self.answer_in_thread or asked.ask.response_type is not ResponseType.TEXT:
             known = await self.answers.look(words.by, ref, delivery, reach)
@@ -95,7 +95,7 @@ class SlackThreads:
         else:
             await self._answer(words, seat)
 
-    async def _answer(self, words: Words, seat: Seat) -> None:
+    async def _answer(self, words: UserMessage, seat: Seat) -> None:
         value = as_typed(words.text)
         given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, value=value)
         match await self.answers.give(seat, given):
@@ -104,10 +104,10 @@ class SlackThreads:
             case Told(text) | Wrong(text=text):
                 self._whisper(words, text)
 
-    async def _hint(self, words: Words, about: str, text: str) -> None:
+    async def _hint(self, words: UserMessage, about: str, text: str) -> None:
         """Once to a person for each question; ``about`` is its ref."""
         if not await self.engine.seen(HINTS, f"{about} {words.by.user_id}"):
             self._whisper(words, text)
 
-    def _whisper(self, words: Words, text: str) -> None:
+    def _whisper(self, words: UserMessage, text: str) -> None:
         self.beside.whisper(words.channel, words.by.user_id, words.thread_ts, text)

@@ -29,7 +29,7 @@ from weakref import WeakSet
 
 import httpx
 
-from bot.sandbox.mail.smtp import HOSTNAME, NO_SUCH_USER, PLAIN, Fault, Faults, Offers, SandboxSmtp, Stage
+from bot.sandbox.mail.smtp import HOSTNAME, NO_SUCH_USER, PLAIN, Offers, SandboxSmtp, SmtpFault, SmtpFaults, Stage
 from bot.sandbox.serving import loopback_client
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Mailbox:
         self._login = login
         self._offers = offers
         self._now = now
-        self._faults = Faults()
+        self._faults = SmtpFaults()
         self._waiting: set[asyncio.Future[None]] = set()
         self._server: asyncio.Server | None = None
         self._door: tuple[str, str] | None = None
@@ -194,18 +194,18 @@ class Mailbox:
 
     def refuse(self, address: str, reply: str = NO_SUCH_USER) -> None:
         """Nobody of that name here, from now on."""
-        self._faults.add(Fault(Stage.RCPT, reply, address=address.lower(), left=None))
+        self._faults.add(SmtpFault(Stage.RCPT, reply, address=address.lower(), left=None))
 
     def say_next(self, stage: Stage, reply: str, times: int = 1) -> None:
         """Give this reply instead of the usual one: ``451 4.3.0 Try again later``."""
-        self._faults.add(Fault(stage, reply, left=times))
+        self._faults.add(SmtpFault(stage, reply, left=times))
 
     def drop_next(self, stage: Stage, times: int = 1) -> None:
         """Cut the connection: before the content at ``DATA``, with the mail stored but not acknowledged at ``DOT``."""
-        self._faults.add(Fault(stage, drops=True, left=times))
+        self._faults.add(SmtpFault(stage, drops=True, left=times))
 
     def delay_next(self, stage: Stage, delay: timedelta, times: int = 1) -> None:
-        self._faults.add(Fault(stage, delay=delay, left=times))
+        self._faults.add(SmtpFault(stage, delay=delay, left=times))
 
     def hang_up(self) -> None:
         """Close every connection, as a server does with idle ones."""

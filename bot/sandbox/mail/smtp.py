@@ -58,7 +58,7 @@ class Stage(StrEnum):
 
 
 @dataclass(slots=True)
-class Fault:
+class SmtpFault:
     """What goes wrong at ``stage``: a ``reply``, a dropped connection where that is ``None``, or only a ``delay``.
 
     ``left`` counts down; ``None`` is for ever. ``address`` narrows it to one recipient.
@@ -72,13 +72,13 @@ class Fault:
     left: int | None = 1
 
 
-class Faults:
+class SmtpFaults:
     """The faults that are still to come, in the order they were ordered."""
 
     def __init__(self) -> None:
-        self._coming: list[Fault] = []
+        self._coming: list[SmtpFault] = []
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: SmtpFault) -> None:
         self._coming.append(fault)
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Faults:
     def clear(self) -> None:
         self._coming.clear()
 
-    def take(self, stage: Stage, address: str | None = None) -> Fault | None:
+    def take(self, stage: Stage, address: str | None = None) -> SmtpFault | None:
         for fault in self._coming:
             if fault.stage is stage and fault.address in {None, address}:
                 if fault.left is not None:
@@ -101,7 +101,7 @@ class Faults:
 class SandboxSmtp(SMTP):
     """One connection. ``store`` keeps a mail; it is called before the reply to the final dot."""
 
-    def __init__(self, faults: Faults, store: Store, login: tuple[str, str] | None, offers: Offers = PLAIN) -> None:
+    def __init__(self, faults: SmtpFaults, store: Store, login: tuple[str, str] | None, offers: Offers = PLAIN) -> None:
         self.faults = faults
         self.offers = offers
         self.wishes: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class SandboxSmtp(SMTP):
 class _Handler:
     """What aiosmtpd asks along the way; the method names are its own."""
 
-    def __init__(self, faults: Faults, store: Store, to_strangers: str | None) -> None:
+    def __init__(self, faults: SmtpFaults, store: Store, to_strangers: str | None) -> None:
         self._faults = faults
         self._store = store
         self._to_strangers = to_strangers
@@ -193,7 +193,7 @@ class _Handler:
         return await _happen(server, fault) or "250 2.0.0 Ok: queued"
 
 
-async def _happen(server: SMTP, fault: Fault | None) -> str | None:
+async def _happen(server: SMTP, fault: SmtpFault | None) -> str | None:
     """Let the fault happen. The reply to give instead of the usual one, where there is one."""
     if fault is None:
         return None

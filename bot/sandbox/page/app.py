@@ -22,7 +22,7 @@ from bot.sandbox.page.door import HEADERS, Door, Handler, done, no, told
 from bot.sandbox.page.state import Sent, Sightings, mail_json, pager_json, slack_json
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident, User
-from bot.sandbox.person import Person
+from bot.sandbox.person import SandboxPerson
 from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.troubles import TROUBLES, troubles_json
 
@@ -36,7 +36,7 @@ _MAIL_HEADERS = {
 """A mail is somebody else's HTML: it may look as it likes, and do nothing."""
 
 
-class Page:
+class SandboxPage:
     """``routes`` are to be served at the root. ``board`` is what the demo tells about its agents, shown as it is."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Page:
         slack: SlackSandbox,
         mailbox: Mailbox,
         pagerduty: PagerDutySandbox,
-        person: Person,
+        person: SandboxPerson,
         *,
         ask: Callable[[str], None] | None,
         stay_silent: Callable[[str], None] | None,

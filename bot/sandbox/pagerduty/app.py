@@ -17,16 +17,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty.doings import Doings
 from bot.sandbox.pagerduty.events import EVENT_BYTES, problems, read_event
 from bot.sandbox.pagerduty.rest import RestApi
 from bot.sandbox.pagerduty.subscription import Webhooks
+from bot.sandbox.pagerduty.user_actions import UserActions
 from bot.sandbox.pagerduty.webhooks import envelope, incident_data
 from bot.sandbox.pagerduty.world import Account, Incident, IncidentStatus, JsonObject, Page, User, wall_clock
 from bot.sandbox.slack.faults import CutOff
 
 
-class Fault(Enum):
+class EventFault(Enum):
     """What can go wrong with the next event."""
 
     RATE_LIMITED = auto()
@@ -34,24 +34,24 @@ class Fault(Enum):
     DROP_BEFORE_STORING = auto()
     DROP_AFTER_STORING = auto()
     SLOW = auto()
-    """It happens, and the answer comes only once ``Faults.released`` is set."""
+    """It happens, and the answer comes only once ``EventFaults.released`` is set."""
     LOST = auto()
     """A 202, and nothing comes of it: the Events API is asynchronous."""
 
 
-class Faults:
+class EventFaults:
     """One fault for each of the next requests, in this order."""
 
     def __init__(self) -> None:
-        self._next: deque[Fault] = deque()
+        self._next: deque[EventFault] = deque()
 
-    def add(self, *faults: Fault) -> None:
+    def add(self, *faults: EventFault) -> None:
         self._next.extend(faults)
 
     def clear(self) -> None:
         self._next.clear()
 
-    def take(self) -> Fault | None:
+    def take(self) -> EventFault | None:
         return self._next.popleft() if self._next else None
 
 
@@ -63,7 +63,7 @@ API_TOKEN = "sandbox-rest-token"
 WEBHOOK_SECRET = "sandbox-webhook-secret"
 
 
-class PagerDutySandbox(Doings):
+class PagerDutySandbox(UserActions):
     """Serve ``app``; ``events_url`` and ``api_url`` are both the address it is served at.
 
     ``services`` maps names to routing keys of 32 characters. Webhooks go to ``webhooks.url`` once that is set.
@@ -91,7 +91,7 @@ class PagerDutySandbox(Doings):
         """The rate limit of each integration key; none unless it is set, as to :data:`EVENTS_A_MINUTE`."""
         self.answering = asyncio.Event()
         """Lets go of what :attr:`Fault.SLOW` holds."""
-        self._faults = Faults()
+        self._faults = EventFaults()
         self._recent: dict[object, deque[datetime]] = {}
         routes = [Route("/v2/enqueue", self._enqueue, methods=["POST"]), *self.rest.routes()]
         self.app = Starlette(routes=routes)
@@ -107,7 +107,7 @@ class PagerDutySandbox(Doings):
         """Whose phone rang, oldest first."""
         return self.account.pages
 
-    def fail_next(self, *faults: Fault) -> None:
+    def fail_next(self, *faults: EventFault) -> None:
         """One fault for each of the next events, in this order."""
         self._faults.add(*faults)
 
@@ -138,16 +138,16 @@ class PagerDutySandbox(Doings):
         raw = await request.body()
         fault = self._faults.take()
         match fault:
-            case Fault.RATE_LIMITED:
+            case EventFault.RATE_LIMITED:
                 return self._throttled()
-            case Fault.SERVER_ERROR:
+            case EventFault.SERVER_ERROR:
                 return JSONResponse({"status": "error", "message": "Internal Server Error"}, 500)
-            case Fault.DROP_BEFORE_STORING:
+            case EventFault.DROP_BEFORE_STORING:
                 return CutOff()
         response = self._accept(raw, fault)
-        if fault is Fault.SLOW:
+        if fault is EventFault.SLOW:
             await self.answering.wait()
-        return CutOff() if fault is Fault.DROP_AFTER_STORING else response
+        return CutOff() if fault is EventFault.DROP_AFTER_STORING else response
 
     def _throttled(self) -> Response:
         wait = self.retry_after_seconds
@@ -155,7 +155,7 @@ class PagerDutySandbox(Doings):
         said = "Requests for this service are arriving too quickly.  Please retry later."
         return JSONResponse({"status": "throttle exceeded", "message": said}, 429, headers)
 
-    def _accept(self, raw: bytes, fault: Fault | None) -> Response:
+    def _accept(self, raw: bytes, fault: EventFault | None) -> Response:
         if len(raw) > EVENT_BYTES:
             return JSONResponse(_refusal(f"Event is too large (maximum is {EVENT_BYTES} bytes)"), 400)
         event = read_event(raw)
@@ -167,7 +167,7 @@ class PagerDutySandbox(Doings):
             return JSONResponse(_refusal(*wrong), 400)
         if self._is_too_much(event["routing_key"]):
             return self._throttled()
-        if fault is Fault.LOST:
+        if fault is EventFault.LOST:
             return _accepted(str(event.get("dedup_key")))
         self.events.append(event)
         dedup_key = self._apply(event)

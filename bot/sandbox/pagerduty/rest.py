@@ -1,4 +1,4 @@
-"""PagerDuty's REST API: who may call it, how often, and what each call does is in ``calls``.
+"""PagerDuty's REST API: who may call it, how often, and what each call does is in ``rest_calls``.
 
 Source: https://developer.pagerduty.com/docs/rest-api-rate-limits, …/docs/errors, …/docs/authentication.
 """
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty.calls import Calls, error
+from bot.sandbox.pagerduty.rest_calls import Calls, error
 from bot.sandbox.pagerduty.subscription import Webhooks
 from bot.sandbox.pagerduty.world import Account
 from bot.sandbox.slack.faults import CutOff

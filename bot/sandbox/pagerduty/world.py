@@ -1,6 +1,6 @@
 """The world of a pretend PagerDuty account: services, users, schedules, incidents with their alerts, notes and log.
 
-Plain state without HTTP; ``app`` changes it as the Events API would, ``doings`` as a person would.
+Plain state without HTTP; ``app`` changes it as the Events API would, ``user_actions`` as a person would.
 """
 
 from __future__ import annotations

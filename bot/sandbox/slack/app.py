@@ -20,14 +20,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.slack.blocks import texts
-from bot.sandbox.slack.delivery import Kind, over_http, over_socket, respond
+from bot.sandbox.slack.delivery import PayloadKind, over_http, over_socket, respond
 from bot.sandbox.slack.faults import CutOff, Fault, Faults
 from bot.sandbox.slack.inputs import fill_in
 from bot.sandbox.slack.payloads import block_actions, view_submission
 from bot.sandbox.slack.records import Ephemeral, JsonObject, Message, SlackRefusal, View
 from bot.sandbox.slack.socket import ACK_WITHIN, APP_TOKEN, SocketMode
 from bot.sandbox.slack.views import react
-from bot.sandbox.slack.wire import WebApi
+from bot.sandbox.slack.web_api import WebApi
 from bot.sandbox.slack.world import BOT_TOKEN, Workspace, wall_clock
 
 SIGNING_SECRET = "sandbox-signing-secret"
@@ -146,10 +146,10 @@ class SlackSandbox:
         self, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
     ) -> httpx.Response:
         """Send an interactive payload to the service, signed as Slack signs it (or with another secret or time)."""
-        return await self.send(Kind.INTERACTIVE, payload, secret=secret, timestamp=timestamp)
+        return await self.send(PayloadKind.INTERACTIVE, payload, secret=secret, timestamp=timestamp)
 
     async def send(
-        self, kind: Kind, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
+        self, kind: PayloadKind, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
     ) -> httpx.Response:
         """Send a payload of any kind, over HTTP where there is a Request URL, else over a socket.
 

@@ -22,7 +22,7 @@ from bot.sandbox.slack.socket import SocketMode
 from bot.sandbox.slack.world import RESPONSE_URL_USES, Workspace
 
 
-class Kind(StrEnum):
+class PayloadKind(StrEnum):
     """Slack's three kinds of payloads, named as in Socket Mode."""
 
     INTERACTIVE = "interactive"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 async def over_http(
-    url: str, kind: Kind, payload: JsonObject, secret: str, timestamp: str, ack_within: float
+    url: str, kind: PayloadKind, payload: JsonObject, secret: str, timestamp: str, ack_within: float
 ) -> httpx.Response:
     """Signed at ``timestamp`` (Unix seconds); raises ``httpx.ReadTimeout`` where nothing came in time."""
     content_type, body = _encoded(kind, payload)
@@ -44,7 +44,7 @@ async def over_http(
         return await client.post(url, content=body, headers=headers)
 
 
-async def over_socket(sockets: SocketMode, kind: Kind, payload: JsonObject) -> httpx.Response:
+async def over_socket(sockets: SocketMode, kind: PayloadKind, payload: JsonObject) -> httpx.Response:
     """The same answer as over HTTP: an empty 200 is a bare acknowledgement, no acknowledgement a timeout."""
     try:
         said = await sockets.deliver(kind, payload)
@@ -53,13 +53,13 @@ async def over_socket(sockets: SocketMode, kind: Kind, payload: JsonObject) -> h
     return httpx.Response(200, json=said) if said else httpx.Response(200, content=b"")
 
 
-def _encoded(kind: Kind, payload: JsonObject) -> tuple[str, bytes]:
+def _encoded(kind: PayloadKind, payload: JsonObject) -> tuple[str, bytes]:
     match kind:
-        case Kind.INTERACTIVE:
+        case PayloadKind.INTERACTIVE:
             return "application/x-www-form-urlencoded", urlencode({"payload": json.dumps(payload)}).encode()
-        case Kind.COMMAND:
+        case PayloadKind.COMMAND:
             return "application/x-www-form-urlencoded", urlencode(payload).encode()
-        case Kind.EVENT:
+        case PayloadKind.EVENT:
             return "application/json", json.dumps(payload).encode()
 
 

@@ -34,7 +34,7 @@ REFRESHED, WARNED, DISABLED, TOO_MANY = "refresh_requested", "warning", "link_di
 """What a ``disconnect`` may say. After ``warning`` the socket lives on for some seconds, else it ends at once."""
 
 
-class Socket:
+class ServerSocket:
     """One connection of the app. ``silent`` ones stay open, deliver nothing and answer nothing, not even a ping;
     ``pings`` says whether Slack goes on pinging there.
     """
@@ -77,7 +77,7 @@ class SocketMode:
         self.ping_every = PING_EVERY
         self.greets = True
         """Whether a new socket is said hello to."""
-        self.sockets: list[Socket] = []
+        self.sockets: list[ServerSocket] = []
         self.opened = 0
         """How many sockets there have been so far."""
         self.refused = 0
@@ -127,7 +127,7 @@ class SocketMode:
         for socket in self.sockets:
             socket.silent = True
 
-    async def disconnect(self, *which: Socket, reason: str = REFRESHED) -> None:
+    async def disconnect(self, *which: ServerSocket, reason: str = REFRESHED) -> None:
         """Ask for these sockets, or for all, to be opened anew."""
         for socket in which or tuple(self.sockets):
             await self._let_go(socket, reason)
@@ -159,7 +159,7 @@ class SocketMode:
             said: JsonObject = await answer
             return said
 
-    def _one(self) -> Socket:
+    def _one(self) -> ServerSocket:
         """The socket whose turn it is."""
         if not self.sockets:
             raise TimeoutError
@@ -167,7 +167,7 @@ class SocketMode:
         self.sockets.append(socket)
         return socket
 
-    async def _spoil(self, socket: Socket, envelope: JsonObject, fault: SocketFault | None) -> None:
+    async def _spoil(self, socket: ServerSocket, envelope: JsonObject, fault: SocketFault | None) -> None:
         match fault:
             case Duplicated():
                 await self._one().say(envelope)
@@ -205,7 +205,7 @@ class SocketMode:
         self._tickets.discard(ticket)
         ws = web.WebSocketResponse(autoping=False)
         await ws.prepare(request)
-        socket = Socket(ws, request)
+        socket = ServerSocket(ws, request)
         if len(self.sockets) >= self.most:
             self.refused += 1
             await self._let_go(socket, TOO_MANY)
@@ -232,7 +232,7 @@ class SocketMode:
             "connection_info": {"app_id": self.workspace.app_id},
         }
 
-    async def _listen(self, socket: Socket) -> None:
+    async def _listen(self, socket: ServerSocket) -> None:
         while True:
             message = await socket.ws.receive()
             if message.type in {WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR}:
@@ -244,26 +244,26 @@ class SocketMode:
             elif message.type is WSMsgType.TEXT:
                 self._acknowledged(socket, json.loads(message.data))
 
-    def _acknowledged(self, socket: Socket, said: JsonObject) -> None:
+    def _acknowledged(self, socket: ServerSocket, said: JsonObject) -> None:
         answer = socket.waiting.pop(str(said.get("envelope_id")), None)
         if answer is not None and not answer.done():
             payload = said.get("payload")
             answer.set_result(payload if isinstance(payload, dict) else {})
 
-    async def _ping(self, socket: Socket) -> None:
+    async def _ping(self, socket: ServerSocket) -> None:
         while True:
             await asyncio.sleep(self.ping_every)
             if socket.pings and not socket.ws.closed:
                 await socket.ws.ping(b"Ping from sandbox")
 
-    async def _let_go(self, socket: Socket, reason: str) -> None:
+    async def _let_go(self, socket: ServerSocket, reason: str) -> None:
         """Say so; what was delivered there may still be acknowledged there, but nothing new goes that way."""
         await socket.say({"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}})
         self._forget(socket)
         if reason in {TOO_MANY, DISABLED}:
             await socket.ws.close()
 
-    def _forget(self, socket: Socket) -> None:
+    def _forget(self, socket: ServerSocket) -> None:
         if socket in self.sockets:
             self.sockets.remove(socket)
             self.workspace.touch()

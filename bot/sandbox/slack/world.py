@@ -1,6 +1,7 @@
 """A pretend Slack workspace: its state, without HTTP.
 
-The Web API (``chat``, ``views``) changes it as an app would, ``app`` and ``doings`` as the people who use it would.
+The Web API (``chat``, ``views``) changes it as an app would, ``app`` and ``user_actions`` as the people who use it
+would.
 """
 
 from __future__ import annotations

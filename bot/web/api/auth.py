@@ -117,7 +117,7 @@ Operator = Annotated[Actor, Depends(_Key(Role.OPERATOR))]
 Admin = Annotated[Actor, Depends(_Key(Role.ADMIN))]
 
 
-class SignInLinks(Protocol):
+class SignInLinkMaker(Protocol):
     """Makes links by which somebody signs in to the pages, once."""
 
     def issue_until(self, mail: str) -> tuple[str, datetime]:
@@ -140,7 +140,7 @@ class Services:
     audit: Audit
     keys: KeyRing
     quotas: Quotas
-    links: SignInLinks
+    links: SignInLinkMaker
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tracing: Tracing = NO_TRACING
 

@@ -14,11 +14,11 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_post
-from bot.web.pages.rendering import Room, Session
-from bot.web.pages.sessions import Sessions
+from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
-from bot.web.pages.view import Attempted, News, State, Tone, state_of, view_question
+from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_question
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
 from core.domain.reception import (
@@ -68,12 +68,12 @@ class Seat:
     suspension: Suspension
     actor: Actor
     place: str
-    session: Session | None = None
+    session: BrowserSession | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    room: Room
+    room: PageContext
     together: Together
 
     async def show(
@@ -101,9 +101,9 @@ class Answering:
         try:
             return await self._do(request, seat, posted)
         except (AlreadyAnswered, SuspensionEnded):
-            return await self._show_anew(request, seat, Attempted(news=News(_TOO_LATE)), 409)
+            return await self._show_anew(request, seat, Attempted(news=Flash(_TOO_LATE)), 409)
         except (NotAResponder, SelfResponseForbidden) as refusal:
-            return await self.show(request, seat, Attempted(posted, news=News(refusal.message)), 403)
+            return await self.show(request, seat, Attempted(posted, news=Flash(refusal.message)), 403)
         except (NotFound, NotSuspended):
             return self.room.paper.unknown()
 
@@ -141,7 +141,7 @@ class Answering:
         claimed = await self.room.engine.claim(seat.suspension.id, seat.actor, WEB)
         if not isinstance(claimed, Suspension):
             return await self._refused(request, seat, posted, claimed)
-        news = News("You are on it. Reminders wait; the question still needs your answer.", Tone.GOOD)
+        news = Flash("You are on it. Reminders wait; the question still needs your answer.", Tone.GOOD)
         return await self.show(request, replace(seat, suspension=claimed), Attempted(posted, news=news))
 
     async def _refused(
@@ -153,15 +153,15 @@ class Answering:
         now, attempted, status = replace(seat, suspension=refusal.suspension), Attempted(posted), 409
         match refusal:
             case TooLate():
-                attempted = Attempted(news=News(_TOO_LATE))
+                attempted = Attempted(news=Flash(_TOO_LATE))
             case Disagrees(suspension, own=own):
                 why = disagreement(await self._shown(suspension), seat.actor.identity)
-                news = News(f"Your answer was not recorded: {why} The question stays open.")
+                news = Flash(f"Your answer was not recorded: {why} The question stays open.")
                 attempted = Attempted(posted, news=news) if own is None else Attempted(news=news)
             case HeldByAnother(error=held):
-                attempted = Attempted(posted, news=News(held.message))
+                attempted = Attempted(posted, news=Flash(held.message))
             case NotYours(error=error):
-                attempted, status = Attempted(posted, news=News(error.message)), 403
+                attempted, status = Attempted(posted, news=Flash(error.message)), 403
             case NotAnAnswer(error=error):
                 attempted, status = Attempted(posted, {input_of(now.suspension.ask): error.message}), 422
         return await self.show(request, now, attempted, status)
@@ -173,8 +173,8 @@ class Answering:
         try:
             released = await self.room.engine.release(seat.suspension.id, seat.actor)
         except NotClaimed as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
-        news = News("Given back: reminders go out again.", Tone.GOOD)
+            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
+        news = Flash("Given back: reminders go out again.", Tone.GOOD)
         return await self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
 
     async def _clarify(self, request: Request, seat: Seat, posted: Posted) -> Response:
@@ -185,23 +185,23 @@ class Answering:
         try:
             await self.together.clarify(seat.suspension.id, seat.actor, question)
         except (ClarificationOpen, ClarificationsSpent) as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
         return self.room.paper.redirect(seat.place)
 
     async def _hand_over(self, request: Request, seat: Seat, posted: Posted) -> Response:
         others = {one.email: one.name for one in self.together.others(seat.suspension, seat.actor)}
         to = posted.one("to")
         if state_of(seat.suspension, self.room.clock.now()) is not State.OPEN:
-            return await self._show_anew(request, seat, Attempted(news=News(_NOT_HANDED_OVER)), 409)
+            return await self._show_anew(request, seat, Attempted(news=Flash(_NOT_HANDED_OVER)), 409)
         if to not in others:
             problem = {"to": "Choose somebody from the list."}
             return await self.show(request, seat, Attempted(posted, problem), 422)
         try:
             await self.together.assign(seat.suspension.id, seat.actor, to)
         except (ClaimedByAnother, RecipientNotAllowed) as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=News(refusal.message)), 409)
+            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
         log.info("page.handed_over", ref=seat.suspension.ask.ref)
-        news = News(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
+        news = Flash(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
         return await self._show_anew(request, seat, Attempted(posted, news=news), 200)
 
     async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
@@ -228,7 +228,7 @@ class QuestionPage:
         seat = await self._seat(request, session)
         return seat if isinstance(seat, Response) else await self.answering.take(request, seat)
 
-    async def _seat(self, request: Request, session: Session) -> Seat | Response:
+    async def _seat(self, request: Request, session: BrowserSession) -> Seat | Response:
         room = self.answering.room
         ref = request.path_params["ref"]
         suspension = await room.engine.find(ref) if REF.fullmatch(ref) else None
@@ -236,19 +236,19 @@ class QuestionPage:
             return not_yours(room, request, session, _here(request))
         return Seat(suspension, session.actor, question_place(suspension.ask.ref), session)
 
-    def _may_read(self, suspension: Suspension, session: Session) -> bool:
+    def _may_read(self, suspension: Suspension, session: BrowserSession) -> bool:
         engine = self.answering.room.engine
         return session.actor.has(Role.OPERATOR) or engine.may_answer(suspension, session.actor) is None
 
 
-def not_yours(room: Room, request: Request, session: Session, leads_to: str) -> Response:
+def not_yours(room: PageContext, request: Request, session: BrowserSession, leads_to: str) -> Response:
     """The same page for what is not there, and for what this account may not know of: it says which account that is,
     and lets the person use another one."""
     place = request.url.path
     return room.form_page(request, "not_yours.html", place, 404, session, leads_to=leads_to)
 
 
-def signed_out(room: Room, leads_to: str) -> Response:
+def signed_out(room: PageContext, leads_to: str) -> Response:
     """A form was sent after the session had ended."""
     return room.paper.message(
         "You are signed out",
@@ -297,7 +297,7 @@ class AnswerPage:
             )
         return Seat(holder.suspension, holder.actor, answer_place(token), session)
 
-    def _turned_away(self, request: Request, session: Session | None, question: str) -> Response:
+    def _turned_away(self, request: Request, session: BrowserSession | None, question: str) -> Response:
         """After signing in they come to the question's own page: there it is asked again who may see it."""
         room = self.answering.room
         if session is not None:

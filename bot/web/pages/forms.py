@@ -21,7 +21,7 @@ from starlette.requests import Request
 from channels.grammar.forms import BadForm, read_form
 from core.domain import forms
 from core.domain.answers import check_answer
-from core.domain.forms import Field, Kind, NotThat, pick, read_scalar
+from core.domain.forms import Field, FieldKind, NotThat, pick, read_scalar
 from core.domain.suspension import Ask, ResponseType
 from core.errors import InvalidAnswer
 
@@ -195,7 +195,7 @@ def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
 
 def _given(one: Field, posted: Posted) -> tuple[str, ...]:
     """What was entered, empty where nothing was. A text of blanks alone is nothing."""
-    if one.kind is Kind.OPTIONS:
+    if one.kind is FieldKind.OPTIONS:
         return posted.all(one.input)
     text = posted.one(one.input)
     return (text,) if text.strip() else ()
@@ -205,18 +205,18 @@ def _nothing(one: Field) -> JsonValue:
     """The value of a required field that was left empty."""
     if one.nullable:
         return None
-    if one.kind in {Kind.OPTIONS, Kind.LIST}:
+    if one.kind in {FieldKind.OPTIONS, FieldKind.LIST}:
         return []
-    raise NotThat("Pick one of these." if one.kind is Kind.OPTION else "Fill this in.")
+    raise NotThat("Pick one of these." if one.kind is FieldKind.OPTION else "Fill this in.")
 
 
 def _value(one: Field, given: tuple[str, ...]) -> JsonValue:
     match one.kind:
-        case Kind.OPTION:
+        case FieldKind.OPTION:
             return _option(one, given[0])
-        case Kind.OPTIONS:
+        case FieldKind.OPTIONS:
             return [_option(one, index) for index in given]
-        case Kind.LIST:
+        case FieldKind.LIST:
             return [read_scalar(one.item, line.strip()) for line in given[0].splitlines() if line.strip()]
         case _:
             return read_scalar(one.kind, given[0])

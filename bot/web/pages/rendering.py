@@ -102,7 +102,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class BrowserSession:
     """One browser of one person. ``id`` is what signing out ends."""
 
     id: str
@@ -122,7 +122,7 @@ class SignedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PageContext:
     engine: Engine
     clock: Clock
     site: Site
@@ -132,7 +132,7 @@ class Room:
     paper: Paper
 
     @classmethod
-    def furnish(cls, engine: Engine, clock: Clock, public_url: str, key: bytes) -> Room:
+    def furnish(cls, engine: Engine, clock: Clock, public_url: str, key: bytes) -> PageContext:
         site, seal = Site(public_url), Seal(key)
         cookies = Cookies(site)
         return cls(engine, clock, site, seal, cookies, FormGuard(seal, cookies), Paper(site))
@@ -143,7 +143,7 @@ class Room:
         template: str,
         place: str,
         status: int = 200,
-        session: Session | None = None,
+        session: BrowserSession | None = None,
         **values: object,
     ) -> Response:
         """A page with a form of ours, at ``place``; with a session, it also has the button to sign out."""
@@ -154,11 +154,11 @@ class Room:
         self.guard.keep(page, visitor)
         return page
 
-    def accepts(self, request: Request, posted: Posted, place: str, session: Session | None = None) -> bool:
+    def accepts(self, request: Request, posted: Posted, place: str, session: BrowserSession | None = None) -> bool:
         """Whether ``posted`` is the form of our own page at ``place``, in this browser and for this session."""
         return self.guard.accepts(request, posted, _bound(place, session))
 
-    def _token(self, visitor: str, place: str, session: Session | None) -> str:
+    def _token(self, visitor: str, place: str, session: BrowserSession | None) -> str:
         return self.guard.token(visitor, _bound(place, session))
 
     def guarded(self, handler: Handler) -> Handler:
@@ -181,5 +181,5 @@ class Room:
         return handle
 
 
-def _bound(place: str, session: Session | None) -> str:
+def _bound(place: str, session: BrowserSession | None) -> str:
     return place if session is None else f"{place} {session.id}"

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.inbox import InboxPages
-from bot.web.pages.rendering import Handler, Room
-from bot.web.pages.sessions import Sessions
+from bot.web.pages.rendering import Handler, PageContext
 from bot.web.pages.signin import SignIn, SignInLinks, issue_sign_in_url
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT
 from core.delivery.pause import Pausing
@@ -39,7 +39,7 @@ def pages_router(
 ) -> APIRouter:
     """Every page, to be mounted at the root. ``key`` is derived for the pages alone; ``channels`` are those set up,
     since a sign-in link goes out by mail. ``require_sign_in`` makes the links of ``/a`` personal."""
-    room = Room.furnish(engine, clock, public_url, key)
+    room = PageContext.furnish(engine, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
     answering = Answering(room, together)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)

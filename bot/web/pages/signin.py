@@ -16,10 +16,10 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.cookies import Content, Seal
 from bot.web.pages.forms import Posted, read_post
-from bot.web.pages.rendering import Room
-from bot.web.pages.sessions import Sessions
+from bot.web.pages.rendering import PageContext
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address, canonical, read_mail_address
@@ -93,7 +93,7 @@ MAIL_CHANNEL, SLACK_CHANNEL = "email", "slack"
 class SignIn:
     """``channels`` are those that are set up: without mail no link can be sent."""
 
-    room: Room
+    room: PageContext
     sessions: Sessions
     links: SignInLinks
     channels: Collection[str]

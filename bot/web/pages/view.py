@@ -82,7 +82,7 @@ class Tone(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Flash:
     """What just came of something that the person did."""
 
     text: str
@@ -95,7 +95,7 @@ class Attempted:
 
     posted: Posted = NOTHING
     problems: Mapping[str, str] = field(default_factory=dict)
-    news: News | None = None
+    news: Flash | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from core.domain.redaction.kinds import MARK, WITHHELD, Finding, Kind, Names, Span, hides
+from core.domain.redaction.kinds import MARK, WITHHELD, Finding, FindingKind, SensitiveNames, Span, hides
 from core.domain.redaction.patterns import cards, ibans, is_plain, matched, shaped
 
 _MOST_PASSES = 6
@@ -25,9 +25,9 @@ class TextFinder:
     """Finds every kind but those in ``keep``; ``patterns`` are the installation's own."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
-    keep: frozenset[Kind] = frozenset()
+    keep: frozenset[FindingKind] = frozenset()
 
-    def redact(self, text: str, most: int | None = None) -> tuple[str, tuple[Kind, ...]]:
+    def redact(self, text: str, most: int | None = None) -> tuple[str, tuple[FindingKind, ...]]:
         """``text`` with its marks, and what they stand for. Text in which nothing is found comes back as it is.
 
         A mark may set free what stood beside it, so this goes on until nothing more is found, which also makes it
@@ -40,7 +40,7 @@ class TextFinder:
         text = text[: end + AHEAD]
         if not self.patterns and is_plain(text):
             return text[:end], ()
-        kinds: list[Kind] = []
+        kinds: list[FindingKind] = []
         for _ in range(_MOST_PASSES):
             text, end, found = self._once(text, end)
             if not found:
@@ -48,10 +48,10 @@ class TextFinder:
             kinds += found
         return WITHHELD, tuple(dict.fromkeys(kinds))
 
-    def _once(self, text: str, wanted: int) -> tuple[str, int, list[Kind]]:
+    def _once(self, text: str, wanted: int) -> tuple[str, int, list[FindingKind]]:
         """The text with marks, where in it the first ``wanted`` characters end, and what was found."""
         pieces: list[str] = []
-        kinds: list[Kind] = []
+        kinds: list[FindingKind] = []
         done, ends_at = 0, wanted
         for start, end in _between_marks(text) if WITHHELD[:-1] in text else ((0, len(text)),):
             spans = self._spans(text[start:end])
@@ -114,7 +114,7 @@ _PART = 8
 
 
 @dataclass(slots=True)
-class Room:
+class CharacterBudget:
     """How many characters of a value are wanted. What follows them is neither looked at nor shown; ``is_cut`` tells
     that there was more."""
 
@@ -138,9 +138,9 @@ class TreeFinder:
     """Every method returns a new value and leaves the given one as it is; with ``room`` its beginning."""
 
     texts: TextFinder = field(default_factory=TextFinder)
-    names: Names = field(default_factory=Names)
+    names: SensitiveNames = field(default_factory=SensitiveNames)
 
-    def text(self, text: str, path: str = "", note: Note = ignore, room: Room | None = None) -> str:
+    def text(self, text: str, path: str = "", note: Note = ignore, room: CharacterBudget | None = None) -> str:
         wanted = None if room is None else room.take(len(text))
         redacted, kinds = self.texts.redact(text, wanted)
         for kind in kinds:
@@ -152,8 +152,8 @@ class TreeFinder:
         value: JsonValue,
         path: str = "",
         note: Note = ignore,
-        name: Kind | None = None,
-        room: Room | None = None,
+        name: FindingKind | None = None,
+        room: CharacterBudget | None = None,
     ) -> JsonValue:
         """``value`` under a key that means ``name``."""
         if name is not None and hides(name, value) and name not in self.texts.keep:
@@ -172,7 +172,7 @@ class TreeFinder:
                 return self.mapping(value, path, note, room)
 
     def _list(
-        self, values: list[JsonValue], path: str, note: Note, name: Kind | None, room: Room | None
+        self, values: list[JsonValue], path: str, note: Note, name: FindingKind | None, room: CharacterBudget | None
     ) -> list[JsonValue]:
         redacted: list[JsonValue] = []
         for index, value in enumerate(values):
@@ -183,7 +183,7 @@ class TreeFinder:
         return redacted
 
     def mapping(
-        self, values: Mapping[str, JsonValue], path: str = "", note: Note = ignore, room: Room | None = None
+        self, values: Mapping[str, JsonValue], path: str = "", note: Note = ignore, room: CharacterBudget | None = None
     ) -> dict[str, JsonValue]:
         """With as many keys as before, in their order: forms are answered by position."""
         redacted: dict[str, JsonValue] = {}
@@ -239,13 +239,13 @@ class TreeFinder:
             note(finding)
         return bool(found)
 
-    def _hidden(self, value: JsonValue, name: Kind, path: str, note: Note) -> JsonValue:
+    def _hidden(self, value: JsonValue, name: FindingKind, path: str, note: Note) -> JsonValue:
         if isinstance(value, str) and MARK.fullmatch(value):
             return value
         note(Finding(path, name))
         return name.mark
 
-    def _called(self, values: Mapping[str, JsonValue]) -> Kind | None:
+    def _called(self, values: Mapping[str, JsonValue]) -> FindingKind | None:
         """``{"name": "password", "value": …}``, as headers and variables are often listed."""
         for key in _CALLED if "value" in values else ():
             called = values.get(key)

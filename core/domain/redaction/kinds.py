@@ -15,7 +15,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """What was found, in the words of its mark. ``PRIVATE`` is what this installation's own rules name."""
 
     PASSWORD = "password"
@@ -33,12 +33,12 @@ class Kind(StrEnum):
     @property
     def mark(self) -> str:
         """``[redacted: card number]``; plain ``[redacted]`` for what only the installation knows the name of."""
-        return WITHHELD if self is Kind.PRIVATE else f"[redacted: {self}]"
+        return WITHHELD if self is FindingKind.PRIVATE else f"[redacted: {self}]"
 
 
 WITHHELD = "[redacted]"
 
-MARK = re.compile("|".join(re.escape(mark) for mark in sorted({kind.mark for kind in Kind}, reverse=True)))
+MARK = re.compile("|".join(re.escape(mark) for mark in sorted({kind.mark for kind in FindingKind}, reverse=True)))
 """Every mark. Text that is one is never looked into again, so that redacting twice changes nothing."""
 
 
@@ -47,7 +47,7 @@ class Finding:
     """Where something was found (``context.customer.card``), never what."""
 
     path: str
-    kind: Kind
+    kind: FindingKind
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,26 +56,28 @@ class Span:
 
     start: int
     end: int
-    kind: Kind
+    kind: FindingKind
 
 
-_LAST_WORDS: Mapping[Kind, str] = {
-    Kind.PASSWORD: "password passwd passphrase passcode pwd passwort kennwort pin pin_code otp totp one_time_code "
-    "mfa_code recovery_code",
-    Kind.TOKEN: "token access_key api_key app_key auth_key",
-    Kind.PRIVATE_KEY: "private_key signing_key encryption_key seed_phrase",
-    Kind.SECRET: "secret secret_key secret_access_key client_secret credential connection_string",
-    Kind.CARD: "card_number card_no credit_card debit_card payment_card primary_account_number cvv cvc",
-    Kind.IBAN: "iban",
-    Kind.SSN: "ssn social_security social_security_number",
-    Kind.PHONE: "phone phone_number telephone telephone_number mobile_number mobile_phone cell_phone cell_number",
-    Kind.PERSONAL: "date_of_birth birth_date birthday dob passport passport_number national_id national_id_number "
-    "tax_id driver_license drivers_license driving_licence bank_account bank_account_number home_address "
-    "street_address postal_address mailing_address billing_address shipping_address delivery_address",
+_LAST_WORDS: Mapping[FindingKind, str] = {
+    FindingKind.PASSWORD: "password passwd passphrase passcode pwd passwort kennwort pin pin_code otp totp "
+    "one_time_code mfa_code recovery_code",
+    FindingKind.TOKEN: "token access_key api_key app_key auth_key",
+    FindingKind.PRIVATE_KEY: "private_key signing_key encryption_key seed_phrase",
+    FindingKind.SECRET: "secret secret_key secret_access_key client_secret credential connection_string",
+    FindingKind.CARD: "card_number card_no credit_card debit_card payment_card primary_account_number cvv cvc",
+    FindingKind.IBAN: "iban",
+    FindingKind.SSN: "ssn social_security social_security_number",
+    FindingKind.PHONE: "phone phone_number telephone telephone_number mobile_number mobile_phone "
+    "cell_phone cell_number",
+    FindingKind.PERSONAL: "date_of_birth birth_date birthday dob passport passport_number national_id "
+    "national_id_number tax_id driver_license drivers_license driving_licence bank_account "
+    "bank_account_number home_address street_address postal_address mailing_address billing_address "
+    "shipping_address delivery_address",
 }
-_WHOLE: Mapping[Kind, str] = {
-    Kind.TOKEN: "authorization http_authorization proxy_authorization cookie set_cookie",
-    Kind.CARD: "card pan",
+_WHOLE: Mapping[FindingKind, str] = {
+    FindingKind.TOKEN: "authorization http_authorization proxy_authorization cookie set_cookie",
+    FindingKind.CARD: "card pan",
 }
 """Names that mean it only alone: a ``pre_authorization`` and a ``trello_card`` are ordinary business."""
 
@@ -87,7 +89,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN = re.compile(r"[\W_]+")
 
 
-def _table(names: Mapping[Kind, str]) -> dict[str, Kind]:
+def _table(names: Mapping[FindingKind, str]) -> dict[str, FindingKind]:
     return {name.replace("_", ""): kind for kind, listed in names.items() for name in listed.split()}
 
 
@@ -95,23 +97,23 @@ _BY_LAST_WORDS, _BY_WHOLE = _table(_LAST_WORDS), _table(_WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class SensitiveNames:
     """The known names, and the installation's own in ``own``. Build with :meth:`of`."""
 
     own: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, own: Iterable[str]) -> Names:
+    def of(cls, own: Iterable[str]) -> SensitiveNames:
         """``own`` as configured; ``customer_no`` also means ``customerNo`` and ``billing-customer-no``."""
         return cls(frozenset("".join(_words(name)) for name in own) - {""})
 
-    def kind_of(self, name: str) -> Kind | None:
+    def kind_of(self, name: str) -> FindingKind | None:
         """What stands beside ``name``; ``None`` for an ordinary one. A mark in a name says nothing."""
         return _kind_of(name[-_LONGEST_NAME:], self.own)
 
 
 @lru_cache(4096)
-def _kind_of(name: str, own: frozenset[str]) -> Kind | None:
+def _kind_of(name: str, own: frozenset[str]) -> FindingKind | None:
     words = _words(MARK.sub(" ", name))
     found = _BY_WHOLE.get("".join(words))
     while found is None and words:
@@ -122,12 +124,12 @@ def _kind_of(name: str, own: frozenset[str]) -> Kind | None:
     return found
 
 
-def _by_last_words(words: tuple[str, ...], own: frozenset[str]) -> Kind | None:
+def _by_last_words(words: tuple[str, ...], own: frozenset[str]) -> FindingKind | None:
     for count in range(1, min(len(words), _MOST_WORDS) + 1):
         joined = "".join(words[-count:])
         for one in (joined, joined.removesuffix("s")):
             if one in own:
-                return Kind.PRIVATE
+                return FindingKind.PRIVATE
             if one in _BY_LAST_WORDS:
                 return _BY_LAST_WORDS[one]
     return None
@@ -139,20 +141,20 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(word for part in parts if (word := part.rstrip("0123456789")))
 
 
-_IN_PARTS = frozenset({Kind.CARD, Kind.PHONE})
+_IN_PARTS = frozenset({FindingKind.CARD, FindingKind.PHONE})
 """A card's brand and last digits may be shown, and a phone is also a thing to sell: containers of these names are
 looked at part by part."""
 _SHORTEST_PHONE = 6
 
 
-def hides(kind: Kind, value: JsonValue) -> bool:
+def hides(kind: FindingKind, value: JsonValue) -> bool:
     """Whether ``value`` is hidden by a name of ``kind``. Flags, nothing at all, and counts of tokens are not."""
     match value:
         case None | bool() | "":
             return False
         case int() | float():
-            return kind is not Kind.TOKEN
+            return kind is not FindingKind.TOKEN
         case str():
-            return kind is not Kind.PHONE or sum(mark.isdigit() for mark in value) >= _SHORTEST_PHONE
+            return kind is not FindingKind.PHONE or sum(mark.isdigit() for mark in value) >= _SHORTEST_PHONE
         case _:
             return bool(value) and kind not in _IN_PARTS

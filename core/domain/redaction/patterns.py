@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from core.domain.redaction.kinds import Kind, Span
+from core.domain.redaction.kinds import FindingKind, Span
 
 
 class Shape(NamedTuple):
@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     Where none of ``hints`` is in the text in lower case the pattern can't match, and costs nothing.
     """
 
-    kind: Kind
+    kind: FindingKind
     pattern: re.Pattern[str]
     hints: tuple[str, ...]
     holds: Callable[[str], object] = bool
@@ -106,20 +106,20 @@ _TOKEN_HINTS = (
 _SECRET_HINTS = ("secret", "token", "key", "authorization", "cookie")
 
 SHAPES = (
-    Shape(Kind.PRIVATE_KEY, _PEM, ("-----begin ",)),
-    Shape(Kind.TOKEN, _TOKENS, _TOKEN_HINTS),
-    Shape(Kind.TOKEN, _PREFIXED, ("sk-", "hr_"), _has_digit),
-    Shape(Kind.TOKEN, _JWT, ("eyj",)),
-    Shape(Kind.TOKEN, _HEADER, ("bearer", "basic"), _has_digit),
-    Shape(Kind.PASSWORD, _USERINFO, ("://",)),
-    Shape(Kind.PASSWORD, _PASSWORD_IS, ("pass", "pwd", "kennwort")),
-    Shape(Kind.PASSWORD, _PIN_IS, ("pin", "otp", "cvv", "cvc"), _is_short_number),
-    Shape(Kind.SECRET, _SECRET_ASSIGNED, _SECRET_HINTS),
-    Shape(Kind.SECRET, _SECRET_SAID, _SECRET_HINTS, _is_no_word),
-    Shape(Kind.EMAIL, _MAIL, ("@",)),
-    Shape(Kind.SSN, _SSN, ("-",)),
-    Shape(Kind.SSN, _SSN_SAID, ("ssn", "social security")),
-    Shape(Kind.PHONE, _PHONE, ("+", "("), _is_international),
+    Shape(FindingKind.PRIVATE_KEY, _PEM, ("-----begin ",)),
+    Shape(FindingKind.TOKEN, _TOKENS, _TOKEN_HINTS),
+    Shape(FindingKind.TOKEN, _PREFIXED, ("sk-", "hr_"), _has_digit),
+    Shape(FindingKind.TOKEN, _JWT, ("eyj",)),
+    Shape(FindingKind.TOKEN, _HEADER, ("bearer", "basic"), _has_digit),
+    Shape(FindingKind.PASSWORD, _USERINFO, ("://",)),
+    Shape(FindingKind.PASSWORD, _PASSWORD_IS, ("pass", "pwd", "kennwort")),
+    Shape(FindingKind.PASSWORD, _PIN_IS, ("pin", "otp", "cvv", "cvc"), _is_short_number),
+    Shape(FindingKind.SECRET, _SECRET_ASSIGNED, _SECRET_HINTS),
+    Shape(FindingKind.SECRET, _SECRET_SAID, _SECRET_HINTS, _is_no_word),
+    Shape(FindingKind.EMAIL, _MAIL, ("@",)),
+    Shape(FindingKind.SSN, _SSN, ("-",)),
+    Shape(FindingKind.SSN, _SSN_SAID, ("ssn", "social security")),
+    Shape(FindingKind.PHONE, _PHONE, ("+", "("), _is_international),
 )
 
 _WORDS = re.compile(r"[A-Za-z ,?!]*")
@@ -187,7 +187,7 @@ def _cards_in(groups: list[tuple[int, int]], text: str) -> Iterator[Span]:
     while index < len(groups):
         size = _card_at(groups, index, text)
         if size:
-            yield Span(groups[index][0], groups[index + size - 1][1], Kind.CARD)
+            yield Span(groups[index][0], groups[index + size - 1][1], FindingKind.CARD)
         index += size or 1
 
 
@@ -255,7 +255,7 @@ def ibans(text: str) -> Iterator[Span]:
     for start in _IBAN_START.finditer(text):
         end = _end_of_iban(text, start)
         if end is not None:
-            yield Span(start.start(), end, Kind.IBAN)
+            yield Span(start.start(), end, FindingKind.IBAN)
 
 
 def _end_of_iban(text: str, start: re.Match[str]) -> int | None:
@@ -350,4 +350,4 @@ def matched(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[Span]:
         for start in range(0, len(text), LONGEST_MATCH):
             for found in pattern.finditer(text, start, start + _WINDOW):
                 if found.start() < start + LONGEST_MATCH and found.end() > found.start():
-                    yield Span(found.start(), found.end(), Kind.PRIVATE)
+                    yield Span(found.start(), found.end(), FindingKind.PRIVATE)

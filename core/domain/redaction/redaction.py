@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-from core.domain.redaction.finders import REST, Note, Room, TreeFinder, ignore
+from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinder, ignore
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
 from core.domain.suspension import Ask, Choice, Clarification, Ended, Suspension
@@ -82,7 +82,7 @@ class Redaction:
         about so many characters of it."""
         if most is not None and self.policy_on(channel) is Policy.OFF:
             return text if len(text) <= most else text[:most] + REST
-        room = None if most is None else Room(most)
+        room = None if most is None else CharacterBudget(most)
         return text if self.policy_on(channel) is Policy.OFF else self.finder.text(text, room=room)
 
     def findings(self, request: AskRequest, choices: tuple[Choice, ...]) -> list[Finding]:
@@ -100,7 +100,7 @@ class Redaction:
 
     def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, bool]:
         """And whether it is only a part of what the agent wrote."""
-        finder, rooms = self.finder, [None if most is None else Room(most) for _ in range(2)]
+        finder, rooms = self.finder, [None if most is None else CharacterBudget(most) for _ in range(2)]
         shown = replace(
             ask,
             question=finder.text(ask.question),

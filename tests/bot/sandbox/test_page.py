@@ -15,18 +15,18 @@ import pytest
 from bot.config import load
 from bot.sandbox.person import YOU
 from bot.sandbox.slack.records import Message
-from bot.sandbox.world import Place, World
+from bot.sandbox.world import SandboxAddress, World
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[tuple[World, Place]]:
+async def world() -> AsyncIterator[tuple[World, SandboxAddress]]:
     world = World("http://127.0.0.1:9")  # nobody listens there
     async with world.serving() as place:
         yield world, place
 
 
 @pytest.fixture
-async def inside(world: tuple[World, Place]) -> AsyncIterator[httpx.AsyncClient]:
+async def inside(world: tuple[World, SandboxAddress]) -> AsyncIterator[httpx.AsyncClient]:
     """A browser that has opened the signed-in URL."""
     _, place = world
     async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as browser:
@@ -34,7 +34,7 @@ async def inside(world: tuple[World, Place]) -> AsyncIterator[httpx.AsyncClient]
         yield browser
 
 
-async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tuple[World, Place]) -> None:
+async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tuple[World, SandboxAddress]) -> None:
     _, place = world
     async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as stranger:
         paths = ("/", "/?key=", "/?key=%00", "/world", "/static/page.js", "/mail/1/html")
@@ -43,7 +43,7 @@ async def test_nothing_of_the_page_is_open_to_who_has_not_its_secret(world: tupl
         assert {(await stranger.post(path, json={})).status_code for path in acts} == {403}
 
 
-async def test_the_secret_leaves_the_address_bar(world: tuple[World, Place]) -> None:
+async def test_the_secret_leaves_the_address_bar(world: tuple[World, SandboxAddress]) -> None:
     _, place = world
     async with httpx.AsyncClient(trust_env=False, timeout=30) as browser:
         response = await browser.get(place.page)
@@ -51,7 +51,7 @@ async def test_the_secret_leaves_the_address_bar(world: tuple[World, Place]) -> 
     assert "HttpOnly" in response.headers["set-cookie"]
 
 
-async def test_the_mailboxes_own_doors_are_not_open_beside_the_page(world: tuple[World, Place]) -> None:
+async def test_the_mailboxes_own_doors_are_not_open_beside_the_page(world: tuple[World, SandboxAddress]) -> None:
     """They would let anybody on this machine answer as the person."""
     _, place = world
     async with httpx.AsyncClient(base_url=place.url, trust_env=False, timeout=30) as stranger:
@@ -77,7 +77,7 @@ async def test_what_is_not_there_any_more_is_said_in_words(inside: httpx.AsyncCl
 
 
 async def test_the_world_is_sent_again_only_when_it_has_changed(
-    world: tuple[World, Place], inside: httpx.AsyncClient
+    world: tuple[World, SandboxAddress], inside: httpx.AsyncClient
 ) -> None:
     first = await inside.get("/world")
     known = {"If-None-Match": first.headers["etag"]}
@@ -89,7 +89,7 @@ async def test_the_world_is_sent_again_only_when_it_has_changed(
 
 
 async def test_a_reply_stands_in_the_channel_with_its_thread_or_under_the_message_that_began_it(
-    world: tuple[World, Place], inside: httpx.AsyncClient
+    world: tuple[World, SandboxAddress], inside: httpx.AsyncClient
 ) -> None:
     workspace = world[0].slack.workspace
     root, between = (Message("C0OPS", f"{second}.000001", "U0HANDRAISE", f"line {second}\nmore") for second in (1, 2))
@@ -140,7 +140,7 @@ async def test_every_trouble_says_what_to_expect(inside: httpx.AsyncClient) -> N
 
 
 async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(
-    world: tuple[World, Place], inside: httpx.AsyncClient
+    world: tuple[World, SandboxAddress], inside: httpx.AsyncClient
 ) -> None:
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "somebody@example.com", YOU.email, "Hello"
@@ -160,7 +160,9 @@ async def test_a_mail_is_shown_as_its_sender_wrote_it_and_runs_nothing(
     assert ["Subject", "Hello"] in listed["headers"]
 
 
-async def test_a_service_that_is_away_is_said_in_words(world: tuple[World, Place], inside: httpx.AsyncClient) -> None:
+async def test_a_service_that_is_away_is_said_in_words(
+    world: tuple[World, SandboxAddress], inside: httpx.AsyncClient
+) -> None:
     pagerduty = world[0].pagerduty
     event = {"payload": {"summary": "Deploy?", "source": "agent", "severity": "error"}, "event_action": "trigger"}
     routing_key = next(iter(pagerduty.account.services))
@@ -173,7 +175,7 @@ async def test_a_service_that_is_away_is_said_in_words(world: tuple[World, Place
 
 
 async def test_what_goes_wrong_with_slack_is_switched_on_the_page(
-    world: tuple[World, Place], inside: httpx.AsyncClient
+    world: tuple[World, SandboxAddress], inside: httpx.AsyncClient
 ) -> None:
     slack = world[0].slack
 
@@ -201,7 +203,7 @@ async def test_what_goes_wrong_with_slack_is_switched_on_the_page(
 
 
 async def test_its_settings_are_a_configuration_that_the_service_takes(
-    world: tuple[World, Place], tmp_path: Path
+    world: tuple[World, SandboxAddress], tmp_path: Path
 ) -> None:
     made, place = world
     file = tmp_path / "handraise.yaml"

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.app import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
@@ -144,7 +144,9 @@ async def test_an_acknowledge_event_acknowledges(pager: PagerDutySandbox, api: h
 async def test_faults_come_one_by_one_and_drops_leave_the_caller_in_doubt(
     pager: PagerDutySandbox, api: httpx.AsyncClient
 ) -> None:
-    pager.fail_next(Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.DROP_BEFORE_STORING, Fault.DROP_AFTER_STORING)
+    pager.fail_next(
+        EventFault.RATE_LIMITED, EventFault.SERVER_ERROR, EventFault.DROP_BEFORE_STORING, EventFault.DROP_AFTER_STORING
+    )
 
     limited = await enqueue(api, event())
     assert (limited.status_code, limited.headers["retry-after"]) == (429, str(RETRY_AFTER_SECONDS))

@@ -8,7 +8,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.app import EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
@@ -192,7 +192,7 @@ async def test_a_service_without_alerts_gives_its_incidents_a_key(
 
 
 async def test_an_event_may_be_accepted_and_lost(pager: PagerDutySandbox, api: httpx.AsyncClient) -> None:
-    pager.fail_next(Fault.LOST)
+    pager.fail_next(EventFault.LOST)
 
     assert (await enqueue(api, event())).status_code == 202
     assert pager.incidents == []

@@ -16,7 +16,7 @@ import pytest
 
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.delivery import Kind
+from bot.sandbox.slack.delivery import PayloadKind
 from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RateLimited, RefreshAfterDelivery
 from bot.sandbox.slack.socket import DISABLED
 
@@ -102,7 +102,7 @@ async def test_a_payload_is_an_envelope_and_its_acknowledgement_the_answer(room:
     assert (envelope["type"], envelope["payload"]) == ("interactive", PAYLOAD)
     assert envelope["accepts_response_payload"]
     assert (await posting).json() == {"response_action": "clear"}
-    sending = asyncio.create_task(room.sandbox.send(Kind.EVENT, {"type": "event_callback"}))
+    sending = asyncio.create_task(room.sandbox.send(PayloadKind.EVENT, {"type": "event_callback"}))
     assert not (await acknowledge(ws))["accepts_response_payload"]
     assert (await sending).content == b""
 

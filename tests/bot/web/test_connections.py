@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.observability.telemetry import Refusal
+from bot.observability.telemetry import HttpRefusal
 from bot.web.admission import MOST_PIPELINED, SETTLED, Limits
 from bot.web.connections import Connections
 from tests.world import INBOUND_SECRET, KEYS, World, running
@@ -30,7 +30,7 @@ class Doors:
 
     world: World
     connections: Connections
-    refused: Counter[Refusal]
+    refused: Counter[HttpRefusal]
     passed: list[float] = field(default_factory=lambda: [0.0])
 
     def later(self, seconds: float) -> None:
@@ -84,7 +84,7 @@ class Client:
 
 @asynccontextmanager
 async def doors(folder: Path, url: str, limits: Limits) -> AsyncIterator[Doors]:
-    refused: Counter[Refusal] = Counter()
+    refused: Counter[HttpRefusal] = Counter()
     passed = [0.0]
     connections = Connections(limits, lambda why: refused.update([why]), lambda: passed[0])
     async with running(folder, url, connections=connections) as world:
@@ -155,7 +155,7 @@ async def test_a_head_and_trailers_are_64_kib_at_most(door: Doors, first: bytes,
         assert (status, b'"too_large"' in said) == (431, True)
         await pouring
         assert await one.is_hung_up_on()
-    assert door.refused[Refusal.HEAD_TOO_LARGE] == 1
+    assert door.refused[HttpRefusal.HEAD_TOO_LARGE] == 1
 
 
 async def test_a_head_of_60_kib_is_read(door: Doors) -> None:
@@ -181,7 +181,7 @@ async def test_requests_that_are_piled_up_unread_end_the_connection(door: Doors)
     async with client(door) as one:
         await one.pour(ALIVE * (MOST_PIPELINED * 4), 1)
         assert await one.is_hung_up_on()
-    assert door.refused[Refusal.MALFORMED] == 1
+    assert door.refused[HttpRefusal.MALFORMED] == 1
 
 
 async def test_a_few_requests_at_once_are_answered_in_order(door: Doors) -> None:
@@ -283,7 +283,7 @@ async def test_a_stranger_that_reads_nothing_of_a_long_reply_is_hung_up_on(door:
                 door.later(0.5)
                 if door.refused:
                     break
-            assert door.refused == {Refusal.TOO_SLOW: 1}
+            assert door.refused == {HttpRefusal.TOO_SLOW: 1}
 
 
 # --- Bodies -------------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ async def test_the_stranger_who_has_been_idle_longest_gives_way_and_who_has_a_ke
                 assert await fourth.ask(ALIVE) == 200
                 assert await first.is_hung_up_on()
                 assert await known.ask(ALIVE) == await second.ask(ALIVE) == await third.ask(ALIVE) == 200
-    assert door.refused == {Refusal.GAVE_WAY: 2}
+    assert door.refused == {HttpRefusal.GAVE_WAY: 2}
 
 
 async def test_where_there_is_no_room_for_anybody_a_newcomer_is_told_to_try_again(

@@ -12,7 +12,7 @@ from bot.sandbox.mail.smtp import Offers, Stage
 from channels.email.channel import EmailChannel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
-from core.ports import Ambiguous, Deferred, Delivered, Fault, Refused
+from core.ports import Ambiguous, Deferred, Delivered, RefusalCause, Refused
 from tests.channels.email.test_email_channel import NOTICE, send, sending
 from tests.channels.email.test_email_render import ALICE
 
@@ -138,9 +138,11 @@ async def test_a_server_that_knows_no_extensions_is_greeted_plainly() -> None:
     server.close()
 
 
-@pytest.mark.parametrize(("greeting", "fault"), [(b"554 No service for you", Fault.SETUP), (b"421 Later", Fault.AWAY)])
+@pytest.mark.parametrize(
+    ("greeting", "fault"), [(b"554 No service for you", RefusalCause.SETUP), (b"421 Later", RefusalCause.AWAY)]
+)
 async def test_a_server_that_turns_us_away_at_the_door_lets_mail_wait_and_says_whose_fault_it_is(
-    greeting: bytes, fault: Fault
+    greeting: bytes, fault: RefusalCause
 ) -> None:
     async def turn_away(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(greeting + b"\r\n")

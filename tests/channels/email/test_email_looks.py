@@ -17,7 +17,7 @@ from channels.email.examples import EXAMPLES, FIRST, MESSAGES, NOTICES, Example
 from channels.email.html import read_page
 from channels.email.own_words import own_words
 from channels.email.render import LARGEST_HTML, OWN_WORDS, is_cut, message_mail, notice_mail
-from channels.email.views import is_brief
+from channels.email.template_views import is_brief
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice, WhenCut

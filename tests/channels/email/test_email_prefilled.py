@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from channels.email.inbound import read_mail, read_reply
-from channels.email.views import ROOMS, Replying, options
+from channels.email.template_views import ROOMS, Replying, options
 from channels.grammar.reader import Matched, Reading
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType

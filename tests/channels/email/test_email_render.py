@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 
 from channels.email.addressing import Mailboxes, deliverable
-from channels.email.mime import Envelope
+from channels.email.mime import OutgoingMail
 from channels.email.render import LONGEST_SUBJECT, message_mail, notice_mail
 from channels.grammar.reader import Matched, read_answer
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
@@ -48,7 +48,7 @@ NOTICE = Notice(
 )
 
 
-def parsed(mail: Envelope) -> EmailMessage:
+def parsed(mail: OutgoingMail) -> EmailMessage:
     message = message_from_bytes(mail.content, policy=default)
     assert isinstance(message, EmailMessage)
     assert not message.defects
@@ -242,7 +242,7 @@ def test_a_huge_context_is_cut_and_says_so() -> None:
 # --- Short messages -----------------------------------------------------------------------------------------------
 
 
-def told(purpose: Purpose) -> Envelope:
+def told(purpose: Purpose) -> OutgoingMail:
     message = Message(purpose, "Re: [HR-7F3K] Refund?", "Recorded.", "https://h.test/a/x", "HR-7F3K")
     return message_mail(message, ALICE, "a1", OURS)
 

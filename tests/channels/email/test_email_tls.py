@@ -15,7 +15,7 @@ from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.mail.smtp import Offers
 from channels.email.channel import EmailChannel
 from channels.email.mail_server import Security, SmtpServer, Tls
-from core.ports import Deferred, Delivered, Delivery, Fault, Refused
+from core.ports import Deferred, Delivered, Delivery, RefusalCause, Refused
 from tests.channels.email.certificates import Authority, self_signed
 from tests.channels.email.test_email_channel import send
 
@@ -82,7 +82,7 @@ async def test_a_certificate_that_does_not_hold_gets_no_mail_and_the_mail_waits(
 
     assert outcome == Deferred("smtp_certificate")
     assert isinstance(outcome, Deferred)
-    assert outcome.fault is Fault.SETUP
+    assert outcome.fault is RefusalCause.SETUP
     assert mailbox.mails == []
 
 
@@ -108,7 +108,7 @@ async def test_a_server_that_takes_no_login_is_set_up_wrongly(authority: Authori
 
     assert outcome == Refused("smtp_auth_missing")
     assert isinstance(outcome, Refused)
-    assert outcome.fault is Fault.SETUP
+    assert outcome.fault is RefusalCause.SETUP
 
 
 async def test_a_refused_password_is_set_up_wrongly(authority: Authority) -> None:
@@ -119,7 +119,7 @@ async def test_a_refused_password_is_set_up_wrongly(authority: Authority) -> Non
 
     assert outcome == Refused("smtp_auth_535")
     assert isinstance(outcome, Refused)
-    assert outcome.fault is Fault.SETUP
+    assert outcome.fault is RefusalCause.SETUP
 
 
 class InTheMiddle:
@@ -164,7 +164,7 @@ async def test_a_stripped_starttls_gets_neither_the_password_nor_the_mail(author
 
     assert outcome == Deferred("smtp_starttls_missing")
     assert isinstance(outcome, Deferred)
-    assert outcome.fault is Fault.SETUP
+    assert outcome.fault is RefusalCause.SETUP
     assert_heard_nothing(middle)
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.pagerduty.app import RETRY_AFTER_SECONDS, Fault, PagerDutySandbox
+from bot.sandbox.pagerduty.app import RETRY_AFTER_SECONDS, EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from channels.pagerduty.channel import PagerDutyChannel
@@ -107,14 +107,14 @@ async def test_withdrawing_resolves_the_incident_of_that_service_alone(
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [
-        (Fault.RATE_LIMITED, Deferred("http_429", NOW + timedelta(seconds=RETRY_AFTER_SECONDS))),
-        (Fault.SERVER_ERROR, Ambiguous("http_500", SOON)),
-        (Fault.DROP_BEFORE_STORING, Ambiguous("no_valid_response", SOON)),
-        (Fault.DROP_AFTER_STORING, Ambiguous("no_valid_response", SOON)),
+        (EventFault.RATE_LIMITED, Deferred("http_429", NOW + timedelta(seconds=RETRY_AFTER_SECONDS))),
+        (EventFault.SERVER_ERROR, Ambiguous("http_500", SOON)),
+        (EventFault.DROP_BEFORE_STORING, Ambiguous("no_valid_response", SOON)),
+        (EventFault.DROP_AFTER_STORING, Ambiguous("no_valid_response", SOON)),
     ],
 )
 async def test_a_page_in_doubt_is_sent_again_and_pages_once(
-    pager: PagerDutySandbox, channel: PagerDutyChannel, fault: Fault, outcome: Delivery
+    pager: PagerDutySandbox, channel: PagerDutyChannel, fault: EventFault, outcome: Delivery
 ) -> None:
     pager.fail_next(fault)
 
@@ -124,7 +124,7 @@ async def test_a_page_in_doubt_is_sent_again_and_pages_once(
 
 
 async def test_one_call_is_one_request(pager: PagerDutySandbox, channel: PagerDutyChannel) -> None:
-    pager.fail_next(Fault.SERVER_ERROR)
+    pager.fail_next(EventFault.SERVER_ERROR)
 
     await channel.send(NOTICE, DEFAULT, SENDING)
 
@@ -159,7 +159,7 @@ async def test_an_alert_is_an_incident_of_its_own_however_often_it_is_tried(
     pager: PagerDutySandbox, channel: PagerDutyChannel
 ) -> None:
     await channel.send(NOTICE, DEFAULT, SENDING)
-    pager.fail_next(Fault.DROP_AFTER_STORING)
+    pager.fail_next(EventFault.DROP_AFTER_STORING)
     await channel.tell(ALERT, DEFAULT, replace(SENDING, id="alert-1"))
     await channel.tell(ALERT, DEFAULT, replace(SENDING, id="alert-1", tries=2))
 

@@ -11,9 +11,9 @@ import pytest
 
 from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.serving import serving
-from channels.pagerduty.incidents import PATIENCE, Incidents
+from channels.pagerduty.incidents import PATIENCE, IncidentsApi
 from channels.pagerduty.rest import AWAY, FAILURES
-from core.ports import Deferred, Delivered, Fault, Refused, Sending
+from core.ports import Deferred, Delivered, RefusalCause, Refused, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, enqueue, event
 from tests.clock import START, ManualClock
 
@@ -39,14 +39,14 @@ async def url(pager: PagerDutySandbox) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def incidents(url: str, clock: ManualClock) -> AsyncIterator[Incidents]:
+async def incidents(url: str, clock: ManualClock) -> AsyncIterator[IncidentsApi]:
     incidents = writing(url, clock)
     yield incidents
     await incidents.close()
 
 
-def writing(url: str, clock: ManualClock, token: str = API_TOKEN, by: str = ALICE.email) -> Incidents:
-    return Incidents(token, by, user_ids={}, now=clock.now, api_url=url)
+def writing(url: str, clock: ManualClock, token: str = API_TOKEN, by: str = ALICE.email) -> IncidentsApi:
+    return IncidentsApi(token, by, user_ids={}, now=clock.now, api_url=url)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def notes(pager: PagerDutySandbox) -> list[str]:
 
 
 async def test_an_incident_that_is_not_there_yet_is_waited_for_and_then_given_up(
-    incidents: Incidents, clock: ManualClock
+    incidents: IncidentsApi, clock: ManualClock
 ) -> None:
     assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("no_incident", START + timedelta(seconds=5))
     clock.move_by(PATIENCE + timedelta(seconds=1))
@@ -69,7 +69,7 @@ async def test_an_incident_that_is_not_there_yet_is_waited_for_and_then_given_up
 
 
 @pytest.mark.usefixtures("opened")
-async def test_a_rate_limit_is_waited_out_as_long_as_it_says(incidents: Incidents, pager: PagerDutySandbox) -> None:
+async def test_a_rate_limit_is_waited_out_as_long_as_it_says(incidents: IncidentsApi, pager: PagerDutySandbox) -> None:
     pager.rest.limit_next(1, reset_seconds=7)
 
     assert await incidents.write_to("k1", "Hello.", SENDING) == Deferred("http_429", START + timedelta(seconds=7))
@@ -81,7 +81,7 @@ async def test_a_token_that_may_not_write_is_refused_for_good(
 ) -> None:
     for token, reason in ((pager.rest.read_only_token, "http_403"), ("forged", "http_401")):
         incidents = writing(url, clock, token)
-        assert await incidents.write_to("k1", "Hello.", SENDING) == Refused(reason, Fault.SETUP)
+        assert await incidents.write_to("k1", "Hello.", SENDING) == Refused(reason, RefusalCause.SETUP)
         await incidents.close()
     assert notes(pager) == []
 
@@ -90,19 +90,19 @@ async def test_a_token_that_may_not_write_is_refused_for_good(
 async def test_nobody_writes_in_the_name_of_a_stranger(url: str, pager: PagerDutySandbox, clock: ManualClock) -> None:
     incidents = writing(url, clock, by="nobody@example.com")
 
-    assert await incidents.write_to("k1", "Hello.", SENDING) == Refused("http_400", Fault.SETUP)
+    assert await incidents.write_to("k1", "Hello.", SENDING) == Refused("http_400", RefusalCause.SETUP)
     assert await incidents.call("k1", BOB.email, "Please.", SENDING) == Refused("no_such_user")
     await incidents.close()
 
 
 @pytest.mark.usefixtures("opened")
-async def test_somebody_unknown_can_not_be_called(incidents: Incidents, pager: PagerDutySandbox) -> None:
+async def test_somebody_unknown_can_not_be_called(incidents: IncidentsApi, pager: PagerDutySandbox) -> None:
     assert await incidents.call("k1", "eve@elsewhere.example", "Please.", SENDING) == Refused("no_such_user")
     assert pager.incidents[0].responders == []
 
 
 @pytest.mark.usefixtures("opened")
-async def test_a_second_try_calls_nobody_twice(incidents: Incidents, pager: PagerDutySandbox) -> None:
+async def test_a_second_try_calls_nobody_twice(incidents: IncidentsApi, pager: PagerDutySandbox) -> None:
     assert isinstance(await incidents.call("k1", BOB.email, "Please.", SENDING), Delivered)
     assert isinstance(await incidents.call("k1", BOB.email, "Please.", replace(SENDING, tries=2)), Delivered)
 
@@ -123,7 +123,7 @@ async def test_an_api_that_does_not_answer_is_left_alone_for_a_while(url: str, c
 
 
 @pytest.mark.usefixtures("opened")
-async def test_a_note_shows_nothing_invisible_and_fits(incidents: Incidents, pager: PagerDutySandbox) -> None:
+async def test_a_note_shows_nothing_invisible_and_fits(incidents: IncidentsApi, pager: PagerDutySandbox) -> None:
     await incidents.write_to("k1", "Hello\n\u202eworld\0" + "x" * 30_000, SENDING)
 
     [note] = notes(pager)
@@ -133,7 +133,7 @@ async def test_a_note_shows_nothing_invisible_and_fits(incidents: Incidents, pag
 
 @pytest.mark.usefixtures("opened")
 async def test_what_is_open_is_listed_by_its_keys_over_all_pages(
-    incidents: Incidents, url: str, pager: PagerDutySandbox
+    incidents: IncidentsApi, url: str, pager: PagerDutySandbox
 ) -> None:
     async with httpx.AsyncClient(base_url=url, trust_env=False) as api:
         for number in range(120):

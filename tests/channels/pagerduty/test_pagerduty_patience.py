@@ -13,7 +13,7 @@ import pytest
 
 from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.serving import serving
-from channels.pagerduty.incidents import Incidents
+from channels.pagerduty.incidents import IncidentsApi
 from channels.pagerduty.rest import AWAY, FAILURES, ApiUnavailable, PagerDutyApi
 from core.ports import Ambiguous, Delivered, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, enqueue, event
@@ -139,7 +139,7 @@ async def test_a_probe_that_is_given_up_leaves_its_place(
 async def test_what_may_have_been_written_is_not_written_again_at_once(
     url: str, pager: PagerDutySandbox, clock: ManualClock
 ) -> None:
-    incidents = Incidents(API_TOKEN, ALICE.email, user_ids={}, now=clock.now, api_url=url)
+    incidents = IncidentsApi(API_TOKEN, ALICE.email, user_ids={}, now=clock.now, api_url=url)
     pager.rest.cut_off_next()
     assert isinstance(await incidents.write_to("k1", "Hello.", SENDING), Ambiguous)
     assert isinstance(

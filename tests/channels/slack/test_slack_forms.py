@@ -65,7 +65,8 @@ def test_each_kind_of_field_gets_the_input_that_fits_it() -> None:
 
 @pytest.mark.parametrize(("most", "picked"), [(10**30, 2), (1, 1), (0, 1)])
 def test_no_more_can_be_picked_than_there_are(most: int, picked: int) -> None:
-    several = forms.Field("colours", "Colours", forms.Kind.OPTIONS, options=(("red", 1), ("blue", 2)), bounds=(0, most))
+    two = (("red", 1), ("blue", 2))
+    several = forms.Field("colours", "Colours", forms.FieldKind.OPTIONS, options=two, bounds=(0, most))
     assert inputs.input_block(0, several)["element"]["max_selected_items"] == picked
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.domain.redaction.kinds import Kind
+from core.domain.redaction.kinds import FindingKind
 
-PLANTED: dict[Kind, tuple[str, ...]] = {
-    Kind.CARD: (
+PLANTED: dict[FindingKind, tuple[str, ...]] = {
+    FindingKind.CARD: (
         "4111111111111111",
         "4111 1111 1111 1111",
         "5555-5555-5555-4444",
@@ -15,15 +15,15 @@ PLANTED: dict[Kind, tuple[str, ...]] = {
         "4111\u00a01111\u00a01111\u00a01111",
         "2223003122003222",
     ),
-    Kind.IBAN: ("DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "fr1420041010050500013m02606"),
-    Kind.SSN: ("123-45-6789", "078-05-1120"),
-    Kind.EMAIL: ("alice@customer.example", "jörg.müller+shop@post.example"),
-    Kind.PHONE: ("+49 30 901820", "+4915112345678", "+1 (415) 555-0132", "(415) 555-0132"),
-    Kind.PRIVATE_KEY: (
+    FindingKind.IBAN: ("DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "fr1420041010050500013m02606"),
+    FindingKind.SSN: ("123-45-6789", "078-05-1120"),
+    FindingKind.EMAIL: ("alice@customer.example", "jörg.müller+shop@post.example"),
+    FindingKind.PHONE: ("+49 30 901820", "+4915112345678", "+1 (415) 555-0132", "(415) 555-0132"),
+    FindingKind.PRIVATE_KEY: (
         "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----",
     ),
-    Kind.TOKEN: (
+    FindingKind.TOKEN: (
         "AKIAIOSFODNN7EXAMPLE",
         "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
         "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuv",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.redaction.finders import TextFinder
-from core.domain.redaction.kinds import WITHHELD, Kind
+from core.domain.redaction.kinds import WITHHELD, FindingKind
 from core.domain.redaction.patterns import compile_pattern, luhn
 from tests.core.domain.sensitive_examples import ORDINARY, PLANTED, SAID
 
@@ -20,7 +20,9 @@ around = st.sampled_from(
 )
 fragment = st.one_of(
     planted,
-    st.sampled_from([*SAID, *ORDINARY, WITHHELD, Kind.CARD.mark, "[redacted: ", "]", "password", ":", "=", " ", "\n"]),
+    st.sampled_from(
+        [*SAID, *ORDINARY, WITHHELD, FindingKind.CARD.mark, "[redacted: ", "]", "password", ":", "=", " ", "\n"]
+    ),
     st.text(max_size=8),
 )
 
@@ -30,7 +32,7 @@ def redacted(text: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS)
-def test_each_kind_gives_way_to_a_mark_that_names_it(kind: Kind, secret: str) -> None:
+def test_each_kind_gives_way_to_a_mark_that_names_it(kind: FindingKind, secret: str) -> None:
     assert redacted(f"Is {secret} right?") == f"Is [redacted: {kind}] right?"
     assert FINDER.redact(secret) == (kind.mark, (kind,))
 
@@ -91,7 +93,7 @@ def test_ids_dates_and_amounts_are_left_as_they_are(text: str) -> None:
 
 
 def test_what_an_installation_wants_to_show_is_kept() -> None:
-    finder = TextFinder(keep=frozenset({Kind.EMAIL}))
+    finder = TextFinder(keep=frozenset({FindingKind.EMAIL}))
     text = "Refund alice@customer.example, card 4111111111111111?"
     assert finder.redact(text)[0] == "Refund alice@customer.example, card [redacted: card number]?"
 
@@ -134,7 +136,7 @@ def test_an_own_pattern_is_found_anywhere_in_a_long_text() -> None:
 def test_text_made_to_go_on_for_ever_is_withheld() -> None:
     """Each mark sets free what stood behind it: a boundary where there was none."""
     finder = TextFinder((compile_pattern(r"\bq\d"),))
-    assert finder.redact("q1" * 50) == (WITHHELD, (Kind.PRIVATE,))
+    assert finder.redact("q1" * 50) == (WITHHELD, (FindingKind.PRIVATE,))
 
 
 @given(st.lists(fragment, max_size=12).map("".join), st.integers(0, 120))

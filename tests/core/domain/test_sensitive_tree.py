@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.domain.redaction.finders import Room, TreeFinder
-from core.domain.redaction.kinds import Finding, Kind, Names
+from core.domain.redaction.finders import CharacterBudget, TreeFinder
+from core.domain.redaction.kinds import Finding, FindingKind, SensitiveNames
 from tests.core.domain.sensitive_examples import PLANTED
 
 FINDER = TreeFinder()
@@ -58,7 +58,7 @@ def under(path: list[Any], leaf: Any) -> Any:
 def test_the_name_of_a_key_gives_its_value_away(name: str) -> None:
     shown = FINDER.mapping({name: "blue moon 7", "order_id": "12345"})
     assert "blue moon" not in json.dumps(shown)
-    assert shown[name] in {kind.mark for kind in Kind}
+    assert shown[name] in {kind.mark for kind in FindingKind}
     assert shown["order_id"] == "12345"
 
 
@@ -107,7 +107,7 @@ def test_a_secret_in_a_key_goes_and_every_value_stays_in_its_place() -> None:
 
 
 def test_own_keys_count_however_they_are_joined() -> None:
-    finder = TreeFinder(names=Names.of(["customer_no"]))
+    finder = TreeFinder(names=SensitiveNames.of(["customer_no"]))
     shown = finder.mapping({"customerNo": "K-1", "Billing-Customer-No": "K-2", "customer": "K-3"})
     assert shown == {"customerNo": "[redacted]", "Billing-Customer-No": "[redacted]", "customer": "K-3"}
 
@@ -117,9 +117,9 @@ def test_a_finding_says_where_and_what_kind_but_never_what() -> None:
     context = {"customer": {"card": "4111111111111111", "notes": ["call +49 30 901820"]}, "api_key": "k"}
     FINDER.mapping(context, "context", found.append)
     assert found == [
-        Finding("context.customer.card", Kind.CARD),
-        Finding("context.customer.notes.0", Kind.PHONE),
-        Finding("context.api_key", Kind.TOKEN),
+        Finding("context.customer.card", FindingKind.CARD),
+        Finding("context.customer.notes.0", FindingKind.PHONE),
+        Finding("context.api_key", FindingKind.TOKEN),
     ]
 
 
@@ -168,7 +168,7 @@ def test_a_form_may_ask_for_a_password_but_not_suggest_one() -> None:
 
 @given(trees, st.integers(0, 60))
 def test_the_beginning_of_a_value_holds_no_more_than_the_whole(value: Any, most: int) -> None:
-    whole, room = FINDER.value(value), Room(most)
+    whole, room = FINDER.value(value), CharacterBudget(most)
     beginning = FINDER.value(value, room=room)
     assert (beginning == whole) or room.is_cut
     assert is_beginning(beginning, whole)
@@ -186,6 +186,6 @@ def is_beginning(part: Any, whole: Any) -> bool:
 
 def test_a_key_that_is_cut_shows_no_value() -> None:
     """Its end might have said that the value is a secret."""
-    room = Room(12)
+    room = CharacterBudget(12)
     assert FINDER.mapping({"user password": 4711}, room=room) == {"user…": "…"}
     assert room.is_cut

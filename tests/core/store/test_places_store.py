@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.store.database import Database, open_database
-from core.store.locks import Place, Places
+from core.store.locks import LockSlot, LockSlots
 
 NAME = 0x54657374
 
@@ -22,7 +22,7 @@ def replicas(postgres_url: str) -> Iterator[list[Database]]:
         database.engine.dispose()
 
 
-async def all_of(places: Places) -> list[Place]:
+async def all_of(places: LockSlots) -> list[LockSlot]:
     taken = []
     while (place := await places.take()) is not None:
         taken.append(place)
@@ -40,7 +40,7 @@ def kill_sessions(database: Database, but: Database) -> None:
 
 
 async def test_all_together_have_no_more_than_there_are(replicas: list[Database]) -> None:
-    one, two = (Places(database, NAME, 3) for database in replicas)
+    one, two = (LockSlots(database, NAME, 3) for database in replicas)
     first = await one.take()
     rest = await all_of(two)
     assert first is not None
@@ -49,7 +49,7 @@ async def test_all_together_have_no_more_than_there_are(replicas: list[Database]
 
 
 async def test_a_place_that_is_given_back_is_free(replicas: list[Database]) -> None:
-    one, two = (Places(database, NAME, 1) for database in replicas)
+    one, two = (LockSlots(database, NAME, 1) for database in replicas)
     [place] = await all_of(one)
     assert await two.take() is None
     await one.give_back(place)
@@ -57,7 +57,7 @@ async def test_a_place_that_is_given_back_is_free(replicas: list[Database]) -> N
 
 
 async def test_the_places_of_a_dead_process_are_free_and_it_does_not_keep_them(replicas: list[Database]) -> None:
-    one, two = (Places(database, NAME, 2) for database in replicas)
+    one, two = (LockSlots(database, NAME, 2) for database in replicas)
     lost, kept = await all_of(one)
     kill_sessions(replicas[0], but=replicas[1])
     assert await two.take() is not None
@@ -67,7 +67,7 @@ async def test_the_places_of_a_dead_process_are_free_and_it_does_not_keep_them(r
 
 
 async def test_a_place_stays_ours_while_the_database_is_away(replicas: list[Database]) -> None:
-    places = Places(replicas[0], NAME, 1)
+    places = LockSlots(replicas[0], NAME, 1)
     [place] = await all_of(places)
     assert await places.holds(place)
     kill_sessions(replicas[0], but=replicas[1])
@@ -77,12 +77,12 @@ async def test_a_place_stays_ours_while_the_database_is_away(replicas: list[Data
     assert await places.take() is None
     replicas[0].engine = there
     assert await places.holds(place)
-    assert await Places(replicas[1], NAME, 1).take() is None
+    assert await LockSlots(replicas[1], NAME, 1).take() is None
 
 
 async def test_on_sqlite_the_one_process_has_them_all(sqlite_url: str) -> None:
     database = open_database(sqlite_url)
-    places = Places(database, NAME, 2)
+    places = LockSlots(database, NAME, 2)
     taken = await all_of(places)
     assert len(taken) == 2
     assert all([await places.holds(place) for place in taken])

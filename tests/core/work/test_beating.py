@@ -14,7 +14,7 @@ from core.store.outbox import RowStatus
 from core.store.workers import Seen
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
-from core.work.presence import Beating, Pulse, Watch
+from core.work.presence import Beating, Pulse, WorkerWatch
 from tests.clock import START, ManualClock
 from tests.core.store_examples import in_hand, write_rows
 
@@ -27,34 +27,34 @@ def seen(beats: int, at: datetime = START, worker: str = "other") -> list[Seen]:
 
 
 def test_who_beats_is_there_however_wrong_its_clock_is() -> None:
-    watch = Watch(SILENT)
+    watch = WorkerWatch(SILENT)
     for number in range(20):
         assert watch.gone(seen(number, START - 60 * SECOND), START, tick=number * 5.0) == []
 
 
 def test_who_has_not_beaten_for_long_as_far_as_one_has_seen_is_gone() -> None:
-    watch = Watch(SILENT)
+    watch = WorkerWatch(SILENT)
     assert watch.gone(seen(7), START, tick=100.0) == []
     assert watch.gone(seen(7), START, tick=119.9) == []
     assert watch.gone(seen(7), START, tick=120.0) == ["other"]
 
 
 def test_a_jump_of_ones_own_clock_makes_nobody_gone() -> None:
-    watch = Watch(SILENT)
+    watch = WorkerWatch(SILENT)
     assert watch.gone(seen(7), START, tick=100.0) == []
     assert watch.gone(seen(7), START + 60 * SECOND, tick=105.0) == []
     assert watch.gone(seen(8), START + timedelta(days=1), tick=110.0) == [], "it has just beaten, by the old time"
 
 
 def test_whoever_comes_back_is_there_again() -> None:
-    watch = Watch(SILENT)
+    watch = WorkerWatch(SILENT)
     watch.gone(seen(7), START, tick=100.0)
     assert watch.gone(seen(7), START, tick=130.0) == ["other"]
     assert watch.gone(seen(8), START, tick=131.0) == []
 
 
 def test_a_death_that_nobody_saw_is_known_by_its_age() -> None:
-    assert Watch(SILENT).gone(seen(7, START - timedelta(hours=1)), START, tick=0.0) == ["other"]
+    assert WorkerWatch(SILENT).gone(seen(7, START - timedelta(hours=1)), START, tick=0.0) == ["other"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Doings of people in the pretend Slack, beside pressing buttons: write, open their Home, type a command.
+"""What people do in the pretend Slack, beside pressing buttons: write, open their Home, type a command.
 
 Source: https://docs.slack.dev/apis/events-api, https://docs.slack.dev/interactivity/implementing-slash-commands.
 """
@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.delivery import Kind
+from bot.sandbox.slack.delivery import PayloadKind
 from bot.sandbox.slack.payloads import event_callback, home_actions, message_event, slash_command
 from bot.sandbox.slack.records import Ephemeral, JsonObject, Message, View
 
 
 async def tell(sandbox: SlackSandbox, event: JsonObject, event_id: str | None = None) -> httpx.Response:
     """Slack tells the service of ``event``; returns what the service answered."""
-    return await sandbox.send(Kind.EVENT, event_callback(sandbox.workspace, event, event_id))
+    return await sandbox.send(PayloadKind.EVENT, event_callback(sandbox.workspace, event, event_id))
 
 
 async def say(
@@ -72,7 +72,7 @@ async def type_command(sandbox: SlackSandbox, user_id: str, channel: str, text: 
     """
     workspace = sandbox.workspace
     fields = slash_command(workspace, workspace.users[user_id], channel, text, sandbox.url)
-    response = await sandbox.send(Kind.COMMAND, fields)
+    response = await sandbox.send(PayloadKind.COMMAND, fields)
     said: JsonObject = response.json() if response.content else {}
     if said:
         shown = Ephemeral(channel, user_id, said.get("text", ""), said.get("blocks", []), workspace.new_ts())

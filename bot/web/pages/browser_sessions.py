@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from bot.web.connections import vouch
 from bot.web.pages.cookies import Content
-from bot.web.pages.rendering import Room, Session
+from bot.web.pages.rendering import BrowserSession, PageContext
 from core.store.markers import Marker
 
 SESSION = timedelta(hours=12)
@@ -24,10 +24,10 @@ _PURPOSE, _COOKIE = "session", "session"
 class Sessions:
     """``may_sign_in`` is asked at every request, so that whoever is removed is out at once."""
 
-    room: Room
+    room: PageContext
     may_sign_in: Callable[[str], bool]
 
-    async def current(self, request: Request) -> Session | None:
+    async def current(self, request: Request) -> BrowserSession | None:
         held = self.room.seal.open(_PURPOSE, self.room.cookies.get(request, _COOKIE))
         if held is None or int(held["until"]) <= self._now():
             return None
@@ -35,7 +35,7 @@ class Sessions:
         if not self.may_sign_in(mail) or await self.room.engine.was_seen(Marker.SIGNED_OUT, session_id):
             return None
         vouch(request.scope)
-        return Session(session_id, self.room.engine.responders.actor(mail))
+        return BrowserSession(session_id, self.room.engine.responders.actor(mail))
 
     def begin(self, response: Response, mail: str) -> None:
         """Sign ``mail`` in, in the browser that gets ``response``."""
@@ -43,7 +43,7 @@ class Sessions:
         sealed = self.room.seal.close(_PURPOSE, content)
         self.room.cookies.set(response, _COOKIE, sealed, max_age=_whole_seconds(SESSION))
 
-    async def end(self, response: Response, session: Session) -> None:
+    async def end(self, response: Response, session: BrowserSession) -> None:
         """Sign out: the cookie is worth nothing from now on, wherever a copy of it is."""
         await self.room.engine.seen(Marker.SIGNED_OUT, session.id)
         self.room.cookies.drop(response, _COOKIE)

@@ -42,7 +42,7 @@ _BLAMED = re.compile(r"^\s*<([^<>\s]{1,320})>:", re.MULTILINE)
 _PERMANENT = "5.0.0"
 
 
-class Verdict(StrEnum):
+class ReportVerdict(StrEnum):
     """What a report says of one recipient."""
 
     REFUSED = "refused"
@@ -65,14 +65,14 @@ class Fate:
     status: str
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReportVerdict:
         if self.action in {"delivered", "relayed", "expanded"}:
-            return Verdict.DELIVERED
+            return ReportVerdict.DELIVERED
         if self.action == "delayed":
-            return Verdict.DELAYED
+            return ReportVerdict.DELAYED
         if self.action != "failed":
-            return Verdict.UNCLEAR
-        return {"5": Verdict.REFUSED, "4": Verdict.TEMPORARY}.get(self.status[:1], Verdict.UNCLEAR)
+            return ReportVerdict.UNCLEAR
+        return {"5": ReportVerdict.REFUSED, "4": ReportVerdict.TEMPORARY}.get(self.status[:1], ReportVerdict.UNCLEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,13 @@ class Report:
     original: str = ""
     return_ids: tuple[str, ...] = ()
 
-    def about(self, addresses: frozenset[str]) -> tuple[Verdict, str]:
+    def about(self, addresses: frozenset[str]) -> tuple[ReportVerdict, str]:
         """What it says of the recipient with any of ``addresses``, and the status code: the worst, where it speaks of
         them twice. A text that names nobody is about whom it was sent to."""
         mine = [one for one in self.fates if not one.addresses or one.addresses & addresses]
         if not mine:
-            return (Verdict.OTHER_RECIPIENT if self.fates else Verdict.UNCLEAR), ""
-        worst = min(mine, key=lambda one: list(Verdict).index(one.verdict))
+            return (ReportVerdict.OTHER_RECIPIENT if self.fates else ReportVerdict.UNCLEAR), ""
+        worst = min(mine, key=lambda one: list(ReportVerdict).index(one.verdict))
         return worst.verdict, worst.status
 
 

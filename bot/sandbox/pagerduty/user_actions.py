@@ -1,4 +1,4 @@
-"""Doings of people in the pretend PagerDuty, and of its clock. Each returns the service's response to the webhook.
+"""What people do in the pretend PagerDuty, and what its clock does. Each returns the service's response to the webhook.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview ("Event Types").
 """
@@ -14,7 +14,7 @@ from bot.sandbox.pagerduty.webhooks import envelope, fields_data, incident_data,
 from bot.sandbox.pagerduty.world import Account, Incident, JsonObject, User
 
 
-class Doings:
+class UserActions:
     """People with pagers. ``acknowledgement_timeout`` is the services' own; none by default, as on new services."""
 
     account: Account

@@ -1,8 +1,8 @@
 """Template views: the variables of ``docs/mail-templates.md``, made from a notice or a message. Pure.
 
 Everything in a view is text to be shown. It is cleaned (invisible signs, and signs that turn the writing direction) but
-not escaped: escaping is the template's. :class:`Room` is how much of a question a mail shows. Each choice has a button
-and a link that begins a reply.
+not escaped: escaping is the template's. :class:`MailBudget` is how much of a question a mail shows. Each choice has a
+button and a link that begins a reply.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ LONGEST_MAILTO = 1_900
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MailBudget:
     """How much of each part a mail has room for: characters, and how many rows, notes and choices.
 
     ``note``, ``notes`` and ``mailto`` are for our own words; the rest is what the agent wrote.
@@ -98,15 +98,15 @@ class Room:
 
 
 ROOMS = (
-    Room(10_000, 2_000, 50, 20_000, 10_000, 50, 1_000, 3_000, 100),
-    Room(6_000, 500, 50, 6_000, 1_000, 10, 300, 300, 60, mailto=600),
-    Room(3_000, 200, 50, 3_000, 500, 5, 150, 100, 40, mailto=0),
-    Room(1_000, 80, 30, 1_000, 200, 3, 80, 40, 40, mailto=0),
+    MailBudget(10_000, 2_000, 50, 20_000, 10_000, 50, 1_000, 3_000, 100),
+    MailBudget(6_000, 500, 50, 6_000, 1_000, 10, 300, 300, 60, mailto=600),
+    MailBudget(3_000, 200, 50, 3_000, 500, 5, 150, 100, 40, mailto=0),
+    MailBudget(1_000, 80, 30, 1_000, 200, 3, 80, 40, 40, mailto=0),
 )
 """Tried one after another until the mail is small enough; the last always is."""
 
 
-def of_both(agents: Room, own: Room) -> Room:
+def of_both(agents: MailBudget, own: MailBudget) -> MailBudget:
     """As much of the agent's words as ``agents`` has room for, and of our own as ``own`` has."""
     return replace(agents, note=own.note, notes=own.notes, mailto=own.mailto)
 
@@ -121,7 +121,7 @@ _DEFAULT_COLOUR = "#1f6feb"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ChoiceView:
     """A choice as the templates show it. ``mailto`` begins a reply with the choice written in it."""
 
     number: int
@@ -142,12 +142,14 @@ class Replying:
     choices: tuple[NoticeChoice, ...]
 
 
-def options(choices: Iterable[NoticeChoice], page: str, replying: Replying | None, room: Room) -> Iterator[Option]:
+def options(
+    choices: Iterable[NoticeChoice], page: str, replying: Replying | None, room: MailBudget
+) -> Iterator[ChoiceView]:
     by_words = {ResponseType.CHOICE, ResponseType.CONFIRM}
     reply = replying if replying and room.mailto and replying.response_type in by_words else None
     by_name = _by_name(reply.choices) if reply else {}
     for choice in choices:
-        yield Option(
+        yield ChoiceView(
             number=choice.number,
             label=one_line(choice.label, room.label) or one_line(choice.value, room.label),
             description=one_line(choice.description, room.description) or None if choice.description else None,
@@ -228,7 +230,7 @@ class ActionView:
 _CUT = "This mail shows only a part. All of it is on the page."
 
 
-def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room) -> View:
+def notice_view(notice: Notice, subject: str, answers_at: str | None, room: MailBudget) -> View:
     """The variables of ``notice.html.j2`` and ``notice.txt.j2``."""
     replying = Replying(answers_at, subject, notice.response_type, notice.choices) if answers_at else None
     question = clean(notice.question)
@@ -265,7 +267,7 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Room
     }
 
 
-def message_view(message: Message, subject: str, answers_at: str | None, room: Room) -> View:
+def message_view(message: Message, subject: str, answers_at: str | None, room: MailBudget) -> View:
     """The variables of ``message.html.j2`` and ``message.txt.j2``."""
     text = cut(clean(message.text), 4 * room.question)
     replying = Replying(answers_at, subject, ResponseType.CHOICE, message.choices) if answers_at else None
@@ -334,14 +336,14 @@ def _fields(notice: Notice) -> Iterator[str]:
         yield from (one_line(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
 
 
-def _context(context: Mapping[str, JsonValue], room: Room) -> Iterator[tuple[str, str]]:
+def _context(context: Mapping[str, JsonValue], room: MailBudget) -> Iterator[tuple[str, str]]:
     for key, value in list(context.items())[: room.rows]:
         yield one_line(key, _LONGEST_NAME), cut(as_text(value), room.value)
     if left_out := max(len(context) - room.rows, 0):
         yield "…", f"{left_out} more on the page"
 
 
-def _action(notice: Notice, room: Room) -> ActionView | None:
+def _action(notice: Notice, room: MailBudget) -> ActionView | None:
     action = notice.action
     if action is None:
         return None
@@ -349,7 +351,7 @@ def _action(notice: Notice, room: Room) -> ActionView | None:
     return ActionView(action.heading, action.digest, text, HIDDEN if hides(text) else None)
 
 
-def is_cut(notice: Notice, room: Room) -> bool:
+def is_cut(notice: Notice, room: MailBudget) -> bool:
     """Whether a mail with so much ``room`` holds less than all that the agent wrote."""
     shown = list(notice.context.items())[: room.rows]
     return (
@@ -381,11 +383,11 @@ def is_brief(notice: Notice) -> bool:
     return words < _BRIEF
 
 
-def _notes_are_cut(notice: Notice, room: Room) -> bool:
+def _notes_are_cut(notice: Notice, room: MailBudget) -> bool:
     return len(notice.notes) > room.notes or any(len(note) > room.note for note in notice.notes)
 
 
-def _paragraphs(text: str, choices: Iterable[Option]) -> Iterator[str]:
+def _paragraphs(text: str, choices: Iterable[ChoiceView]) -> Iterator[str]:
     """``text`` in pieces; without the lines that list the choices, where these are buttons."""
     listed = {f"{choice.number}) {choice.label}" for choice in choices}
     for piece in text.split("\n\n"):

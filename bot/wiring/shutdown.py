@@ -31,7 +31,7 @@ _LAST_LINE = 0.2
 """Seconds for what is printed at the very end: whoever should read it may hang too."""
 
 
-class Ending:
+class Shutdown:
     """``end`` ends the process at once, with an exit status."""
 
     def __init__(self, within: timedelta = WITHIN, end: Callable[[int], object] = os._exit) -> None:

@@ -1,0 +1,137 @@
+"""One name, one thing: no public class and no module shares its name with another, unless a table here says why.
+
+The tables list every folder (for a class: every file) that the name may stand in. A further one has to be added with a
+reason, or to get a name of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TREES = ("bot", "core", "channels", "sdk/handraise")
+
+SDK = "the SDK's form of the same thing; it imports nothing of the service"
+VENDOR = "the same role for each vendor"
+PRETEND = "the vendor's own word in its sandbox, beside our side of the same thing"
+LAYERS = "one subject in several layers"
+
+CLASSES: Mapping[str, tuple[str, str]] = {
+    "ActionView": ("the action, for the templates of mails and for those of pages", "bot/web/pages channels/email"),
+    "Clarification": (SDK, "core/domain sdk/handraise"),
+    "FieldProblem": (SDK, "bot/web/api sdk/handraise"),
+    "GivenAnswer": (SDK, "core/domain sdk/handraise"),
+    "HandraiseError": (SDK, "core sdk/handraise"),
+    "HumanRetryPolicy": (SDK, "core/domain sdk/handraise"),
+    "Message": (
+        "Slack's own word for what its sandbox keeps, and a short message of ours",
+        "bot/sandbox/slack core/domain",
+    ),
+    "PlannedAttempt": (SDK, "core/domain sdk/handraise"),
+    "Seat": ("who sits before which question, in Slack and on a page", "bot/inbound/slack bot/web/pages"),
+    "Service": ("PagerDuty's own word in its sandbox, and the whole of ours", "bot/sandbox/pagerduty bot/wiring"),
+    "User": ("each vendor's own word in its sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
+}
+"""Name: the reason, and the folders that it may stand in, once each."""
+
+MODULES: Mapping[str, tuple[str, str]] = {
+    "admin": ("what an admin does: the command, the route", "bot/commands bot/web/api"),
+    "answers": (
+        "what a way in does with an answer, and what an answer is",
+        "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack bot/web/api core/domain",
+    ),
+    "app": (
+        "the application of a server: ours, the pretend ones, and what Slack calls so",
+        "bot bot/inbound/slack bot/sandbox/page bot/sandbox/pagerduty bot/sandbox/slack",
+    ),
+    "audit": ("the audit trail: the command, the route", "bot/commands bot/web/api"),
+    "channel": (VENDOR, "channels/email channels/pagerduty channels/slack"),
+    "channels": ("the channels' settings, and their commands", "bot/commands bot/config"),
+    "client": (
+        "whoever speaks HTTP to another: to agents, to Slack, to this service",
+        "bot/callbacks bot/commands channels/slack sdk/handraise",
+    ),
+    "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
+    "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise"),
+    "events": (PRETEND, "bot/inbound/pagerduty bot/sandbox/pagerduty channels/slack"),
+    "forms": (
+        "a form: what it is, and how each way in reads it",
+        "bot/web/pages channels/grammar channels/slack core/domain",
+    ),
+    "home": ("Slack's App Home: what is done, what is shown", "bot/inbound/slack channels/slack"),
+    "idempotency": (LAYERS, "core core/store"),
+    "identity": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack"),
+    "imap": ("the mailbox: the protocol, and when it is looked at", "bot/inbound/mail channels/email"),
+    "inbox": (
+        "what waits for one person; and what every mail that comes in goes through",
+        "bot/inbound/mail bot/web/pages core/engine core/store",
+    ),
+    "incidents": ("PagerDuty's incidents: written to, told of, kept", "channels/pagerduty core/inbound core/store"),
+    "intents": (LAYERS, "bot/web/api core core/store"),
+    "keys": ("API keys: the command, and who has which", "bot bot/commands"),
+    "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),
+    "lmtp": ("the listener: the protocol, and who listens", "bot/inbound/mail channels/email"),
+    "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
+    "outages": (LAYERS, "core/engine core/store"),
+    "payloads": (PRETEND, "bot/sandbox/slack channels/slack"),
+    "people": ("people: in the directory, and in Slack", "channels/slack core/domain"),
+    "proposals": ("what a reply may mean: found, and kept until it is confirmed", "bot/inbound channels/grammar"),
+    "reception": ("what became of an answer: its cases, and how they are told apart", "core/domain core/engine"),
+    "records": (
+        "what the pretend Slack keeps, and what the SDK is told of a question",
+        "bot/sandbox/slack sdk/handraise",
+    ),
+    "render": (VENDOR, "channels/email channels/pagerduty channels/slack"),
+    "rest": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
+    "service": ("the service: wired, and as the demo starts it", "bot/demo bot/wiring"),
+    "sessions": ("an agent's sessions: the route, the SQL", "bot/web/api core/store"),
+    "smtp": (PRETEND, "bot/sandbox/mail channels/email"),
+    "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
+    "suspensions": (LAYERS, "bot/web/api core/store"),
+    "texts": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
+    "tokens": (LAYERS, "core core/store"),
+    "user_actions": ("what people do in each sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
+    "webhook": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
+    "webhooks": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
+    "world": (
+        "the state of each sandbox, and all of them together",
+        "bot/sandbox bot/sandbox/pagerduty bot/sandbox/slack",
+    ),
+}
+"""Name: the reason, and the folders that it may stand in."""
+
+
+def _files() -> list[Path]:
+    return sorted(path for tree in TREES for path in (ROOT / tree).rglob("*.py"))
+
+
+def _folder(path: Path) -> str:
+    return str(path.parent.relative_to(ROOT))
+
+
+def _twice(where: Mapping[str, list[str]]) -> dict[str, str]:
+    return {name: " ".join(sorted(folders)) for name, folders in where.items() if len(folders) > 1}
+
+
+def _allowed(table: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    return {name: folders for name, (_, folders) in table.items()}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    where: dict[str, list[str]] = defaultdict(list)
+    for path in _files():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where[node.name].append(_folder(path))
+    assert _twice(where) == _allowed(CLASSES)
+
+
+def test_a_module_has_a_name_of_its_own() -> None:
+    where: dict[str, list[str]] = defaultdict(list)
+    for path in _files():
+        if not path.stem.startswith("__"):
+            where[path.stem].append(_folder(path))
+    assert _twice(where) == _allowed(MODULES)
