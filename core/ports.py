@@ -311,12 +311,8 @@ class HostClock(Clock, Protocol):
         ...
 
 
-class Work(Protocol):
-    """When to look again. The engine behind it only ever says "look"; looking twice is harmless."""
-
-    async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
-        """Begin calling ``look`` whenever something may be due. It does all due work and returns the next instant."""
-        ...
+class Alarm(Protocol):
+    """Sees to it that somebody looks in time."""
 
     def nudge(self, at: datetime) -> None:
         """Something will be due at ``at``: look then, at the latest. Known to this process alone."""
@@ -325,6 +321,14 @@ class Work(Protocol):
     def within(self, tx: Tx, at: datetime) -> None:
         """As :meth:`nudge`, for what ``tx`` writes and for every process that works: it stands or falls with it.
         Called from the transaction's thread."""
+        ...
+
+
+class Work(Alarm, Protocol):
+    """When to look again. The engine behind it only ever says "look"; looking twice is harmless."""
+
+    async def start(self, look: Callable[[], Awaitable[datetime | None]]) -> None:
+        """Begin calling ``look`` whenever something may be due. It does all due work and returns the next instant."""
         ...
 
     async def stop(self) -> None: ...

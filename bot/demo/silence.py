@@ -54,7 +54,7 @@ async def let_silence_pass(service: Service, ref: str) -> timedelta:
 
     Raises :class:`NotFound`, or the truth about a question that has ended.
     """
-    found = await service.engine.find(ref)
+    found = await service.engine.queries.find(ref)
     if found is None:
         raise NotFound("There is no such question.")
     passed = timedelta()

@@ -64,12 +64,15 @@ def pagerduty_parts(
     proposals: Proposals,
     public_url: str,
 ) -> PagerDutyParts:
-    incidents = Incidents(engine, transitions, clock, CHANNEL, timedelta(seconds=settings.claim_seconds))
-    lookup = Lookup(engine, source.api, instance, clock)
-    people = PagerDutyPeople(source.accounts, engine.responders, incoming)
+    hold = timedelta(seconds=settings.claim_seconds)
+    incidents = Incidents(engine.database, engine.access, transitions, clock, CHANNEL, hold)
+    lookup = Lookup(engine.queries, source.api, instance, clock)
+    people = PagerDutyPeople(source.accounts, engine.access.responders, incoming)
     rules = Rules(settings.retrigger_when_resolved, settings.assignees_may_answer)
     answers = PagerDutyAnswers(
         engine,
+        engine.access,
+        engine.presentation,
         incoming,
         Correspondence(engine.database, transitions, clock),
         incidents,
@@ -80,7 +83,7 @@ def pagerduty_parts(
         settings.assignees_may_answer,
         proposals,
     )
-    meaning = PagerDutyMeaning(engine, incidents, lookup, people, answers, rules)
+    meaning = PagerDutyMeaning(incidents, lookup, people, answers, rules)
     parking = PagerDutyParking(engine.database, meaning, clock)
     door = PagerDutyDoor(incoming, meaning, parking, secrets=settings.webhook_secrets, clock=clock)
     return PagerDutyParts(door, parking)

@@ -43,6 +43,7 @@ from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
 from core.domain.wire import JsonObject
+from core.engine.access import Access
 from core.engine.collaboration import Together
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
@@ -275,16 +276,14 @@ def wire(
     paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
     replied = frozenset(name for name, one in channels.items() if one.takes_replies)
     planner = Planner(people, frozenset(channels), default_channel, paging)
-    allow_self = settings.answers.allow_self_response
-    redaction = settings.redaction.rules
-    drafter = Drafter(planner, people, agents, settings.suspension.policy, allow_self, redaction)
+    access = Access(people, settings.answers.allow_self_response)
+    drafter = Drafter(planner, access, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(
         database,
         transitions,
         drafter,
         clock,
         quotas=settings.key_quotas,
-        allow_self_response=allow_self,
         when_cut=settings.when_cut,
     )
     incoming = Incoming(database, transitions, clock)
@@ -301,14 +300,16 @@ def wire(
         work,
         settings.resume.backoff,
         pausing,
-        redaction,
+        engine.presentation,
         health,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
-    together = Together(engine, transitions)
+    together = Together(engine, access, engine.queries, transitions)
     pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
     services = Services(
         engine,
+        engine.presentation,
+        people,
         together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
@@ -343,7 +344,7 @@ def wire(
         agents=agents,
         services=services,
         doors=doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
-        pages=_pages(settings, engine, together, pausing, clock, root, people.is_known),
+        pages=_pages(settings, engine, together, incoming, pausing, clock, root, people.is_known),
         scrape=Scrape(metrics, database, clock),
         asking=source,
         parking=None if pager is None else pager.parking,
@@ -411,6 +412,7 @@ def _pages(
     settings: Settings,
     engine: Engine,
     together: Together,
+    incoming: Incoming,
     pausing: Pausing,
     clock: Clock,
     root: RootKey,
@@ -419,6 +421,7 @@ def _pages(
     return pages_router(
         engine,
         together,
+        incoming,
         pausing,
         public_url=settings.public_url.rstrip("/"),
         key=root.derive("pages"),

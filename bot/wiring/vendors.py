@@ -22,7 +22,7 @@ from core.engine.engine import Engine
 from core.engine.transitions import Transitions
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
-from core.ports import Channel, Clock
+from core.ports import Channel, Clock, Observer
 from core.store.database import Database
 from core.store.locks import LockSlots
 from core.work.health import Health
@@ -221,13 +221,14 @@ def _mail_doors(
     mail = settings.email
     if mail is None or not mail.has_door:
         return MailDoors()
-    inbox = _mail_inbox(settings, mail, engine, transitions, clock, root)
+    correspondence = Correspondence(engine.database, transitions, clock)
+    inbox = _mail_inbox(settings, mail, engine, correspondence, transitions.observer, clock, root)
     webhook = None
     if mail.inbound_secret is not None:
         from bot.inbound.mail.webhook import MailWebhook
 
         webhook = MailWebhook(inbox, clock, mail.inbound_secret)
-    poller = _mail_poller(mail, inbox, engine, transitions, clock, folder, health)
+    poller = _mail_poller(mail, inbox, correspondence, transitions, clock, folder, health)
     return MailDoors(webhook, _mail_listener(mail, inbox), poller)
 
 
@@ -243,7 +244,7 @@ def _mail_listener(mail: Email, inbox: MailInbox) -> MailListener | None:
 def _mail_poller(
     mail: Email,
     inbox: MailInbox,
-    engine: Engine,
+    correspondence: Correspondence,
     transitions: Transitions,
     clock: Clock,
     folder: Path,
@@ -255,7 +256,7 @@ def _mail_poller(
     from channels.email.imap import ImapAccount, ImapServer
     from channels.email.mail_server import tls_context
 
-    database = engine.database
+    database = correspondence.database
 
     async def tell(reason: str) -> None:
         await database.write(lambda tx: alerts.way_in_lost(transitions, tx, "email", f"imap_{reason}", clock.now()))
@@ -264,11 +265,19 @@ def _mail_poller(
     trusted = tls_context(folder / mail.tls_ca) if mail.tls_ca is not None else None
     account = ImapAccount(ImapServer.parse(mail.imap_url), token_file, mail.imap_done_folder, trusted)
     every = timedelta(seconds=mail.imap_poll_seconds)
-    return MailPoller(inbox, account, engine, LockSlots(database, MAILBOX, 1), tell, clock, every, health=health)
+    return MailPoller(
+        inbox, account, correspondence, LockSlots(database, MAILBOX, 1), tell, clock, every, health=health
+    )
 
 
 def _mail_inbox(
-    settings: Settings, mail: Email, engine: Engine, transitions: Transitions, clock: Clock, root: RootKey
+    settings: Settings,
+    mail: Email,
+    engine: Engine,
+    correspondence: Correspondence,
+    observer: Observer,
+    clock: Clock,
+    root: RootKey,
 ) -> MailInbox:
     from bot.inbound.mail.inbox import MailInbox
     from channels.email.addressing import Mailboxes
@@ -282,8 +291,7 @@ def _mail_inbox(
         away_advances=mail.out_of_office_advances,
         quarantine=timedelta(days=mail.quarantine_days),
     )
-    correspondence = Correspondence(engine.database, transitions, clock)
-    return MailInbox(engine, correspondence, clock, rules, _proposals(settings), transitions.observer)
+    return MailInbox(engine, correspondence, clock, rules, _proposals(settings), observer)
 
 
 def _proposals(settings: Settings) -> Proposals:

@@ -40,18 +40,18 @@ from core.domain.notice import (
     shown_choices,
 )
 from core.domain.people import Address
-from core.domain.redaction.redaction import Redaction
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.domain.wording import claimed
-from core.engine.drafting import shown_on
 from core.engine.outages import locked
+from core.engine.presentation import Presentation
 from core.engine.recipients import no_longer_asked
 from core.engine.refresh import is_refresh
-from core.engine.transitions import Alarm, Transitions, tell_row
+from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
 from core.ports import (
     Agents,
+    Alarm,
     Ambiguous,
     Backoff,
     Callback,
@@ -117,7 +117,7 @@ class Relay:
     alarm: Alarm
     callbacks: Backoff
     pausing: Pausing
-    redaction: Redaction = field(default_factory=Redaction)
+    presentation: Presentation
     health: Health | None = None
     beat: timedelta = BEAT
     _beginners: list[asyncio.Task[None]] = field(default_factory=list)
@@ -310,7 +310,7 @@ class Relay:
             if not isinstance(found, Address):
                 return found or _Dropped("on_call_asked_already")
             to = found
-        shown = await shown_on(self.redaction, row.channel, suspension)
+        shown = await self.presentation.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, self.links.question(suspension, to), to)
         await self._leases.ensure(row)
         return await channel.send(notice, to, sending)
@@ -354,7 +354,7 @@ class Relay:
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
         if suspension.is_open:
             return await self._refresh(row, suspension, channel, receipt, sending)
-        shown = await shown_on(self.redaction, row.channel, suspension)
+        shown = await self.presentation.shown_on(row.channel, suspension)
         await self._leases.ensure(row)
         return await channel.withdraw(build_ending(shown), receipt, sending)
 
@@ -366,7 +366,7 @@ class Relay:
             return _Dropped("not_shown")
         to = Address(row.channel, row.address, row.person)
         links = self.links.question(suspension, to)
-        shown = await shown_on(self.redaction, row.channel, suspension)
+        shown = await self.presentation.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, links, to)
         notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
         await self._leases.ensure(row)
@@ -391,7 +391,7 @@ class Relay:
             link = links.best  # where to answer, now that they know more
         subject, text = body["subject"], body["text"]
         if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
-            subject, text = (self.redaction.text_on(row.channel, one) for one in (subject, text))
+            subject, text = (self.presentation.text_on(row.channel, one) for one in (subject, text))
         choices = await self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
         message = Message(purpose, subject, text, link, body["ref"], token, choices, Proposal.of(body))
         await self._leases.ensure(row)
@@ -401,7 +401,7 @@ class Relay:
         """What can be chosen now, as it may be shown there."""
         if suspension is None or not suspension.is_open:
             return ()
-        return shown_choices((await shown_on(self.redaction, channel, suspension)).ask.choices)
+        return shown_choices((await self.presentation.shown_on(channel, suspension)).ask.choices)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)

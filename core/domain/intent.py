@@ -14,7 +14,14 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from core.errors import InvalidRequest, InvalidTransition, ReservedPath, VersionConflict
+from core.errors import (
+    AlreadySuspended,
+    IntentNotActive,
+    InvalidRequest,
+    InvalidTransition,
+    ReservedPath,
+    VersionConflict,
+)
 
 RESERVED = "_suspension"
 """The key of ``state`` that mirrors the suspension record. It is the server's (RFC-0025 §5)."""
@@ -87,6 +94,14 @@ def check_version(intent: Intent, expected: int) -> None:
     """Raises :class:`VersionConflict` where the change was made for another version."""
     if intent.version != expected:
         raise VersionConflict(f"The intent is at version {intent.version}.", current_version=intent.version)
+
+
+def check_suspendable(intent: Intent) -> None:
+    """Raises :class:`AlreadySuspended`, or :class:`IntentNotActive`."""
+    if intent.status is IntentStatus.SUSPENDED:
+        raise AlreadySuspended("The intent already waits for an answer.")
+    if intent.status is not IntentStatus.ACTIVE:
+        raise IntentNotActive(f"Only an active intent can be suspended; this one is {intent.status}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from core.domain.people import Actor, Person, RecipientKind, Role
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Clarified
 from core.domain.wire import instant
-from core.engine import access
+from core.engine.access import Access, asks_for_itself, check_claim
 from core.engine.engine import Engine
 from core.engine.planning import parse_named
+from core.engine.queries import Queries
 from core.engine.recipients import personal_address
 from core.engine.transitions import Transitions
 from core.errors import (
@@ -39,6 +40,8 @@ class Together:
     """``engine`` moves suspensions; ``transitions`` writes them down."""
 
     engine: Engine
+    access: Access
+    queries: Queries
     transitions: Transitions
 
     async def assign(self, suspension_id: str, by: Actor, to: str, once: Once | None = None) -> Suspension | Replayed:
@@ -55,8 +58,8 @@ class Together:
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
             if not by.has(Role.ADMIN):
-                self.engine.check_may_answer(suspension, by)
-                access.check_claim(suspension, by, now)
+                self.access.check(suspension, by)
+                check_claim(suspension, by, now)
             signal = Assigned(person, by.identity, self._channel_of(suspension, person))
             return self.transitions.move(tx, suspension, signal, intent, now).suspension
 
@@ -69,7 +72,7 @@ class Together:
         """
         if by.person is None or not suspension.is_open:
             return []
-        everybody = self.engine.responders.everybody()
+        everybody = self.access.responders.everybody()
         return [one for one in everybody if one.email != by.identity and self._could_be_asked(suspension, one.email)]
 
     def _could_be_asked(self, suspension: Suspension, person: str) -> bool:
@@ -81,14 +84,14 @@ class Together:
 
     def _channel_of(self, suspension: Suspension, person: str) -> str:
         """Where the person is asked; on the channel of the attempt that is out, if they can be."""
-        responders = self.engine.responders
+        responders = self.access.responders
         if not responders.is_known(person):
             message = f"{person} is not in the directory, and has no key: a question is handed over to somebody known."
             raise RecipientNotAllowed(message, path="to")
         if not responders.allowed(person):
             message = f"{person} is not among the recipients that this service may ask."
             raise RecipientNotAllowed(message, path="to")
-        if access.asks_for_itself(suspension, responders.actor(person)) and not self.engine.allows_self_response:
+        if asks_for_itself(suspension, responders.actor(person)) and not self.access.allow_self:
             raise RecipientNotAllowed(f"{person} has asked this, or is asked for: they may not answer.", path="to")
         if quorum.answer_of(suspension, person) is not None:
             raise RecipientNotAllowed(f"{person} has already answered.", path="to")
@@ -108,7 +111,7 @@ class Together:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
-            self.engine.check_may_answer(suspension, by)
+            self.access.check(suspension, by)
             _check_may_ask_back(suspension)
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
 
@@ -121,7 +124,7 @@ class Together:
 
         By the creator, or an admin; :class:`NotFound` for anybody else. Raises :class:`NothingToClarify`.
         """
-        found = await self.engine.get(suspension_id)
+        found = await self.queries.get(suspension_id)
         if found is None or not (by.key == found.ask.created_by or by.has(Role.ADMIN)):
             raise NotFound("There is no such suspension.")
 

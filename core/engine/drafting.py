@@ -1,25 +1,18 @@
 """Drafting: from a caller's request to the frozen question. Policy, choices, plan, checks; nothing is stored here.
 
-Redaction runs in a thread if a question is long. If the policy is to reject, what it finds becomes a problem of the
-draft (:func:`with_rejections`).
+If the policy is to reject what is sensitive, what is found becomes a problem of the draft (:func:`with_rejections`).
 
-Quiet attempts are decided when the question opens (:func:`waiting_for_openings`): an attempt waits if its rung is quiet
-and everybody whom it asks is outside their hours. A shared channel, and a person without hours, is always there.
+Quiet attempts are decided when the question opens: an attempt waits if its rung is quiet and everybody whom it asks is
+outside their hours. A shared channel, and a person without hours, is always there.
 
 Source: API.md §2, §3, §8; RFC-0026 §4, §5; docs/decisions/0008-quiet-hours.md.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from typing import ParamSpec, TypeVar
-
-from pydantic import JsonValue
 
 from core.domain.hours import quiet_times
 from core.domain.people import Recipient, RecipientKind, parse_recipient
@@ -27,34 +20,13 @@ from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
 from core.domain.redaction.kinds import Finding
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest, action_digest, check_request, settle_choices
-from core.domain.suspension import Ask, Choice, PlannedAttempt, Suspension
+from core.domain.suspension import Ask, Choice, PlannedAttempt
 from core.domain.wire import instant, seconds
-from core.engine.access import who_could_answer
+from core.engine.access import Access
 from core.engine.planning import AttemptProblem, Plan, Planner, parse_named
+from core.engine.presentation import beside
 from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest, SensitiveContent
 from core.ports import Agents, Responders
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_AT_ONCE = 12_000
-"""Characters that are redacted at once, some 25 ms of it at worst; more go to a thread, and nobody waits for them."""
-_THREAD = ThreadPoolExecutor(1, thread_name_prefix="redaction")
-"""One alone: several would take turns with each other rather than with the event loop."""
-
-
-async def shown_on(redaction: Redaction, channel: str, suspension: Suspension) -> Suspension:
-    """:meth:`Redaction.shown_on`, beside the event loop where that takes long."""
-    if _is_short(suspension):
-        return redaction.shown_on(channel, suspension)
-    return await beside(redaction.shown_on, channel, suspension)
-
-
-async def whole_on(redaction: Redaction, channel: str, suspension: Suspension) -> Suspension:
-    """:meth:`Redaction.whole_on`, beside the event loop where that takes long."""
-    if _is_short(suspension):
-        return redaction.whole_on(channel, suspension)
-    return await beside(redaction.whole_on, channel, suspension)
 
 
 async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Finding]:
@@ -62,11 +34,6 @@ async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Findin
     if not redaction.rejects:
         return ()
     return await beside(redaction.findings, request, settle_choices(request))
-
-
-async def beside(look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """``look``, which takes long, in the thread that all such things share."""
-    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(look, *args, **kwargs))
 
 
 def with_rejections(plan: Plan, found: Sequence[Finding], redaction: Redaction) -> Plan:
@@ -84,29 +51,6 @@ def _problems(attempt: int, channel: str, found: Sequence[Finding]) -> Iterator[
     for finding in found:
         message = f"{finding.path} holds what may not leave over {channel}: {finding.kind}."
         yield AttemptProblem(attempt, SensitiveContent.code, message, path=finding.path)
-
-
-def _is_short(suspension: Suspension) -> bool:
-    ask, ended = suspension.ask, suspension.ended
-    texts: list[JsonValue] = [ask.question, *(said for one in ask.choices for said in (one.label, one.description))]
-    texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
-    texts += [one.value for one in suspension.answers]
-    values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)
-    return _fits(values, _AT_ONCE)
-
-
-def _fits(values: Sequence[JsonValue | Mapping[str, JsonValue]], room: int) -> bool:
-    """Whether the ``values`` together have no more characters than that."""
-    todo = list(values)
-    while todo and room >= 0:
-        value = todo.pop()
-        room -= len(value) if isinstance(value, str) else 4
-        if isinstance(value, Mapping):
-            room -= sum(map(len, value))
-            todo += value.values()
-        elif isinstance(value, list):
-            todo += value
-    return room >= 0
 
 
 NOT_COUNTED = "answer_not_counted"
@@ -178,16 +122,20 @@ class Drafter:
     """Drafts questions against this installation's channels, people and platform policy."""
 
     planner: Planner
-    responders: Responders
+    access: Access
     agents: Agents
     platform: PolicyFields
-    allow_self_response: bool = False
     redaction: Redaction = field(default_factory=Redaction)
 
     def draft(
-        self, request: AskRequest, created_by: str, agent_default: PolicyFields, found: Sequence[Finding] = ()
+        self,
+        request: AskRequest,
+        created_by: str,
+        agent_default: PolicyFields,
+        now: datetime,
+        found: Sequence[Finding] = (),
     ) -> Draft:
-        """``found`` is what is sensitive in the request, where a channel rejects that.
+        """As of ``now``. ``found`` is what is sensitive in the request, where a channel rejects that.
 
         Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
         its caller, since a preview shows them."""
@@ -205,21 +153,20 @@ class Drafter:
         plan = self.planner.plan(request, resolved.policy)
         problems = (*_dropped(request, resolved), *plan.problems, *self._too_few(request, plan, created_by))
         plan = with_rejections(replace(plan, problems=problems), found, self.redaction)
-        return Draft(request, choices, resolved, plan)
+        return _waiting_for_openings(Draft(request, choices, resolved, plan), self.access.responders, now)
 
     def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
         needed = request.answers_required
         if needed == 1:
             return
-        allow_self = self.allow_self_response
-        people = who_could_answer(request, plan.attempts, created_by, self.responders, allow_self=allow_self)
+        people = self.access.who_could_answer(request, plan.attempts, created_by)
         if len(people) < needed:
             message = f"answers_required is {needed}, and {len(people)} may answer this question."
             yield AttemptProblem(1, AnswersUnreachable.code, message, path="answers_required")
         asked = dict.fromkeys((*request.responders, *(one for step in plan.attempts for one in step.recipients)))
         for recipient in map(parse_recipient, asked):
-            if recipient.is_mailbox and not self.responders.is_known(recipient.identity):
+            if recipient.is_mailbox and not self.access.responders.is_known(recipient.identity):
                 message = f"{recipient.value} is not in the directory; of several answers, theirs does not count."
                 yield AttemptProblem(1, NOT_COUNTED, message, fatal=False)
 
@@ -237,9 +184,9 @@ class Drafter:
         return str(recipient)
 
     def _check_group(self, recipient: Recipient, path: str) -> None:
-        if recipient.kind is RecipientKind.GROUP and not self.responders.known_group(recipient.value):
+        if recipient.kind is RecipientKind.GROUP and not self.access.responders.known_group(recipient.value):
             raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
-        if recipient.kind is RecipientKind.SCHEDULE and not self.responders.asks_elsewhere:
+        if recipient.kind is RecipientKind.SCHEDULE and not self.access.responders.asks_elsewhere:
             raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
 
     def _check_callback(self, request: AskRequest, created_by: str) -> None:
@@ -251,7 +198,7 @@ class Drafter:
 WAITS = "waits_for_opening"
 
 
-def waiting_for_openings(draft: Draft, responders: Responders, now: datetime) -> Draft:
+def _waiting_for_openings(draft: Draft, responders: Responders, now: datetime) -> Draft:
     """The draft with the times of its quiet attempts, and a notice about each that waits."""
     if not any(step.quiet for step in draft.plan.attempts):
         return draft

@@ -1,29 +1,38 @@
-"""Queries: what clients read or keep here. Suspensions in lists, sessions, agents' default policies, callbacks.
+"""Queries: which question a way in means, and what clients read or keep here.
+
+Clients see suspensions in lists, sessions, agents' default policies and callbacks.
 
 Source: API.md §2, §3, §5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.domain.people import Actor, Role
+from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
-from core.engine.transitions import Alarm
-from core.errors import CallbackNotAllowed, CallbackNotRedrivable, Forbidden, NotFound
-from core.ports import Agents, Clock
-from core.store import event_log, outbox, quarantine, sessions, suspensions
+from core.errors import (
+    CallbackNotAllowed,
+    CallbackNotRedrivable,
+    Forbidden,
+    NotFound,
+    SignalIdAmbiguous,
+    SignalUnmatched,
+)
+from core.ports import Agents, Alarm, Clock, Responders
+from core.store import event_log, outbox, quarantine, sessions, suspensions, tokens
 from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
 from core.store.sessions import Session
 from core.store.suspensions import Filter
+from core.tokens import TokenPurpose
 
 Place = tuple[datetime, str]
 """Where a page of a list goes on: the last item's instant and id."""
@@ -36,6 +45,88 @@ class Story:
     suspension: Suspension
     events: Sequence[Logged]
     rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a token was made for."""
+
+    suspension: Suspension
+    actor: Actor
+    address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Finds a question by what a way in knows of it."""
+
+    database: Database
+    responders: Responders
+
+    async def get(self, suspension_id: str) -> Suspension | None:
+        return await self.knowing(await self.database.read(lambda conn: suspensions.get(conn, suspension_id)))
+
+    async def knowing(self, suspension: Suspension | None) -> Suspension | None:
+        """``suspension``, whose responders the directory knows from here on."""
+        if suspension is not None and suspension.is_open and self.responders.asks_elsewhere:
+            await self.responders.refresh((*suspension.ask.responders, *suspension.asked))
+        return suspension
+
+    async def find(self, ref: str) -> Suspension | None:
+        """The suspension with this public reference, however it is typed."""
+        found = await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
+        return await self.knowing(found)
+
+    async def find_by_token(self, token: str, purpose: TokenPurpose) -> Holder | None:
+        """Whom a link or a mail address was made for, ``None`` for a token we did not make."""
+
+        def look_up(conn: sa.Connection) -> Holder | None:
+            held = tokens.find(conn, token, purpose)
+            return None if held is None else self._holder(conn, held.suspension_id, held.address)
+
+        return await self._holding(look_up)
+
+    async def find_by_delivery(self, delivery: str, channel: str) -> Holder | None:
+        """Whom the notice with this delivery id was sent to on ``channel``, ``None`` for any other message."""
+
+        def look_up(conn: sa.Connection) -> Holder | None:
+            row = outbox.get(conn, delivery)
+            if row is None or (row.kind, row.channel) != (RowKind.NOTIFY, channel) or row.address is None:
+                return None
+            return self._holder(conn, row.suspension_id or "", Address(row.channel, row.address, row.person))
+
+        return await self._holding(look_up)
+
+    def _holder(self, conn: sa.Connection, suspension_id: str, to: Address) -> Holder | None:
+        suspension = suspensions.get(conn, suspension_id)
+        if suspension is None or to.person is None:
+            return None
+        return Holder(suspension, self.responders.actor(to.person), to)
+
+    async def _holding(self, look_up: Callable[[sa.Connection], Holder | None]) -> Holder | None:
+        holder = await self.database.read(look_up)
+        await self.knowing(holder.suspension if holder is not None else None)
+        return holder
+
+    async def registered(self, signal_id: str, creator: str | None) -> str:
+        """The id of the suspension that registered ``signal_id``: the open one, else the latest. ``creator`` is the
+        key that it belongs to.
+
+        Raises :class:`SignalUnmatched` where none ever did, and :class:`SignalIdAmbiguous` where several keys have it
+        open and none is named.
+        """
+
+        def look_up(conn: sa.Connection) -> str | None:
+            waiting = suspensions.open_by_signal(conn, signal_id, creator)
+            if len(waiting) > 1:
+                message = "Several keys have this signal_id open: name the one that you mean as creator."
+                raise SignalIdAmbiguous(message, signal_id=signal_id, creators=[*sorted(waiting)])
+            return next(iter(waiting.values()), None) or suspensions.latest_by_signal(conn, signal_id, creator)
+
+        found = await self.database.read(look_up)
+        if found is None:
+            raise SignalUnmatched("No suspension has registered this signal_id.")
+        return found
 
 
 class Books:

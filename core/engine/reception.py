@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from core.domain import quorum
 from core.domain.answers import GivenAnswer, check_answer, check_resume_payload, chosen
+from core.domain.people import Actor
 from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate, Unrecorded
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import AnswerGiven
 from core.domain.wire import continued_with, instant
-from core.engine import access
+from core.engine.access import Access
 from core.errors import (
     AlreadyAnswered,
     AnswersDisagree,
@@ -26,18 +27,15 @@ from core.errors import (
     SelfResponseForbidden,
     SuspensionEnded,
 )
-from core.ports import Responders
 
 
-def received(
-    suspension: Suspension, answer: GivenAnswer, responders: Responders, *, allow_self: bool
-) -> AnswerGiven | Unrecorded:
+def received(suspension: Suspension, answer: GivenAnswer, access: Access) -> AnswerGiven | Unrecorded:
     """The signal that records ``answer``, or why nothing does."""
     if not suspension.is_open:
         return _after_the_end(suspension, answer)
     ask = suspension.ask
     try:
-        access.check_answer_by(suspension, answer, responders, allow_self=allow_self)
+        access.check_answer(suspension, answer)
         value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
         check_resume_payload(ask, value, answer.reason)
     except (SelfResponseForbidden, IdentityMismatch, NotAResponder) as refusal:
@@ -46,6 +44,17 @@ def received(
         return NotAnAnswer(suspension, wrong)
     given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
     return _beside_others(suspension, given) or given
+
+
+def would_refuse(suspension: Suspension, actor: Actor, access: Access) -> TooLate | NotYours | None:
+    """Why nothing that ``actor`` answers would be taken, as ``suspension`` stands."""
+    if not suspension.is_open:
+        return TooLate(suspension, truth(suspension))
+    try:
+        access.check(suspension, actor)
+    except (NotAResponder, SelfResponseForbidden) as refusal:
+        return NotYours(suspension, refusal)
+    return None
 
 
 def truth(suspension: Suspension, *, same_answer: bool = False) -> AlreadyAnswered | SuspensionEnded:

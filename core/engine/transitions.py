@@ -39,7 +39,7 @@ from core.domain.wire import JsonObject
 from core.engine import refresh
 from core.engine.recipients import addresses_of, personal_address, references_of
 from core.hub import EVERYTHING, Hub
-from core.ports import UNOBSERVED, Channel, Observer, Responders
+from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.store import event_log, intents, outbox, sessions, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -64,12 +64,6 @@ class Sender(Protocol):
     def has_room(self, row: Row) -> bool: ...
 
     def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
-
-
-class Alarm(Protocol):
-    def nudge(self, at: datetime) -> None: ...
-
-    def within(self, tx: Tx, at: datetime) -> None: ...
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from core.domain.intent import Intent
 from core.domain.people import Actor
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Claimed, Released
-from core.engine.engine import Engine
+from core.engine.access import Access
 from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.ports import Clock
@@ -73,15 +73,12 @@ class Saying:
 class Incidents:
     """``hold`` is how long somebody is on it who has said so."""
 
-    engine: Engine
+    database: Database
+    access: Access
     transitions: Transitions
     clock: Clock
     channel: str
     hold: timedelta
-
-    @property
-    def database(self) -> Database:
-        return self.engine.database
 
     async def moved(self, heard: Heard, also: Also = nothing) -> Done:
         """Put the move where it belongs, and let each open question's claim be what follows from all of them."""
@@ -193,7 +190,7 @@ class Incidents:
     def _refused(self, heard: Heard, waiting: Sequence[Suspension]) -> dict[str, str]:
         if heard.actor is None or heard.move.did not in TAKES:
             return {}
-        codes = {one.ask.ref: self.engine.may_answer(one, heard.actor) for one in waiting}
+        codes = {one.ask.ref: self.access.refusal(one, heard.actor) for one in waiting}
         return {ref: code for ref, code in codes.items() if code is not None}
 
     def _without_stale(self, moves: Sequence[Move], waiting: Sequence[Suspension], now: datetime) -> Sequence[Move]:

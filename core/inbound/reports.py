@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from core.delivery import alerts
+from core.domain.notice import Message
+from core.domain.people import Address
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import ANSWER_REFUSED, Event
 from core.engine.outages import locked
 from core.engine.refresh import Stale, stale_notice
-from core.engine.transitions import Transitions
+from core.engine.transitions import Transitions, tell_row
 from core.hub import EVERYTHING
 from core.ports import Clock
 from core.store import markers, outbox, suspensions
@@ -69,6 +71,20 @@ class Incoming:
             return suspensions.get(conn, row.suspension_id or "") if known and row is not None else None
 
         return await self.database.read(look_up)
+
+    async def seen(self, channel: str, key: str) -> bool:
+        """Remember the id of something that came in; true where it was there already. ``channel`` may be a
+        :class:`~core.store.markers.Marker`."""
+        return await self.database.write(lambda tx: markers.note_seen(tx, channel, key, self.clock.now()))
+
+    async def was_seen(self, channel: str, key: str) -> bool:
+        """Whether :meth:`seen` was called with this id; remembers nothing."""
+        return await self.database.read(lambda conn: markers.was_seen(conn, channel, key))
+
+    async def tell(self, message: Message, to: Address, suspension_id: str | None = None) -> None:
+        """Send a short message, through the outbox. Where it is about a suspension, a mail may be replied to."""
+        row = tell_row(message, to, self.clock.now(), suspension_id)
+        await self.database.write(lambda tx: self.transitions.dispatch(tx, [row]))
 
     def changes(self) -> AbstractContextManager[asyncio.Event]:
         """An event that is set whenever anything has happened to any question, here or in another process."""

@@ -17,6 +17,7 @@ from core.errors import Conflict
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import archived, outages, outbox, suspensions
+from core.tokens import new_ref
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -170,6 +171,14 @@ def is_still_open(tx: Tx, suspension_id: str) -> bool:
 def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
     row = conn.execute(_BY_REF, {"ref": ref}).first()
     return None if row is None else record(row)
+
+
+def free_ref(conn: sa.Connection) -> str:
+    """A reference that nobody has; longer where the short ones get scarce."""
+    length = 4
+    while ref_is_taken(conn, ref := new_ref(length)):
+        length += 1
+    return ref
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:

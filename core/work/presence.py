@@ -27,9 +27,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import IntegrityError
 
-from core.engine.transitions import Alarm
 from core.errors import DatabaseUnavailable
-from core.ports import Clock, HostClock
+from core.ports import Alarm, Clock, HostClock
 from core.store import outages, outbox, workers
 from core.store.calls import LONG
 from core.store.database import Database, Tx

@@ -36,6 +36,7 @@ from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
+from core.engine.access import Access
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
 from core.engine.planning import Planner
@@ -91,7 +92,7 @@ class SlackService:
         return asked
 
     async def record(self, asked: Suspension) -> Suspension:
-        found = await self.engine.get(asked.id)
+        found = await self.engine.queries.get(asked.id)
         assert found is not None
         return found
 
@@ -147,13 +148,15 @@ async def slack_service(
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)
         transitions = Transitions(directory, channels, tokens, SECRET_KEY, Hub(), (), lanes, work)
-        drafter = Drafter(Planner(directory, frozenset(channels), "slack"), directory, agents, PolicyFields())
+        drafter = Drafter(Planner(directory, frozenset(channels), "slack"), Access(directory), agents, PolicyFields())
         engine = Engine(database, transitions, drafter, clock)
         once = Backoff(timedelta(seconds=1), timedelta(seconds=1), timedelta(seconds=1))
         public_url = "https://handraise.example.com"
         pausing = Pausing(database, transitions, clock)
         links = LinkMaker(public_url, tokens, no_sign_in)
-        relay = Relay(database, lanes, transitions, channels, agents, links, clock, work, once, pausing)
+        relay = Relay(
+            database, lanes, transitions, channels, agents, links, clock, work, once, pausing, engine.presentation
+        )
 
         async def look() -> datetime | None:
             moments = (await engine.look(), await relay.look())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,15 +57,15 @@ class Dying:
 async def take_dying(world: World, raw: bytes, to: str, uses: int, *, after: bool) -> bool:
     """Whether the process died before the mail was taken."""
     engine = world.service.engine
-    real = engine.database
+    real, queries = engine.database, engine.queries
     dying: Any = Dying(real, uses, after=after)
-    engine.database = dying
+    engine.database, engine.queries = dying, replace(queries, database=dying)
     try:
         await take(world, raw, sender=ALICE, to=(to,))
     except Died:
         return True
     finally:
-        engine.database = real
+        engine.database, engine.queries = real, queries
     return False
 
 

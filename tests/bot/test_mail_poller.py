@@ -68,7 +68,7 @@ async def looking(
         told.append(reason)
 
     places, pace = LockSlots(engine.database, MAILBOX, 1), replace(QUICK, told_after=told_after)
-    poller = MailPoller(inbox, account, engine, places, tell, world.clock, every, pace)
+    poller = MailPoller(inbox, account, correspondence_of(world), places, tell, world.clock, every, pace)
     poller.start()
     try:
         yield poller, told

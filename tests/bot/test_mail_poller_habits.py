@@ -53,7 +53,8 @@ async def looking(
     async def tell(reason: str) -> None:
         told.append(reason)
 
-    poller = MailPoller(inbox, mailbox, engine, LockSlots(engine.database, MAILBOX, 1), tell, world.clock, every, pace)
+    places = LockSlots(engine.database, MAILBOX, 1)
+    poller = MailPoller(inbox, mailbox, correspondence_of(world), places, tell, world.clock, every, pace)
     poller.start()
     try:
         yield poller, told

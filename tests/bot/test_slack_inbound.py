@@ -14,10 +14,12 @@ import httpx
 import pytest
 
 from bot.inbound.slack import threads as slack_threads
-from bot.sandbox.slack.app import PayloadKind, say, shown, tell, type_command
+from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.delivery import PayloadKind
 from bot.sandbox.slack.faults import RateLimited
 from bot.sandbox.slack.payloads import event_callback, slash_command, view_submission
-from bot.sandbox.slack.world import Message, View
+from bot.sandbox.slack.records import Message, View
+from bot.sandbox.slack.user_actions import say, tell, type_command
 from channels.slack.modals import ANSWER_BLOCK
 from channels.slack.payloads import Carried, sealed, signer
 from core.domain.suspension import ResponseType, Status, Suspension
@@ -163,7 +165,7 @@ async def test_a_stranger_of_a_shared_channel_is_refused_learns_no_name_and_is_a
 async def test_as_long_as_our_own_workspace_is_not_known_nobodys_word_counts(service: SlackService) -> None:
     asked = await service.ask()
     message = await message_of(service)
-    service.door._listeners.access.ours._home = None
+    service.door._listeners.identity.ours._home = None
     service.sandbox.workspace.token_trouble = "fatal_error"
     await service.sandbox.click("U1", message, "ans:0")
     await service.sandbox.expect_private("U1", "Slack does not tell us just now whether you may answer.")

@@ -12,7 +12,7 @@ import pytest
 from core.domain.people import Actor, Role
 from core.domain.suspension import Assignment, Suspension
 from core.engine import inbox
-from core.engine.inbox import InboxPage, Position
+from core.engine.inbox import Inbox, InboxPage, Position
 from core.store import suspensions, tables
 from tests.core.examples import after, answered
 from tests.core.store_examples import numbered
@@ -26,7 +26,9 @@ async def keep(world: World, *waiting: Suspension) -> None:
 
 
 async def page(world: World, identity: str, *roles: Role, limit: int = 200, after: Position | None = None) -> InboxPage:
-    return await world.service.engine.inbox.page(Actor(identity, frozenset(roles)), limit, after)
+    return await Inbox(world.service.database, world.service.engine.access).page(
+        Actor(identity, frozenset(roles)), limit, after
+    )
 
 
 def ids(found: InboxPage) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.engine.inbox import Inbox
 from tests.journeys.test_handover import assign
 from tests.journeys.test_quorum import page_link, send
 from tests.world import KEYS, WEBHOOK_SECRET, World, running
@@ -173,7 +174,7 @@ async def test_dots_in_a_mailbox_are_another_person(world: World) -> None:
 async def test_what_was_asked_of_a_sub_address_waits_in_the_persons_inbox(any_world: World) -> None:
     asked = await any_world.ask(channel_hint="email", responders=["Alice+2@Example.com"])
     engine = any_world.service.engine
-    waiting = (await engine.inbox.page(engine.responders.actor(ALICE), 50)).questions
+    waiting = (await Inbox(engine.database, engine.access).page(engine.access.responders.actor(ALICE), 50)).questions
     assert [one.ask.ref for one in waiting] == [asked["ref"]]
 
 

@@ -15,10 +15,11 @@ import pytest
 
 from bot.sandbox.pagerduty.app import EventFault
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
-from bot.sandbox.slack.world import Message as SlackMessage
+from bot.sandbox.slack.records import Message as SlackMessage
 from channels.pagerduty import channel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
+from core.inbound.reports import Incoming
 from tests.world import OWN_PAGER_USER, World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")
@@ -361,5 +362,6 @@ async def test_a_note_in_doubt_is_not_written_twice(world: World) -> None:
 
 async def tell(world: World, asked: Mapping[str, Any], place: str, text: str) -> None:
     message = Message(Purpose.CONFIRMATION, "Re:", text, ref=asked["ref"])
-    await world.service.engine.tell(message, Address("pagerduty", place), asked["suspension_id"])
+    incoming = Incoming(world.service.database, world.service.transitions, world.clock)
+    await incoming.tell(message, Address("pagerduty", place), asked["suspension_id"])
     await world.settle()

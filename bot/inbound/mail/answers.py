@@ -51,8 +51,8 @@ from core.domain.reception import (
     Unclaimed,
 )
 from core.domain.suspension import Suspension
-from core.engine.drafting import shown_on
-from core.engine.engine import Engine, Holder
+from core.engine.engine import Engine
+from core.engine.queries import Holder
 from core.errors import NotShownWhole
 from core.inbound.settle import Correspondence, TimelineEntry, Understood, WriteBack
 
@@ -80,9 +80,12 @@ class Replies:
         self, engine: Engine, mail: Correspondence, rules: MailRules, proposals: Proposals | None = None
     ) -> None:
         self._engine = engine
+        self._access = engine.access
+        self._queries = engine.queries
+        self._presentation = engine.presentation
         self._proposals = proposals or Proposals()
         self._mail = mail
-        self._senders = Senders(engine, mail, rules)
+        self._senders = Senders(engine.queries, mail, rules)
 
     async def understood(self, mail: Inbound) -> Understood:
         """An answer or a claim is recorded by now; everything else is left to be written down with the mail itself.
@@ -122,10 +125,10 @@ class Replies:
         lately = await self._mail.lately(CHANNEL, group)
         lines = _lines(held, TOO_MANY if lately == MOST_AN_HOUR else reason) if lately <= MOST_AN_HOUR else ()
         suspension, written = holder.suspension, None
-        if suspension.is_open and self._engine.may_answer(suspension, holder.actor) is None:
+        if suspension.is_open and self._access.refusal(suspension, holder.actor) is None:
             shown = await self._shown(suspension)
             link_only = reason == SenderAuth.LINK_ONLY
-            must_open = await self._engine.must_open(suspension, CHANNEL)
+            must_open = await self._presentation.must_open(CHANNEL, suspension)
             unverified = unverified_mail(shown, must_open=must_open)
             message = clarification_mail(shown, reason) if link_only else unverified
             written = _written(_Reaction(reason, "link", message), holder)
@@ -176,7 +179,7 @@ class Replies:
         proposal, said = await self._proposal(mail, reading, shown)
         if proposal is None:
             return None
-        if await self._engine.must_open(holder.suspension, CHANNEL):
+        if await self._presentation.must_open(CHANNEL, holder.suspension):
             message = echo_to_open_mail(shown, proposal, said)
         elif said is not None:
             message = echo_own_mail(shown, proposal, said)
@@ -187,7 +190,7 @@ class Replies:
     async def _proposal(self, mail: Inbound, reading: Unclear, shown: Suspension) -> tuple[Proposal | None, str | None]:
         """What it seems to mean, and a form's fields or a text as they may be shown."""
         if reading.meant is not None:
-            return Proposal(None, reading.meant), self._engine.redaction.text_on(CHANNEL, as_lines(reading.meant))
+            return Proposal(None, reading.meant), self._presentation.text_on(CHANNEL, as_lines(reading.meant))
         words = "\n".join(mail.words.lines or mail.words.beside)
         return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
 
@@ -223,20 +226,20 @@ class Replies:
             case NotAnAnswer(error=NotShownWhole()):
                 return await self._open_first(holder, error.code)
             case NotYours() | NotAnAnswer():
-                why = self._engine.redaction.text_on(CHANNEL, error.message)
+                why = self._presentation.text_on(CHANNEL, error.message)
                 return await self._ask_again(holder, why, error.code)
 
     async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
         return _Reaction("too_late", "too_late", too_late_mail(await self._shown(ended), self._zone(holder)))
 
     async def _unclear(self, holder: Holder, reason: str) -> _Reaction:
-        current = await self._engine.get(holder.suspension.id)
+        current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
             return await self._too_late(current, holder)
         return await self._ask_again(holder, reason, reason)
 
     async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
-        if await self._engine.must_open(holder.suspension, CHANNEL):
+        if await self._presentation.must_open(CHANNEL, holder.suspension):
             return await self._open_first(holder, reason)
         shown = await self._shown(holder.suspension)
         return _Reaction(reason, "clarification", clarification_mail(shown, why))
@@ -248,11 +251,11 @@ class Replies:
 
     def _zone(self, holder: Holder) -> tzinfo | None:
         """Whose times they read."""
-        return self._engine.responders.time_zone(holder.actor.identity)
+        return self._access.responders.time_zone(holder.actor.identity)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
-        return await shown_on(self._engine.redaction, CHANNEL, suspension)
+        return await self._presentation.shown_on(CHANNEL, suspension)
 
 
 def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:

@@ -21,7 +21,7 @@ from channels.email.classify import MailKind
 from channels.email.delivery_reports import ReportVerdict
 from channels.email.inbound import Inbound, MailRules
 from core.domain.people import Address
-from core.engine.engine import Engine, Holder
+from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence, Returned, TimelineEntry, Understood
 from core.store.outbox import Row, RowKind, RowStatus, has_returned
 from core.tokens import TokenPurpose
@@ -52,8 +52,8 @@ class _Subject:
 class Returns:
     """Says what such a mail amounts to."""
 
-    def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules) -> None:
-        self._engine = engine
+    def __init__(self, queries: Queries, mail: Correspondence, rules: MailRules) -> None:
+        self._queries = queries
         self._mail = mail
         self._rules = rules
 
@@ -110,7 +110,7 @@ class Returns:
         return [_Subject(row.suspension_id, row.person, row, proven) for row in rows if row and row.suspension_id]
 
     async def _of_tokens(self, tokens: tuple[str, ...]) -> list[_Subject]:
-        held = [await self._engine.find_by_token(one, TokenPurpose.MAIL) for one in tokens[:_MOST_NAMED]]
+        held = [await self._queries.find_by_token(one, TokenPurpose.MAIL) for one in tokens[:_MOST_NAMED]]
         return [await self._of_holder(one) for one in held if one is not None]
 
     async def _of_holder(self, holder: Holder) -> _Subject:

@@ -11,7 +11,7 @@ from bot.inbound.mail.bounces import CHANNEL
 from channels.email.addressing import is_same_mailbox
 from channels.email.authentication import SenderAuth
 from channels.email.inbound import Inbound, MailRules
-from core.engine.engine import Engine, Holder
+from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence
 from core.tokens import TokenPurpose
 
@@ -23,8 +23,8 @@ class Senders:
     """Looks up whom a mail's tokens were made for, and says why it is not to be trusted. Every method raises
     :class:`core.errors.DatabaseUnavailable`."""
 
-    def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules) -> None:
-        self._engine = engine
+    def __init__(self, queries: Queries, mail: Correspondence, rules: MailRules) -> None:
+        self._queries = queries
         self._mail = mail
         self._rules = rules
 
@@ -35,7 +35,7 @@ class Senders:
             return await self._held(mail.tokens)
         if not mail.authentic or self._rules.sender_auth is SenderAuth.TOKEN_ONLY:
             return []
-        found = [await self._engine.find_by_delivery(one, CHANNEL) for one in mail.answers_to[-_MOST_TOKENS:]]
+        found = [await self._queries.find_by_delivery(one, CHANNEL) for one in mail.answers_to[-_MOST_TOKENS:]]
         return [one for one in found if one is not None][-1:]
 
     async def others(self, mail: Inbound, holder: Holder) -> list[Holder]:
@@ -68,7 +68,7 @@ class Senders:
         return any(row is not None and row.suspension_id == holder.suspension.id for row in named)
 
     async def _held(self, tokens: Sequence[str]) -> list[Holder]:
-        found = [await self._engine.find_by_token(token, TokenPurpose.MAIL) for token in tokens[:_MOST_TOKENS]]
+        found = [await self._queries.find_by_token(token, TokenPurpose.MAIL) for token in tokens[:_MOST_TOKENS]]
         return [one for one in found if one is not None]
 
 

@@ -29,8 +29,8 @@ from bot.inbound.mail.bounces import CHANNEL
 from bot.inbound.mail.inbox import Arrival, MailInbox
 from channels.email.imap import ImapAccount, ImapLost, ImapSession
 from channels.email.lmtp import LARGEST_MAIL
-from core.engine.engine import Engine
 from core.errors import DatabaseUnavailable
+from core.inbound.settle import Correspondence, Understood
 from core.ports import Clock
 from core.store.locks import LockSlot, LockSlots
 from core.work.health import Health
@@ -106,7 +106,7 @@ class MailPoller:
         self,
         inbox: MailInbox,
         account: ImapAccount,
-        engine: Engine,
+        mail: Correspondence,
         places: LockSlots,
         tell: Tell,
         clock: Clock,
@@ -116,7 +116,7 @@ class MailPoller:
     ) -> None:
         self._inbox = inbox
         self._account = account
-        self._engine = engine
+        self._mail = mail
         self._places = places
         self._clock = clock
         self._every = every
@@ -229,13 +229,13 @@ class MailPoller:
 
     async def _take(self, session: ImapSession, uid: str, key: str) -> bool:
         """False where the server does not hand it out: it has vanished, or is broken."""
-        if not await self._engine.was_seen(CHANNEL, key):  # else it was taken, and could not be marked
+        if not await self._mail.is_settled(CHANNEL, (key,)):  # else it was taken, and could not be marked
             raw = await self._fetched(session, uid)
             if raw is None:
                 log.info("mail.vanished")
                 return False
             await self._inbox.take(Arrival(raw, "imap"))
-            await self._engine.seen(CHANNEL, key)
+            await self._mail.settle(Understood(CHANNEL, (key,)))
         if not await aside(lambda: session.done(uid)):
             log.warning("mail.not_moved")
         return True

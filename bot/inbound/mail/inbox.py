@@ -61,20 +61,19 @@ class MailInbox:
         proposals: Proposals | None = None,
         observer: Observer = UNOBSERVED,
     ) -> None:
-        self._engine = engine
         self._mail = mail
         self._observer = observer
         self._clock = clock
         self._rules = rules
         self._replies = Replies(engine, mail, rules, proposals)
-        self._returns = Returns(engine, mail, rules)
+        self._returns = Returns(engine.queries, mail, rules)
 
     async def take(self, arrived: Arrival) -> None:
         """Act upon a mail, once, however often and through however many doors it comes. Raises only
         :class:`core.errors.DatabaseUnavailable`: nothing was lost then, and the same mail may come again.
         """
         mail = await self._read(arrived)
-        if await self._engine.was_seen(CHANNEL, mail.digest):
+        if await self._mail.is_settled(CHANNEL, (mail.digest,)):
             log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
             return
         try:

@@ -38,8 +38,9 @@ from core.domain.people import Actor, Address
 from core.domain.reception import AlreadyYours, Counted, Disagrees, NotAnAnswer, NotYours, Recorded, TooLate
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
-from core.engine.drafting import shown_on
+from core.engine.access import Access
 from core.engine.engine import Engine
+from core.engine.presentation import Presentation
 from core.engine.transitions import tell_row
 from core.errors import (
     NotShownWhole,
@@ -75,6 +76,8 @@ class PagerDutyAnswers:
     ``assignees_may`` whether everybody to whom an incident is assigned may answer what it asks."""
 
     engine: Engine
+    access: Access
+    presentation: Presentation
     incoming: Incoming
     correspondence: Correspondence
     incidents: Incidents
@@ -135,11 +138,11 @@ class PagerDutyAnswers:
     async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
         """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
         may answer."""
-        if self.engine.may_answer(question, person) is not None:
+        if self.access.refusal(question, person) is not None:
             return None
         shown, page = await self.shown(question), await self.only_at(question)
         if isinstance(reading, Unclear) and reading.meant is not None:
-            said = self.engine.redaction.text_on(CHANNEL, as_lines(reading.meant))
+            said = self.presentation.text_on(CHANNEL, as_lines(reading.meant))
             return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
         proposal = await self.proposals.of(note.text, shown_choices(shown.ask.choices))
         return None if proposal is None else words.proposed(shown, proposal, page)
@@ -247,7 +250,7 @@ class PagerDutyAnswers:
                 await self.turn_away((now,), identity, error.code)
                 return words.not_recorded(shown, identity, error.message)
             case NotAnAnswer(error=error):
-                return words.not_recorded(shown, identity, self.engine.redaction.text_on(CHANNEL, error.message))
+                return words.not_recorded(shown, identity, self.presentation.text_on(CHANNEL, error.message))
 
     def _row(self, incident: str, question: Suspension, message: Message) -> Row:
         return tell_row(message, Address(CHANNEL, incident_place(incident)), self.incidents.clock.now(), question.id)
@@ -262,7 +265,7 @@ class PagerDutyAnswers:
 
         Only people whom this service may ask anyway: anybody can be made a user of PagerDuty's.
         """
-        if not self.assignees_may or not self.engine.responders.allowed(person.identity):
+        if not self.assignees_may or not self.access.responders.allowed(person.identity):
             return person
         incident = await self.incidents.database.read(lambda conn: kept.get(conn, where.incident))
         known, known_at = (incident.assignees, incident.assigned_at) if incident is not None else ((), None)
@@ -275,13 +278,13 @@ class PagerDutyAnswers:
 
     async def only_at(self, question: Suspension) -> str | None:
         """Its page, if the incident shows a part of it and no note can answer it."""
-        return self._page(question) if await self.engine.must_open(question, CHANNEL) else None
+        return self._page(question) if await self.presentation.must_open(CHANNEL, question) else None
 
     def _page(self, question: Suspension) -> str:
         return f"{self.public_url}/q/{question.ask.ref}"
 
     async def shown(self, question: Suspension) -> Suspension:
-        return await shown_on(self.engine.redaction, CHANNEL, question)
+        return await self.presentation.shown_on(CHANNEL, question)
 
 
 def _means(note: IncidentNote, question: Suspension) -> bool:

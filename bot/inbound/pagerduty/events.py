@@ -38,7 +38,6 @@ from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import Did, Move
 from core.domain.people import Actor, Address
 from core.domain.suspension import Suspension
-from core.engine.engine import Engine
 from core.engine.transitions import tell_row
 from core.inbound.incidents import Also, Heard, Incidents, nothing
 from core.store.database import Tx
@@ -73,7 +72,6 @@ class Rules:
 class PagerDutyMeaning:
     """Takes events one at a time; any number of replicas may do so at once."""
 
-    engine: Engine
     incidents: Incidents
     lookup: Lookup
     people: PagerDutyPeople
@@ -129,7 +127,7 @@ class PagerDutyMeaning:
         """The question and the one choice that an acknowledgement stands for, where both are beyond doubt."""
         if len(found.questions) != 1 or _marked(found.questions[0]) is None:
             return None
-        if await self.engine.must_open(found.questions[0], CHANNEL):
+        if await self.answers.only_at(found.questions[0]) is not None:
             return None  # nobody has been told there that it answers
         sure = await self.lookup.questions(where, Needs.ANSWER)
         choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None

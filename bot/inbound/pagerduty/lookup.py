@@ -25,7 +25,7 @@ from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
 from channels.pagerduty.webhooks import Where, ref_in_title
 from core.delivery import confirmation
 from core.domain.suspension import Suspension
-from core.engine.engine import Engine
+from core.engine.queries import Queries
 from core.ports import Clock
 from core.store import incidents, markers, suspensions
 from core.store.database import Tx
@@ -60,8 +60,9 @@ class FoundQuestions:
 class Lookup:
     """Raises ``ApiUnavailable`` where PagerDuty would have to be asked and does not answer."""
 
-    def __init__(self, engine: Engine, api: PagerDutyApi, instance: str, clock: Clock) -> None:
-        self._engine = engine
+    def __init__(self, queries: Queries, api: PagerDutyApi, instance: str, clock: Clock) -> None:
+        self._queries = queries
+        self._database = queries.database
         self._api = api
         self._instance = instance
         self._clock = clock
@@ -75,13 +76,13 @@ class Lookup:
             kept = incidents.get(conn, where.incident) or IncidentRow(where.incident)
             return kept, _by_refs(conn, kept.refs or ()) if _is_fresh(kept, now) and needs is Needs.CLAIM else None
 
-        kept, questions = await self._engine.database.read(look)
+        kept, questions = await self._database.read(look)
         if questions is not None:
             return FoundQuestions(await self._knowing(questions))
         if needs is Needs.ANSWER:
             return await self._asked(where, needs, kept)
         async with self._asking.setdefault(where.incident, asyncio.Lock()):  # many may come at once of a new one
-            kept, questions = await self._engine.database.read(look)
+            kept, questions = await self._database.read(look)
             if questions is not None:
                 return FoundQuestions(await self._knowing(questions))
             return await self._asked(where, needs, kept)
@@ -123,7 +124,7 @@ class Lookup:
         ref = ref_in_title(where.title)
         questions = await self._found((ref,)) if ref is not None else ()
         for one in questions:
-            await confirmation.noted(self._engine.database, CHANNEL, one.ask.ref, self._clock.now())
+            await confirmation.noted(self._database, CHANNEL, one.ask.ref, self._clock.now())
         return questions
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -140,14 +141,14 @@ class Lookup:
             for ref in refs:
                 markers.note_arrived(tx, CHANNEL, ref, now)
 
-        await self._engine.database.write(job)
+        await self._database.write(job)
 
     async def _found(self, refs: tuple[str, ...]) -> tuple[Suspension, ...]:
-        return await self._knowing(await self._engine.database.read(lambda conn: _by_refs(conn, refs)))
+        return await self._knowing(await self._database.read(lambda conn: _by_refs(conn, refs)))
 
     async def _knowing(self, questions: tuple[Suspension, ...]) -> tuple[Suspension, ...]:
         for one in questions:
-            await self._engine.knowing(one)
+            await self._queries.knowing(one)
         return questions
 
 

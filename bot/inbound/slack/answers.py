@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import structlog
 from pydantic import JsonValue
 
-from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackAccess
+from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from channels.slack import forms, notes
 from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
@@ -36,8 +36,8 @@ from core.domain.reception import (
 )
 from core.domain.short_messages import disagreement, recorded_partly
 from core.domain.suspension import ReasonWanted, ResponseType, Suspension
-from core.engine.drafting import shown_on
 from core.engine.engine import Engine
+from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
 from core.errors import InvalidAnswer, InvalidChoice, NotShownWhole, ResumePayloadInvalid
 from core.inbound.reports import Incoming
@@ -64,14 +64,14 @@ class Seat:
 
 
 class SlackAnswers:
-    """``sign`` seals modals; ``access`` knows who somebody is. ``when_cut`` is what the channel renders by: a button
+    """``sign`` seals modals; ``identity`` knows who somebody is. ``when_cut`` is what the channel renders by: a button
     that it would not have shown does not answer. ``personal`` makes the links to the pages."""
 
     def __init__(
         self,
         engine: Engine,
         incoming: Incoming,
-        access: SlackAccess,
+        identity: SlackIdentity,
         *,
         sign: Sign,
         public_url: str,
@@ -79,8 +79,11 @@ class SlackAnswers:
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self._engine = engine
+        self._access = engine.access
+        self._queries = engine.queries
+        self._presentation = engine.presentation
         self._incoming = incoming
-        self._access = access
+        self._identity = identity
         self._sign = sign
         self._public_url = public_url.rstrip("/")
         self.when_cut = when_cut
@@ -118,7 +121,7 @@ class SlackAnswers:
         """A link of their own to the question's page, or to their inbox: whoever Slack says they are is signed in by
         it. What they may see there, the page says."""
         if pressed.ref is None:
-            actor = await self._access.who(pressed.by)
+            actor = await self._identity.who(pressed.by)
         else:
             seat = await self.look(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
             if isinstance(seat, Told):
@@ -126,14 +129,14 @@ class SlackAnswers:
             actor = seat.actor
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
-        if not self._engine.responders.is_known(actor.identity):
+        if not self._access.responders.is_known(actor.identity):
             return Told(notes.NO_PAGES)
         log.info("slack.page_opened", ref=pressed.ref)
         leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
         return self._personal(actor.identity, leads_to)
 
     async def open(self, seat: Seat) -> Modal | Told:
-        refused = self._engine.would_refuse(seat.suspension, seat.actor)
+        refused = would_refuse(seat.suspension, seat.actor, self._access)
         if refused is not None:
             return await self._refused(refused, seat)
         notice = await self.notice(seat.suspension)
@@ -144,7 +147,7 @@ class SlackAnswers:
 
     async def unopened(self, seat: Seat) -> Told | None:
         """Where the message shows a part of the question, and that is not enough to answer it by."""
-        if not seat.suspension.is_open or not await self._engine.must_open(seat.suspension, CHANNEL):
+        if not seat.suspension.is_open or not await self._presentation.must_open(CHANNEL, seat.suspension):
             return None
         return self._open_first(seat)
 
@@ -180,7 +183,7 @@ class SlackAnswers:
             case NotAnAnswer(error=InvalidChoice()):
                 return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
-                wrong = self._engine.redaction.text_on(CHANNEL, error.message)  # it may repeat what they entered
+                wrong = self._presentation.text_on(CHANNEL, error.message)  # it may repeat what they entered
             case Disagrees(now, own=None):
                 wrong = await self._not_counted(now, seat)
             case _:
@@ -199,9 +202,9 @@ class SlackAnswers:
         return _seated(*await self._known(who, ref), delivery, reach)
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor | NotAdmitted, Suspension | None]:
-        actor, suspension = await self._access.who(who), await self._engine.find(ref)
+        actor, suspension = await self._identity.who(who), await self._queries.find(ref)
         if suspension is not None and not isinstance(actor, NotAdmitted):
-            actor = await self._access.before(actor, who, suspension)
+            actor = await self._identity.before(actor, who, suspension)
         return actor, suspension
 
     async def _turned_away(self, refused: NotAdmitted, who: Who, suspension: Suspension) -> Told:
@@ -225,7 +228,7 @@ class SlackAnswers:
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
         if wanted is None:
             return None
-        refused = self._engine.would_refuse(seat.suspension, seat.actor)
+        refused = would_refuse(seat.suspension, seat.actor, self._access)
         if refused is not None:
             return await self._refused(refused, seat)
         unopened = await self.unopened(seat)
@@ -295,7 +298,7 @@ class SlackAnswers:
 
     def _named(self, user_id: str) -> str | None:
         """The identity of somebody who was picked in a form."""
-        picked = self._engine.responders.actor_at(CHANNEL, user_id)
+        picked = self._access.responders.actor_at(CHANNEL, user_id)
         return None if picked is None else picked.identity
 
     async def notice(self, suspension: Suspension) -> Notice:
@@ -306,7 +309,7 @@ class SlackAnswers:
         return f"{self._public_url}/q/{ref}"
 
     async def _shown(self, suspension: Suspension) -> Suspension:
-        return await shown_on(self._engine.redaction, CHANNEL, suspension)
+        return await self._presentation.shown_on(CHANNEL, suspension)
 
 
 def _seated(actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:

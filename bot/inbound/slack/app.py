@@ -32,7 +32,7 @@ from bot.inbound.slack.answers import PersonalLink, SlackAnswers
 from bot.inbound.slack.background import IN_TIME, Beside
 from bot.inbound.slack.command import SlackCommand
 from bot.inbound.slack.home import PAUSE, SlackHome
-from bot.inbound.slack.identity import SlackAccess
+from bot.inbound.slack.identity import SlackIdentity
 from bot.inbound.slack.listeners import SlackEvents, SlackListeners
 from bot.inbound.slack.sockets import SlackSockets, SocketTiming
 from bot.inbound.slack.threads import SlackThreads
@@ -42,6 +42,7 @@ from channels.slack.payloads import Sign
 from channels.slack.people import SlackPeople
 from core.domain.notice import WhenCut
 from core.engine.engine import Engine
+from core.engine.inbox import Inbox
 from core.errors import envelope
 from core.inbound.reports import Incoming
 from core.store.locks import LockSlots
@@ -62,7 +63,7 @@ BOLT.setLevel(logging.CRITICAL)
 class Listeners:
     """Everything that bolt calls, and what runs beside it."""
 
-    access: SlackAccess
+    identity: SlackIdentity
     presses: SlackListeners
     events: SlackEvents
     command: SlackCommand
@@ -109,7 +110,7 @@ class SlackApp:
         self._sockets = sockets
 
     def start(self) -> None:
-        self._learning = asyncio.create_task(self._listeners.access.learn(), name="slack-workspace")
+        self._learning = asyncio.create_task(self._listeners.identity.learn(), name="slack-workspace")
         if self._sockets is not None:
             self._sockets.start()
 
@@ -224,15 +225,17 @@ def build_slack_app(
     ``people`` is the process's own, where it has one."""
     url = public_url.rstrip("/")
     beside = Beside(client, now, in_time)
-    access = SlackAccess(engine, incoming, OurWorkspace(client), people or SlackPeople(client, now), team_id)
-    answers = SlackAnswers(engine, incoming, access, sign=sign, public_url=url, when_cut=when_cut, personal=personal)
-    home = SlackHome(access, answers, beside, home_pause)
-    threads = SlackThreads(engine, incoming, access, answers, beside, answer_in_thread)
+    access, people = engine.access, people or SlackPeople(client, now)
+    inbox = Inbox(engine.database, access)
+    identity = SlackIdentity(access, inbox, incoming, OurWorkspace(client), people, team_id)
+    answers = SlackAnswers(engine, incoming, identity, sign=sign, public_url=url, when_cut=when_cut, personal=personal)
+    home = SlackHome(identity, answers, beside, home_pause)
+    threads = SlackThreads(incoming, identity, answers, beside, answer_in_thread)
     listeners = Listeners(
-        access,
+        identity,
         SlackListeners(answers, beside, home, sign=sign),
-        SlackEvents(engine, incoming, threads, home, beside),
-        SlackCommand(engine, access, answers, beside, url),
+        SlackEvents(incoming, threads, home, beside),
+        SlackCommand(engine.queries, access, identity, answers, beside, url),
         home,
         beside,
     )

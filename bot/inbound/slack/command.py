@@ -14,7 +14,7 @@ from slack_bolt.async_app import AsyncAck
 
 from bot.inbound.slack.answers import Seat, SlackAnswers
 from bot.inbound.slack.background import NOTE_LENGTH, Beside
-from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackAccess
+from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from channels.grammar.reader import ClaimWord, Matched, read_answer
 from channels.slack import notes
@@ -38,7 +38,8 @@ from core.domain.answers import GivenAnswer
 from core.domain.people import Role
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType
-from core.engine.engine import Engine
+from core.engine.access import Access
+from core.engine.queries import Queries
 
 Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
 """How somebody takes their seat before a question: to answer it, or to look at it."""
@@ -46,8 +47,9 @@ Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
 
 @dataclass(frozen=True, slots=True)
 class SlackCommand:
-    engine: Engine
-    access: SlackAccess
+    queries: Queries
+    access: Access
+    identity: SlackIdentity
     answers: SlackAnswers
     beside: Beside
     public_url: str
@@ -76,10 +78,10 @@ class SlackCommand:
                 return Rendered(HELP)
 
     async def _list(self, typed: Typed) -> Rendered:
-        actor = await self.access.who(typed.by)
+        actor = await self.identity.who(typed.by)
         if isinstance(actor, NotAdmitted):
             return _plain(actor.text)
-        waiting = await self.access.waiting(actor, typed.by, LISTED)
+        waiting = await self.identity.waiting(actor, typed.by, LISTED)
         notices = [await self.answers.notice(one) for one in waiting.questions]
         return Rendered(listing(notices, waiting.total - len(notices), f"{self.public_url}/inbox"))
 
@@ -116,15 +118,15 @@ class SlackCommand:
     async def _seat(self, typed: Typed, ref: str, sit: Sit) -> Seat | Told:
         """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
         that there is not is said what is said of somebody else's."""
-        actor, seat = await self.access.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
+        actor, seat = await self.identity.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
-        if isinstance(seat, Told) and await self.engine.find(ref) is None:
+        if isinstance(seat, Told) and await self.queries.find(ref) is None:
             return Told(notes.NOT_YOURS)
         return seat
 
     def _may_not(self, seat: Seat) -> str | None:
-        return self.engine.may_answer(seat.suspension, seat.actor)
+        return self.access.refusal(seat.suspension, seat.actor)
 
     async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
         """By the same grammar as a mail. What takes more than a line is answered in its modal."""

@@ -20,7 +20,7 @@ import structlog
 
 from bot.inbound.slack.answers import SlackAnswers
 from bot.inbound.slack.background import Beside
-from bot.inbound.slack.identity import NotAdmitted, SlackAccess
+from bot.inbound.slack.identity import NotAdmitted, SlackIdentity
 from channels.slack.errors import CAUGHT, Failure, failure_of
 from channels.slack.home import MOST, closed_view, home_view
 from channels.slack.interactions import Who
@@ -53,7 +53,7 @@ class _Viewer:
 
 @dataclass(slots=True)
 class SlackHome:
-    access: SlackAccess
+    identity: SlackIdentity
     answers: SlackAnswers
     beside: Beside
     pause: timedelta = PAUSE
@@ -82,7 +82,7 @@ class SlackHome:
     async def _watch(self) -> None:
         """As long as anybody's Home is worth it. What Slack makes us wait is measured by the clock."""
         took = timedelta(0)
-        with self.access.incoming.changes() as self._changed:
+        with self.identity.incoming.changes() as self._changed:
             while self._viewers:
                 if self._not_before is None:
                     await self._changed.wait()
@@ -129,9 +129,9 @@ class SlackHome:
             self._changed.set()
 
     async def _view(self, who: Who) -> Block:
-        actor = await self.access.who(who)
+        actor = await self.identity.who(who)
         if isinstance(actor, NotAdmitted):
             return closed_view(actor.text)
-        waiting = await self.access.waiting(actor, who, MOST)
+        waiting = await self.identity.waiting(actor, who, MOST)
         notices = [await self.answers.notice(one) for one in waiting.questions]
         return home_view(notices, waiting.total - len(notices), self.answers.when_cut)

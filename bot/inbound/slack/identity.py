@@ -25,8 +25,8 @@ from core import ports
 from core.domain.audience import audience_of
 from core.domain.people import Actor, RecipientKind, parse_recipient
 from core.domain.suspension import Suspension
-from core.engine.engine import Engine
-from core.engine.inbox import InboxPage
+from core.engine.access import Access
+from core.engine.inbox import Inbox, InboxPage
 from core.errors import HandraiseError, NotAResponder
 from core.inbound.reports import Incoming
 
@@ -45,10 +45,11 @@ class NotAdmitted:
 
 
 @dataclass(frozen=True, slots=True)
-class SlackAccess:
+class SlackIdentity:
     """``team_id`` (a workspace, or a whole organisation ``E…``) is ours, where it is configured."""
 
-    engine: Engine
+    access: Access
+    inbox: Inbox
     incoming: Incoming
     ours: OurWorkspace
     people: SlackPeople
@@ -82,7 +83,7 @@ class SlackAccess:
 
     async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | NotAdmitted:
         """``actor`` with the user groups of ``suspension`` that they are in now, where it is these that decide."""
-        if self.engine.may_answer(suspension, actor) != NotAResponder.code:
+        if self.access.refusal(suspension, actor) != NotAResponder.code:
             return actor
         references = audience_of(suspension).references
         try:
@@ -98,7 +99,7 @@ class SlackAccess:
         async def prove(known: Actor, references: Collection[str]) -> Actor:
             return replace(known, proven=known.proven | await self._groups_of(who, references))
 
-        return await self.engine.inbox.page(actor, limit, prove=prove)
+        return await self.inbox.page(actor, limit, prove=prove)
 
     async def _groups_of(self, who: Who, references: Collection[str]) -> frozenset[str]:
         """Those of ``references`` that are user groups with them in it."""
@@ -137,7 +138,7 @@ class SlackAccess:
     async def _known(self, user_id: str) -> Actor | None:
         """An account that the directory names is that person's; any other is whose e-mail Slack says it has, and Slack
         is asked again each day, since an e-mail may have moved to another account."""
-        people = self.engine.responders
+        people = self.access.responders
         actor = people.actor_at(CHANNEL, user_id)
         if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
             return actor

@@ -45,7 +45,6 @@ from channels.slack.interactions import (
 from channels.slack.modals import told_modal
 from channels.slack.payloads import Sign
 from core.domain.reception import Recorded
-from core.engine.engine import Engine
 from core.inbound.reports import Incoming
 
 log = structlog.get_logger(__name__)
@@ -144,7 +143,6 @@ EVENTS = "slack_event"
 
 @dataclass(frozen=True, slots=True)
 class SlackEvents:
-    engine: Engine
     incoming: Incoming
     threads: SlackThreads
     home: SlackHome
@@ -160,7 +158,7 @@ class SlackEvents:
         if isinstance(happened, UserMessage) and not await self.threads.concerns_us(happened):
             return
         known = event_id(payload)
-        if known is not None and await self.engine.was_seen(EVENTS, known):
+        if known is not None and await self.incoming.was_seen(EVENTS, known):
             log.info("slack.event_repeated")
             return
         match happened:
@@ -172,4 +170,4 @@ class SlackEvents:
                 log.error("slack.access_taken_away", reason=reason)
                 await self.incoming.cut_off(CHANNEL, reason)
         if known is not None:
-            await self.engine.seen(EVENTS, known)
+            await self.incoming.seen(EVENTS, known)

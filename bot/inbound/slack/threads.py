@@ -15,7 +15,7 @@ import structlog
 
 from bot.inbound.slack.answers import Seat, SlackAnswers
 from bot.inbound.slack.background import Beside
-from bot.inbound.slack.identity import CHANNEL, SlackAccess
+from bot.inbound.slack.identity import CHANNEL, SlackIdentity
 from bot.inbound.slack.outcomes import Told, Wrong
 from channels.slack import notes
 from channels.slack.errors import CAUGHT, failure_of
@@ -24,7 +24,6 @@ from channels.slack.interactions import Reach
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType, Suspension
-from core.engine.engine import Engine
 from core.inbound.reports import Incoming
 from core.ports import Refused
 
@@ -38,9 +37,8 @@ MOST_THREADS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SlackThreads:
-    engine: Engine
     incoming: Incoming
-    access: SlackAccess
+    identity: SlackIdentity
     answers: SlackAnswers
     beside: Beside
     answer_in_thread: bool
@@ -49,7 +47,7 @@ class SlackThreads:
 
     async def concerns_us(self, words: UserMessage) -> bool:
         """Whether it is said to us: most of what a channel talks about is not, and costs no look at the database."""
-        home = await self.access.ours.home()
+        home = await self.identity.ours.home()
         said_by_us = words.by.user_id == home.bot_user_id
         return not said_by_us and (words.thread_ts is None or words.thread_by in {None, home.bot_user_id})
 
@@ -70,7 +68,7 @@ class SlackThreads:
         if thread in self._roots:
             return self._roots[thread]
         try:
-            found = await delivery_of_thread(self.beside.client, await self.access.ours.home(), *thread)
+            found = await delivery_of_thread(self.beside.client, await self.identity.ours.home(), *thread)
         except CAUGHT as error:
             failure = failure_of(error, self.beside.now())
             if self.answer_in_thread and not isinstance(failure, Refused):
@@ -106,7 +104,7 @@ class SlackThreads:
 
     async def _hint(self, words: UserMessage, about: str, text: str) -> None:
         """Once to a person for each question; ``about`` is its ref."""
-        if not await self.engine.seen(HINTS, f"{about} {words.by.user_id}"):
+        if not await self.incoming.seen(HINTS, f"{about} {words.by.user_id}"):
             self._whisper(words, text)
 
     def _whisper(self, words: UserMessage, text: str) -> None:

@@ -11,8 +11,7 @@ from bot.sandbox.mail.mailbox import Mail, Mailbox
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.world import Conversation, Ephemeral, Message, View
-from bot.sandbox.vendor import JsonObject
+from bot.sandbox.slack.records import Conversation, Ephemeral, JsonObject, Message, View
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from fastapi import APIRouter, Path, Response
 from bot.web.api import requests
 from bot.web.api.auth import Admin, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, Limit, cursor_after, place
-from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
 from core.domain.people import LONGEST_KEY_NAME, Actor, Role, read_mail_address
 from core.domain.wire import Instant, JsonObject, Open, instant
 from core.errors import InvalidRequest, NotFound
@@ -103,7 +104,7 @@ async def signin_link(services: Served, admin: Admin, body: requests.SignInLinkB
     """To be handed over by whoever runs the service. It is shown here alone: nothing of it is stored before it is
     used, so a repeated request makes another one."""
     mail = read_mail_address(body.email)
-    if mail is None or not services.engine.responders.is_known(mail):
+    if mail is None or not services.responders.is_known(mail):
         raise InvalidRequest("This is nobody of the directory, and no key is named like it.", path="email")
     url, expires_at = services.links.issue_until(mail)
     log.info("signin.link_made", by=admin.key)

@@ -27,11 +27,23 @@ from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
 from core.engine.collaboration import Together
 from core.engine.engine import Engine
+from core.engine.presentation import Presentation
 from core.engine.queries import Books
 from core.engine.quotas import Quotas
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub
 from core.intents import Intents
+from core.ports import Responders
+
+
+class Keys(Protocol):
+    """Finds out whose key it is."""
+
+    async def actor(self, api_key: str) -> Actor | None: ...
+
+    def watching(self, api_key: str) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set once ``api_key`` is not valid any more."""
+        ...
 
 
 class KeyedRoute(APIRoute):
@@ -53,7 +65,7 @@ class KeyedRoute(APIRoute):
 
 async def authenticate(request: Request) -> Actor:
     """Raises :class:`Unauthorized` for a missing or unknown key."""
-    keys: KeyRing = request.app.state.keys
+    keys: Keys = request.app.state.keys
     given = request.headers.get("x-api-key")
     actor = await keys.actor(given) if given else None
     if not given:
@@ -67,7 +79,7 @@ async def authenticate(request: Request) -> Actor:
 def while_valid(request: Request) -> AbstractContextManager[asyncio.Event]:
     """For what stays open long after it was authenticated: an event that is set once the caller's key is revoked or
     has run out."""
-    keys: KeyRing = request.app.state.keys
+    keys: Keys = request.app.state.keys
     return keys.watching(request.headers.get("x-api-key", ""))
 
 
@@ -121,6 +133,8 @@ class Services:
     server stops, so that nobody waits past it."""
 
     engine: Engine
+    presentation: Presentation
+    responders: Responders
     together: Together
     books: Books
     intents: Intents

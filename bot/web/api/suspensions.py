@@ -27,14 +27,14 @@ from bot.web.api.paging import (
     place,
     version,
 )
-from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.replies import reply
+from bot.web.api.responses import BODY, refusals
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.notice import Links, build_notice, what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.redaction.redaction import PAGE
 from core.domain.suspension import Suspension
 from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json
-from core.engine.drafting import whole_on
 from core.errors import Unauthorized
 from core.idempotency import Replayed
 from core.store.suspensions import Filter
@@ -105,7 +105,7 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
     notices: dict[str, replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
-        notice, is_cut = await services.engine.shown_by(channel, Suspension(ask))
+        notice, is_cut = await services.presentation.notice_on(channel, Suspension(ask))
         notices[channel] = {**replies.notice_json(notice), "cut": is_cut}
     shown: replies.PreviewReply = {
         "ladder": ladder_json(ask),
@@ -166,7 +166,7 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
     found = await services.books.suspension(suspension_id, actor)
-    shown_there = await whole_on(services.engine.redaction, PAGE, found)
+    shown_there = await services.presentation.whole_on(PAGE, found)
     return reply(replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
 
 
@@ -214,7 +214,8 @@ async def cancel(
     key: IdempotencyKey = None,
 ) -> Response:
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.engine.cancel(suspension_id, actor, body.reason, repeatable))
+    done = await services.engine.cancel(suspension_id, actor, body.reason, repeatable)
+    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
 
 
 @routes.post(

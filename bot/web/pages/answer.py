@@ -14,9 +14,9 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_post
 from bot.web.pages.rendering import BrowserSession, PageContext
-from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
 from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_question
 from core.domain.answers import GivenAnswer
@@ -36,7 +36,6 @@ from core.domain.redaction.redaction import PAGE
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
 from core.engine.collaboration import Together
-from core.engine.drafting import whole_on
 from core.errors import (
     AlreadyAnswered,
     ClaimedByAnother,
@@ -79,16 +78,15 @@ class Answering:
     async def show(
         self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200
     ) -> Response:
-        engine = self.room.engine
         view = view_question(
             await self._shown(seat.suspension),
             seat.actor.identity,
             self.room.clock.now(),
             place=seat.place,
-            refusal=engine.may_answer(seat.suspension, seat.actor),
+            refusal=self.room.access.refusal(seat.suspension, seat.actor),
             attempted=attempted,
             others=self.together.others(seat.suspension, seat.actor),
-            zone=engine.responders.time_zone(seat.actor.identity),
+            zone=self.room.responders.time_zone(seat.actor.identity),
         )
         return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
 
@@ -167,7 +165,7 @@ class Answering:
         return await self.show(request, now, attempted, status)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
-        return await whole_on(self.room.engine.redaction, PAGE, suspension)
+        return await self.room.presentation.whole_on(PAGE, suspension)
 
     async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
         try:
@@ -205,7 +203,7 @@ class Answering:
         return await self._show_anew(request, seat, Attempted(posted, news=news), 200)
 
     async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
-        fresh = await self.room.engine.get(seat.suspension.id)
+        fresh = await self.room.queries.get(seat.suspension.id)
         return await self.show(request, replace(seat, suspension=fresh or seat.suspension), attempted, status)
 
 
@@ -231,14 +229,14 @@ class QuestionPage:
     async def _seat(self, request: Request, session: BrowserSession) -> Seat | Response:
         room = self.answering.room
         ref = request.path_params["ref"]
-        suspension = await room.engine.find(ref) if REF.fullmatch(ref) else None
+        suspension = await room.queries.find(ref) if REF.fullmatch(ref) else None
         if suspension is None or not self._may_read(suspension, session):
             return not_yours(room, request, session, _here(request))
         return Seat(suspension, session.actor, question_place(suspension.ask.ref), session)
 
     def _may_read(self, suspension: Suspension, session: BrowserSession) -> bool:
-        engine = self.answering.room.engine
-        return session.actor.has(Role.OPERATOR) or engine.may_answer(suspension, session.actor) is None
+        access = self.answering.room.access
+        return session.actor.has(Role.OPERATOR) or access.refusal(suspension, session.actor) is None
 
 
 def not_yours(room: PageContext, request: Request, session: BrowserSession, leads_to: str) -> Response:
@@ -283,13 +281,13 @@ class AnswerPage:
         """Who holds the link. Somebody who has since lost the right to answer is told so, and not the question."""
         room = self.answering.room
         token = request.path_params["token"]
-        holder = await room.engine.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
+        holder = await room.queries.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
         if holder is None:
             return room.paper.unknown()
         session = await self.sessions.current(request) if self.personal else None
         if self.personal and (session is None or session.identity != holder.actor.identity):
             return self._turned_away(request, session, question_place(holder.suspension.ask.ref))
-        if room.engine.may_answer(holder.suspension, holder.actor) is not None:
+        if room.access.refusal(holder.suspension, holder.actor) is not None:
             return room.paper.message(
                 "You can't answer this question",
                 "The link was made for you, but you are not (or no longer) among those who may answer.",

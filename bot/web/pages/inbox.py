@@ -10,15 +10,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.rendering import PageContext
-from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import INBOX, REF, question_place, sign_in_place
 from bot.web.pages.view import Moment, moment
 from core.delivery.pause import Pausing
 from core.domain.notice import Links, build_notice
 from core.domain.redaction.redaction import PAGE, Redaction
 from core.domain.suspension import Suspension
-from core.engine.inbox import FOREVER, InboxPage, Position
+from core.engine.inbox import FOREVER, Inbox, InboxPage, Position
 
 AT_ONCE = 50
 """Questions on one page."""
@@ -62,19 +62,21 @@ class Pager:
 class InboxPages:
     room: PageContext
     sessions: Sessions
+    inbox: Inbox
     pausing: Pausing
 
     async def show(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
             return self.room.paper.redirect(sign_in_place(INBOX))
-        engine, now = self.room.engine, self.room.clock.now()
+        now = self.room.clock.now()
         after = read_position(request.query_params.get("after", ""))
-        page = await engine.inbox.page(session.actor, AT_ONCE, after)
+        page = await self.inbox.page(session.actor, AT_ONCE, after)
         if after is not None and not page.questions:
             return self.room.paper.redirect(INBOX)  # all of it has been answered
-        zone = engine.responders.time_zone(session.identity)
-        waiting = [line(one, session.identity, now, engine.redaction, zone) for one in page.questions]
+        zone = self.room.responders.time_zone(session.identity)
+        redaction = self.room.presentation.redaction
+        waiting = [line(one, session.identity, now, redaction, zone) for one in page.questions]
         pause, _held = await self.pausing.current()
         paused = None if pause is None else moment(pause.at, now, zone)
         values: dict[str, Any] = {"waiting": waiting, "pager": pager(page), "paused": paused}

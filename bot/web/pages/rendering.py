@@ -21,9 +21,13 @@ from bot.web.pages.cookies import Cookies, FormGuard, Seal
 from bot.web.pages.forms import BadPost, Posted
 from bot.web.pages.urls import SIGN_OUT, Site
 from core.domain.people import Actor
+from core.engine.access import Access
 from core.engine.engine import Engine
+from core.engine.presentation import Presentation
+from core.engine.queries import Queries
 from core.errors import DatabaseUnavailable
-from core.ports import Clock
+from core.inbound.reports import Incoming
+from core.ports import Clock, Responders
 
 _FOLDER = Path(__file__).parent
 
@@ -124,6 +128,10 @@ class SignedIn:
 @dataclass(frozen=True, slots=True)
 class PageContext:
     engine: Engine
+    access: Access
+    queries: Queries
+    presentation: Presentation
+    incoming: Incoming
     clock: Clock
     site: Site
     seal: Seal
@@ -132,10 +140,26 @@ class PageContext:
     paper: Paper
 
     @classmethod
-    def furnish(cls, engine: Engine, clock: Clock, public_url: str, key: bytes) -> PageContext:
+    def furnish(cls, engine: Engine, incoming: Incoming, clock: Clock, public_url: str, key: bytes) -> PageContext:
         site, seal = Site(public_url), Seal(key)
         cookies = Cookies(site)
-        return cls(engine, clock, site, seal, cookies, FormGuard(seal, cookies), Paper(site))
+        return cls(
+            engine,
+            engine.access,
+            engine.queries,
+            engine.presentation,
+            incoming,
+            clock,
+            site,
+            seal,
+            cookies,
+            FormGuard(seal, cookies),
+            Paper(site),
+        )
+
+    @property
+    def responders(self) -> Responders:
+        return self.access.responders
 
     def form_page(
         self,

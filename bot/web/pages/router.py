@@ -14,19 +14,23 @@ from starlette.responses import Response
 
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
+from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.inbox import InboxPages
 from bot.web.pages.rendering import Handler, PageContext
-from bot.web.pages.signin import Sessions, SignIn, SignInLinks
+from bot.web.pages.signin import SignIn, SignInLinks, issue_sign_in_url
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT
 from core.delivery.pause import Pausing
 from core.engine.collaboration import Together
 from core.engine.engine import Engine
+from core.engine.inbox import Inbox
+from core.inbound.reports import Incoming
 from core.ports import Clock
 
 
 def pages_router(
     engine: Engine,
     together: Together,
+    incoming: Incoming,
     pausing: Pausing,
     *,
     public_url: str,
@@ -38,7 +42,7 @@ def pages_router(
 ) -> APIRouter:
     """Every page, to be mounted at the root. ``key`` is derived for the pages alone; ``channels`` are those set up,
     since a sign-in link goes out by mail. ``require_sign_in`` makes the links of ``/a`` personal."""
-    room = PageContext.furnish(engine, clock, public_url, key)
+    room = PageContext.furnish(engine, incoming, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
     answering = Answering(room, together)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)
@@ -55,7 +59,7 @@ def pages_router(
         ("POST", "/a/{token}", answer.take),
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
-        ("GET", INBOX, InboxPages(room, sessions, pausing).show),
+        ("GET", INBOX, InboxPages(room, sessions, Inbox(engine.database, engine.access), pausing).show),
         ("GET", SIGN_IN, sign_in.ask),
         ("POST", SIGN_IN, sign_in.send),
         ("GET", f"{SIGN_IN}/{{token}}", sign_in.confirm),
@@ -66,3 +70,6 @@ def pages_router(
     for method, path, handler in routes:
         router.add_route(path, room.guarded(handler), methods=[method], include_in_schema=False)
     return router
+
+
+__all__ = ["issue_sign_in_url", "pages_router"]

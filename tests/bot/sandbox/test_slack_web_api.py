@@ -24,7 +24,8 @@ from bot.sandbox.slack.faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack.world import Message, Workspace
+from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Workspace
 from tests.channels.slack.slack_examples import HandClock
 
 

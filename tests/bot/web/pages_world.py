@@ -125,7 +125,7 @@ class World:
         return _path(mails[-1], "/signin/")
 
     async def fresh(self, suspension: Suspension) -> Suspension:
-        found = await self.engine.get(suspension.id)
+        found = await self.engine.queries.get(suspension.id)
         assert found is not None
         return found
 

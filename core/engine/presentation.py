@@ -1,0 +1,97 @@
+"""Presentation: what each channel shows of a question. Redacted, and perhaps cut.
+
+Redaction runs in a thread if a question is long.
+
+Source: RFC-0026 §11; API.md §8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from pydantic import JsonValue
+
+from core.domain.notice import Links, Notice, WhenCut, build_notice
+from core.domain.redaction.redaction import Redaction
+from core.domain.suspension import Suspension
+from core.ports import Channel
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_AT_ONCE = 12_000
+"""Characters that are redacted at once, some 25 ms of it at worst; more go to a thread, and nobody waits for them."""
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="redaction")
+"""One alone: several would take turns with each other rather than with the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """``when_cut``: what is done if a message has no room for all of a question."""
+
+    redaction: Redaction
+    channels: Mapping[str, Channel]
+    when_cut: WhenCut = WhenCut.ANSWER
+
+    async def shown_on(self, channel: str, suspension: Suspension) -> Suspension:
+        """:meth:`Redaction.shown_on`, beside the event loop where that takes long."""
+        return await self._redacted(self.redaction.shown_on, channel, suspension)
+
+    async def whole_on(self, channel: str, suspension: Suspension) -> Suspension:
+        """:meth:`Redaction.whole_on`, beside the event loop where that takes long."""
+        return await self._redacted(self.redaction.whole_on, channel, suspension)
+
+    async def _redacted(
+        self, redact: Callable[[str, Suspension], Suspension], channel: str, suspension: Suspension
+    ) -> Suspension:
+        return redact(channel, suspension) if _is_short(suspension) else await beside(redact, channel, suspension)
+
+    def text_on(self, channel: str, text: str) -> str:
+        """:meth:`Redaction.text_on`, of something short."""
+        return self.redaction.text_on(channel, text)
+
+    async def notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, bool]:
+        """The notice that ``channel`` makes a message from, and whether the message holds less than that."""
+        notice = build_notice(await self.shown_on(channel, suspension), suspension.attempt, Links(""))
+        sender = self.channels.get(channel)
+        return notice, sender is not None and await beside(sender.is_cut, notice)
+
+    async def must_open(self, channel: str, suspension: Suspension) -> bool:
+        """Whether ``suspension`` is too long for a message on ``channel``, and then answered elsewhere."""
+        if channel not in self.channels or self.when_cut is WhenCut.ANSWER:
+            return False
+        _, is_cut = await self.notice_on(channel, suspension)
+        return is_cut
+
+
+async def beside(look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``look``, which takes long, in the thread that all such things share."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(look, *args, **kwargs))
+
+
+def _is_short(suspension: Suspension) -> bool:
+    ask, ended = suspension.ask, suspension.ended
+    texts: list[JsonValue] = [ask.question, *(said for one in ask.choices for said in (one.label, one.description))]
+    texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
+    texts += [one.value for one in suspension.answers]
+    values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)
+    return _fits(values, _AT_ONCE)
+
+
+def _fits(values: Sequence[JsonValue | Mapping[str, JsonValue]], room: int) -> bool:
+    """Whether the ``values`` together have no more characters than that."""
+    todo = list(values)
+    while todo and room >= 0:
+        value = todo.pop()
+        room -= len(value) if isinstance(value, str) else 4
+        if isinstance(value, Mapping):
+            room -= sum(map(len, value))
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return room >= 0
