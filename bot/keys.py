@@ -43,7 +43,7 @@ from core.store.api_keys import StoredKey
 from core.store.database import Database
 
 KEY_FILE = "handraise.db.key"
-"""Its name where no database file lends it one."""
+"""Its name if no database file lends it one."""
 
 _SIZE = 32
 _SALT_SIZE = 16
@@ -113,9 +113,9 @@ def same(left: str, right: str) -> bool:
 
 
 def root_key(settings: Settings, folder: Path) -> RootKey:
-    """The configured ``secret_key``; else the one in the key file, which is made where there is none.
+    """The configured ``secret_key``; else the one in the key file, which is made if there is none.
 
-    ``folder`` is the configuration's (or the working directory): the place of the key file where the database has no
+    ``folder`` is the configuration's (or the working directory): the place of the key file if the database has no
     file. Raises :class:`ConfigError` for a key file that can't be made, is damaged, or that others may read.
     """
     if settings.secret_key is not None:
@@ -240,7 +240,7 @@ class KeyRing:
 
     async def revoke(self, name: str) -> datetime | None:
         """Revoke the key ``name``, here at once and elsewhere within seconds; the instant at which it first was.
-        ``None`` where there is no such key."""
+        ``None`` if there is no such key."""
         now, of_file = self._clock.now(), self._configured.get(name)
         gone = await self._database.write(lambda tx: api_keys.revoke(tx, name, of_file, now))
         await self.refresh()
@@ -275,7 +275,7 @@ class KeyRing:
         return tuple(name for name in self._configured if self.shuts_out_file(name))
 
     def stored_roles(self, name: str) -> frozenset[Role]:
-        """The roles of the stored keys that are ``name``'s, who has this identity; none where there is no such key."""
+        """The roles of the stored keys that are ``name``'s, who has this identity; none if there is no such key."""
         mine = (key.roles for key in self._valid() if canonical(key.name) == name)
         return frozenset(Role(role) for roles in mine for role in roles)
 
@@ -287,7 +287,7 @@ class KeyRing:
         return (key for key in self._stored.values() if key.revoked_at is None)
 
     def secrets(self, name: str) -> Sequence[str]:
-        """The secrets that sign callbacks for the key ``name``; none where it has none.
+        """The secrets that sign callbacks for the key ``name``; none if it has none.
 
         A revoked key's questions may still be open, so its callbacks stay signed. A key that was made anew under a
         name of the configuration has its own secrets alone.

@@ -125,7 +125,7 @@ def serve(
 ) -> None:
     """Serve ``parts`` until told to stop, by the system's clock unless it is given another.
 
-    Raises an :class:`OperatorError` where it can't begin.
+    Raises an :class:`OperatorError` if it can't begin.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     listener = _listen(settings.http.host, settings.http.port)
@@ -182,7 +182,7 @@ def limits_of(http: Http, descriptors: int) -> Limits:
 
 
 def _raise_descriptors() -> int:
-    """As many as this process is allowed; many a shell gives a process 1,024 of them where it may have more."""
+    """As many as this process is allowed; a shell often gives a process 1,024 of them, although it may have more."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
     with contextlib.suppress(OSError, ValueError):  # some systems have a lower limit of their own

@@ -83,7 +83,7 @@ def failure(error: Exception) -> tuple[Verdict, str]:
 
 
 def answered(response: httpx.Response, receipt: Receipt, repeats: Repeats, now: datetime) -> Delivery:
-    """The outcome of a try that got a response; ``receipt`` is the message's own where it was accepted."""
+    """The outcome of a try that got a response; ``receipt`` is the message's own if it was accepted."""
     verdict, reason = verdict_on(response.status_code), f"http_{response.status_code}"
     if verdict is Verdict.ACCEPTED:
         return Delivered(receipt)

@@ -42,7 +42,7 @@ class Replayed:
 def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[], T]) -> T | Replayed:
     """What ``perform`` returns, or the kept reply. Refusals are not kept: the next try may succeed.
 
-    Raises :class:`IdempotencyConflict` where the key was used with another request.
+    Raises :class:`IdempotencyConflict` if the key was used with another request.
     """
     if once is None:
         return perform()

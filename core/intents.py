@@ -97,7 +97,7 @@ class Intents:
         return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
 
     async def get(self, intent_id: str, by: Actor) -> Shown:
-        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
 
         def job(conn: sa.Connection) -> Shown:
             intent = _readable(intents.get(conn, intent_id), by)
@@ -106,7 +106,7 @@ class Intents:
         return await self._database.read(job)
 
     async def check(self, intent_id: str, by: Actor) -> None:
-        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
         creator = await self._database.read(lambda conn: intents.creator(conn, intent_id))
         if creator is None or not (by.has(Role.OPERATOR) or creator == by.key):
             raise NotFound("There is no such intent.")

@@ -47,7 +47,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """Surely not sent; try again, not before ``until`` where it is given. ``reason`` is a stable code. With ``fault``
+    """Surely not sent; try again, not before ``until`` if it is given. ``reason`` is a stable code. With ``fault``
     somebody has to mend something first, and is told."""
 
     reason: str
@@ -58,7 +58,7 @@ class Deferred:
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
     """It may have been sent. The next try says so (:attr:`Sending.ambiguous`), and the channel reconciles first; not
-    before ``until`` where it is given."""
+    before ``until`` if it is given."""
 
     reason: str
     until: datetime | None = None
@@ -121,7 +121,7 @@ class Channel(Protocol):
     lanes: int
     """How many sends may be under way at once."""
     lane_width: int | None
-    """How many of them to one place; ``None`` where all places share them (``core/delivery/turns.py``)."""
+    """How many of them to one place; ``None`` if all places share them (``core/delivery/turns.py``)."""
     withdraws: bool
     """Whether an ended question's messages can be changed or taken back."""
     follows_up: bool
@@ -169,7 +169,7 @@ class Sweepable(Protocol):
     """A :class:`Channel` on which an ended question may go on asking although its withdrawal was accepted."""
 
     async def left_open(self) -> Collection[str] | None:
-        """The refs of the questions that still ask there; ``None`` where the other side can't say."""
+        """The refs of the questions that still ask there; ``None`` if the other side can't say."""
         ...
 
 
@@ -199,7 +199,7 @@ class Agents(Protocol):
     """How many of them to one origin of one key."""
 
     def may_call(self, key: str, url: str) -> str | None:
-        """Why ``key`` may not be called back at ``url``, as one sentence; ``None`` where it may. No network call."""
+        """Why ``key`` may not be called back at ``url``, as one sentence; ``None`` if it may. No network call."""
         ...
 
     async def resume(self, callback: Callback) -> Delivery: ...
@@ -216,12 +216,12 @@ class PeopleUnknown(Exception):
 
 
 class Responders(Protocol):
-    """Identity → address, groups and the allow-list (RFC-0026 §11). No network call but where it is awaited."""
+    """Identity → address, groups and the allow-list (RFC-0026 §11). Only what is awaited makes network calls."""
 
     def allowed(self, reference: str) -> bool: ...
 
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
-        """Where ``reference`` is reached on ``channel``, empty where it is not."""
+        """Where ``reference`` is reached on ``channel``, empty if it is not."""
         ...
 
     def defaults(self, channel: str) -> Sequence[str]:
@@ -250,7 +250,7 @@ class Responders(Protocol):
 
     def is_known(self, identity: str) -> bool:
         """Whether a person of the directory or a key has this identity. Nobody else is handed a question, or counts
-        where several answers are needed."""
+        if several answers are needed."""
         ...
 
     def actor(self, identity: str) -> Actor:
@@ -267,12 +267,12 @@ class Responders(Protocol):
         ...
 
     async def refresh(self, references: Iterable[str]) -> None:
-        """See to it, by asking where that is needed, that :meth:`answers_to` knows who is behind ``references`` now.
+        """See to it, by asking if that is needed, that :meth:`answers_to` knows who is behind ``references`` now.
         Where nobody answers it goes by what was said last, for a bounded time."""
         ...
 
     async def on_call(self, reference: str) -> Sequence[str]:
-        """The identities behind a schedule now, none where nobody is. Raises :class:`PeopleUnknown`."""
+        """The identities behind a schedule now, none if nobody is. Raises :class:`PeopleUnknown`."""
         ...
 
     def known_group(self, name: str) -> bool: ...
@@ -300,7 +300,7 @@ class HostClock(Clock, Protocol):
     """A clock on a host. Setting the host's clock does not set this one, until :meth:`follow` does."""
 
     def ahead(self, shared: datetime | None) -> timedelta:
-        """By how much the time that counts is ahead of this clock; negative where it is behind.
+        """By how much the time that counts is ahead of this clock; negative if it is behind.
 
         That is ``shared``, where several hosts go by one clock, else what this host's own clock says.
         """

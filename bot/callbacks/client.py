@@ -134,7 +134,7 @@ class AddressRefused(OSError):
 
 
 def check_url(url: str, allow: Sequence[Network] = ()) -> str | None:
-    """Why ``url`` may not be called, as one sentence; ``None`` where it may. Names are not looked up.
+    """Why ``url`` may not be called, as one sentence; ``None`` if it may. Names are not looked up.
 
     A name that leads out of bounds, or nowhere yet, is found out when it is called.
     """
@@ -184,7 +184,7 @@ def _target(url: str) -> yarl.URL:
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The addresses of ``host``, best first; raises ``OSError`` where it has none."""
+    """The addresses of ``host``, best first; raises ``OSError`` if it has none."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(sockaddr[0]) for *_, sockaddr in found]
 

@@ -171,7 +171,7 @@ def _question(question: str, choices: list[str]) -> dict[str, Any]:
 
 
 def _print_end(ended: dict[str, Any]) -> None:
-    """The answer alone on standard output; status 1 where there is none."""
+    """The answer alone on standard output; status 1 if there is none."""
     value = ended["response"] if ended["resolution"] == "responded" else ended["continued_with"]
     if value is None:
         warn(f"{ended['ref']}: {ended['resolution']}, without an answer")

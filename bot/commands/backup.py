@@ -28,7 +28,7 @@ from core.store.database import Database, open_database
 from core.store.database_file import copy_database, copy_file, sync
 
 DATABASE, KEY, DUMP = "handraise.db", "handraise.db.key", "handraise.dump"
-"""What a backup's folder holds: an SQLite copy or PostgreSQL's dump, and the key file where there is one."""
+"""What a backup's folder holds: an SQLite copy or PostgreSQL's dump, and the key file if there is one."""
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
@@ -153,7 +153,7 @@ def restore(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `handraise backup` has made.")],
     config: ConfigFile = None,
 ) -> None:
-    """Put a backup in the place that the configuration names, where no database is. For SQLite."""
+    """Put a backup where the configuration says the database is. None may be there yet. For SQLite."""
     settings, home = settings_and_folder(config)
     path = _sqlite_file(settings)
     if path is None:

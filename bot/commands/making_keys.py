@@ -104,7 +104,7 @@ def make(config: Path | None, name: str, roles: Sequence[str]) -> NewKey:
 
 
 def renew(config: Path | None, name: str) -> str:
-    """The next webhook secret of the key; raises :class:`ConfigError` where there is none of that name to renew."""
+    """The next webhook secret of the key; raises :class:`ConfigError` if there is none of that name to renew."""
     name = _name(name)
     keys = _Keys.of(config)
 
@@ -123,7 +123,7 @@ def renew(config: Path | None, name: str) -> str:
 
 def renew_api_key(config: Path | None, name: str, overlap: timedelta) -> Renewed:
     """A new key for the same name; the one before stays valid for ``overlap``. A key of the configuration is replaced
-    as well: the row stands above the file. Raises :class:`ConfigError` where there is none of that name."""
+    as well: the row stands above the file. Raises :class:`ConfigError` if there is none of that name."""
     name = _name(name)
     keys = _Keys.of(config)
     secret, now = new_api_key(), datetime.now(UTC)
@@ -148,7 +148,7 @@ def renew_api_key(config: Path | None, name: str, overlap: timedelta) -> Renewed
 
 
 def revoke(config: Path | None, name: str) -> datetime:
-    """When the key was revoked: now, or the first time. Raises :class:`ConfigError` where there is none."""
+    """When the key was revoked: now, or the first time. Raises :class:`ConfigError` if there is none."""
     name = _name(name)
     keys = _Keys.of(config)
     of_file = keys.configured.get(name)
@@ -173,7 +173,7 @@ def hashed(config: Path | None, key: str) -> str:
 
 
 def _valid(tx: Tx, name: str, keys: _Keys) -> StoredKey:
-    """The key of that name. Raises :class:`ConfigError` where there is none, or it is revoked."""
+    """The key of that name. Raises :class:`ConfigError` if there is none, or it is revoked."""
     found = api_keys.by_name(tx.conn, name) or keys.configured.get(name)
     if found is None:
         raise ConfigError(f"There is no key named {name}.")

@@ -39,8 +39,8 @@ class Section(BaseModel):
 
 
 class Slack(Section):
-    """Slack reaches us over sockets where there is an ``app_token`` (Socket Mode), and by requests that
-    ``signing_secret`` verifies where there is one (HTTP mode). One of the two is needed; with both, both ways are open.
+    """Slack reaches us over sockets if there is an ``app_token`` (Socket Mode), and by requests that
+    ``signing_secret`` verifies if there is one (HTTP mode). One of the two is needed; with both, both ways are open.
 
     ``require_open_when_cut`` is the older name of ``answers.require_open_when_cut``, and holds for every channel.
     """

@@ -78,7 +78,7 @@ class _Origin:
 
 
 def _over(below: Any, above: Any) -> Any:
-    """``above`` where it says something, ``below`` elsewhere."""
+    """``above`` if it says something, ``below`` elsewhere."""
     if isinstance(below, dict) and isinstance(above, dict):
         return {**below, **{key: _over(below.get(key), value) for key, value in above.items()}}
     return above

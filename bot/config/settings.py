@@ -192,12 +192,12 @@ class SuspensionSettings(Section):
 
     @property
     def outages_from(self) -> timedelta | None:
-        """How long a silence of ours has to be for times to move by it, ``None`` where they never do."""
+        """How long a silence of ours has to be for times to move by it, ``None`` if they never do."""
         return timedelta(seconds=self.catch_up_grace_seconds) if self.catch_up == "shift" else None
 
     @property
     def policy(self) -> PolicyFields:
-        """The platform's words in the cascade; they say nothing where none are configured."""
+        """The platform's words in the cascade; they say nothing if none are configured."""
         return PolicyFields() if self.default_retry_policy is None else self.default_retry_policy.fields
 
 
@@ -328,13 +328,13 @@ class Settings(BaseSettings):
 
     @property
     def own_routing_keys(self) -> dict[str, str]:
-        """By e-mail, the PagerDuty integrations that page one person; none where PagerDuty is not set up."""
+        """By e-mail, the PagerDuty integrations that page one person; none if PagerDuty is not set up."""
         people = self.people if self.pagerduty is not None else ()
         return {canonical(one.email): one.pagerduty_routing_key for one in people if one.pagerduty_routing_key}
 
     @property
     def key_quotas(self) -> Quotas:
-        """Every key's quota: its own where it says something, the general one elsewhere."""
+        """Every key's quota: its own if it says something, the general one elsewhere."""
         general = self.quotas.quota
         return Quotas(general, {entry.name: entry.quotas.quota.over(general) for entry in self.api_keys})
 

@@ -20,7 +20,7 @@ from bot.demo.children import DemoFailed
 def run(*, fast: bool, auto: bool) -> int:
     """Play the demo until it is over or interrupted.
 
-    Returns the exit status: 1 where something failed, and for ``auto`` where it was interrupted, else 0.
+    Returns the exit status: 1 where something failed, and for ``auto`` if it was interrupted, else 0.
     """
     playing = automatic(AUTO) if auto else interactive(FAST if fast else AN_HOUR)
     try:

@@ -90,7 +90,7 @@ async def _show(interval: int) -> AsyncIterator[Show]:
 
 
 async def while_it_stands(show: Show, playing: Coroutine[Any, Any, None]) -> None:
-    """Play, and tell what happens, until the play is over; raises :class:`DemoFailed` where a process is gone."""
+    """Play, and tell what happens, until the play is over; raises :class:`DemoFailed` if a process is gone."""
     tasks = [asyncio.create_task(one) for one in (playing, show.tell_events(), show.tell_page(), _broken(show))]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -173,7 +173,7 @@ class Play:
 
 
 def problem(card: Card | None, ending: ExpectedEnding) -> str | None:
-    """What is wrong with how the agent of ``card`` was called back; ``None`` where nothing is."""
+    """What is wrong with how the agent of ``card`` was called back; ``None`` if nothing is."""
     if card is None or card.resumed is None:
         return "it was not called back in time"
     got = ExpectedEnding(**{part: card.resumed[part] for part in ("value", "resolution", "channel", "responded_by")})

@@ -59,7 +59,7 @@ class Child:
         return "\n".join(f"  {line}" for line in lines) or "  (it wrote nothing)"
 
     async def stop(self) -> None:
-        """Ask it to end, and end it where it does not."""
+        """Ask it to end, and end it if it does not."""
         if self.process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):

@@ -23,8 +23,8 @@ class Sample:
     """One question of one agent. ``button`` is what the page calls it; the rest is the SDK's. ``action`` is what an
     answer sets free: people are shown it.
 
-    ``attempts`` are asked an interval apart, of at most ``longest_interval`` seconds where that is given; after the
-    last one the agent goes on with ``fallback``, or stops where there is none.
+    ``attempts`` are asked an interval apart, of at most ``longest_interval`` seconds if that is given; after the
+    last one the agent goes on with ``fallback``, or stops if there is none.
     """
 
     name: str

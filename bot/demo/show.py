@@ -110,7 +110,7 @@ class Show:
     async def ask(self, sample: Sample, attempts: int | None = None) -> Card:
         """Start an agent with this question and stay with it until it is called back.
 
-        Raises :class:`DemoFailed` where the agent ends without having been.
+        Raises :class:`DemoFailed` if the agent ends without having been.
         """
         card = self.board.add(sample)
         self._changed.set()

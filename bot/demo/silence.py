@@ -72,7 +72,7 @@ async def let_silence_pass(service: Service, ref: str) -> timedelta:
 
 
 def until_next_step(suspension: Suspension, now: datetime) -> timedelta:
-    """How long nobody has to answer for something to happen; zero where that is due, or where nothing ever is."""
+    """How long nobody has to answer for something to happen; zero if that is due, or if nothing ever is."""
     if suspension.asks_back is not None:
         step = suspension.look_at
     elif (due := next_attempt_at(suspension)) is not None:

@@ -139,7 +139,7 @@ class DemoStage:
     async def let_silence_pass(self, ref: str) -> None:
         """Have the service let the time until the next step of this question pass; one that has ended stays as it is.
 
-        Raises :class:`DemoFailed` where the service refuses it otherwise.
+        Raises :class:`DemoFailed` if the service refuses it otherwise.
         """
         headers = {"X-API-Key": self.keys.operator}
         async with httpx.AsyncClient(base_url=self.service_url, trust_env=False, timeout=10) as client:
@@ -158,7 +158,7 @@ class DemoStage:
 
 @asynccontextmanager
 async def staged(folder: Path) -> AsyncIterator[DemoStage]:
-    """Start sandbox and service in ``folder``; raises :class:`DemoFailed` where one does not come up."""
+    """Start sandbox and service in ``folder``; raises :class:`DemoFailed` if one does not come up."""
     children = Children(folder)
     try:
         service_url = f"http://127.0.0.1:{(port := free_port())}"

@@ -24,7 +24,7 @@ class Transcript:
     _agents: dict[str, str] = field(default_factory=dict)
 
     def event(self, event: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Whom it is about and what happened, for an event of the service's log; ``None`` where it goes without
+        """Whom it is about and what happened, for an event of the service's log; ``None`` if it goes without
         saying."""
         intent, payload = event["intent_id"], event["payload"]
         if event["event_type"] == "intent.suspended":

@@ -61,7 +61,7 @@ class Heartbeat:
         await self._client.aclose()
 
     async def _beat(self, now: datetime) -> None:
-        """Ask what is overdue, and ping where nothing is; a silence and its end are one line each."""
+        """Ask what is overdue, and ping if nothing is; a silence and its end are one line each."""
         reason = await self._late(now) or await self._ping()
         if reason is not None and not self._fell_silent:
             log.warning("heartbeat.silent", reason=reason)
@@ -77,7 +77,7 @@ class Heartbeat:
             return type(failure).__name__
 
     async def _ping(self) -> str | None:
-        """Why the ping did not get through, ``None`` where it did. The URL is a secret, and no part of the reason."""
+        """Why the ping did not get through, ``None`` if it did. The URL is a secret, and no part of the reason."""
         try:
             response = await self._client.get(self._url)
         except http.CAUGHT as failure:

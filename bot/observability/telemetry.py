@@ -259,7 +259,7 @@ class Metrics:
             self._resolutions.labels(resolution)
 
     def open(self, count: int | None) -> None:
-        """How many questions wait now; ``None`` where nobody knows."""
+        """How many questions wait now; ``None`` if nobody knows."""
         self._open.set(nan if count is None else count)
 
     def attempt(self, channel: str) -> None:

@@ -95,7 +95,7 @@ NO_TRACING: Tracing = _NoTracing()
 def tracing_of(endpoint: str | None, environ: Mapping[str, str]) -> Tracing:
     """Spans to ``telemetry.otlp_endpoint``, or to where OpenTelemetry's own variables say.
 
-    Raises :class:`ConfigError` where our own setting asks for spans and the extra is not installed. The variables are
+    Raises :class:`ConfigError` if our own setting asks for spans and the extra is not installed. The variables are
     often set for all of a machine: then a line in the log has to do.
     """
     if _is_off(environ) or (endpoint is None and not any(environ.get(name) for name in ENDPOINTS)):

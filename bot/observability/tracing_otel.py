@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry. Imported where it is configured, and the extra ``otel`` installed; see ``tracing.py``.
+"""Spans by OpenTelemetry. Imported if it is configured, and the extra ``otel`` installed; see ``tracing.py``.
 
 Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/;
 https://www.w3.org/TR/trace-context/.

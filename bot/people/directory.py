@@ -39,7 +39,7 @@ from core.ports import PeopleUnknown, RefusalCause, Refused
 ON_CALL = f"{RecipientKind.SCHEDULE}:"
 
 StoredRoles = Callable[[str], frozenset[Role]]
-"""The roles of the key of that name which was made on the command line; none where there is no such key."""
+"""The roles of the key of that name which was made on the command line; none if there is no such key."""
 
 
 def _no_stored_roles(_name: str) -> frozenset[Role]:
@@ -118,10 +118,10 @@ class Directory:
                 return {str(recipient)}
 
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
-        """Where ``reference`` is reached on ``channel``, each place once; empty where it is not.
+        """Where ``reference`` is reached on ``channel``, each place once; empty if it is not.
 
         Any mailbox is reached by mail, in the directory or not; somebody of the directory in the mailbox that it has
-        of them, whatever sub-address was written. On PagerDuty a person is their own integration where
+        of them, whatever sub-address was written. On PagerDuty a person is their own integration if
         the directory has its routing key; else the default service, which pages whoever is on call, as it does for a
         group, and is nobody's in particular then.
         """
@@ -164,7 +164,7 @@ class Directory:
         return None
 
     def surely_asks(self, reference: str, channel: str) -> bool:
-        """On PagerDuty a person without an integration of their own is called to the incident, where that is set up.
+        """On PagerDuty a person without an integration of their own is called to the incident, if that is set up.
         Whoever is on call may have no account in Slack; everybody has a mailbox."""
         recipient, pager = parse_recipient(reference), self._settings.pagerduty
         is_schedule = recipient.kind is RecipientKind.SCHEDULE
@@ -284,7 +284,7 @@ class Directory:
         return people
 
     def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
-        """Who they are: the directory's person for the account, else its mailbox where that is nobody else's.
+        """Who they are: the directory's person for the account, else its mailbox if that is nobody else's.
 
         Whoever runs PagerDuty says who is on call, and not whom this service may ask: a stranger has to be on its
         allow-list."""

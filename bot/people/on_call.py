@@ -19,7 +19,7 @@ import structlog
 
 from core.ports import Clock, Deferred, PeopleUnknown, RefusalCause, Refused
 
-if TYPE_CHECKING:  # loaded only where PagerDuty is set up
+if TYPE_CHECKING:  # loaded only if PagerDuty is set up
     from channels.pagerduty.rest import OnCall, PagerDutyApi
 
 log = structlog.get_logger(__name__)
@@ -56,9 +56,9 @@ class OnCalls:
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def now_on(self, schedule: str) -> tuple[OnCallUser, ...]:
-        """Those of the lowest escalation level that has anybody, asked for where it was not within a minute.
+        """Those of the lowest escalation level that has anybody, asked for if it was not within a minute.
 
-        Raises :class:`PeopleUnknown` where PagerDuty does not say.
+        Raises :class:`PeopleUnknown` if PagerDuty does not say.
         """
         async with self._asking[schedule]:
             if not self._is_fresh(schedule):

@@ -16,7 +16,7 @@ import structlog
 from core.ports import RefusalCause, Refused
 from core.work.every import Every
 
-if TYPE_CHECKING:  # Slack's libraries are loaded only where Slack is set up
+if TYPE_CHECKING:  # Slack's libraries are loaded only if Slack is set up
     from channels.slack.people import SlackPeople
 
 log = structlog.get_logger(__name__)

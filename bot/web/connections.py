@@ -190,7 +190,7 @@ class Exchange:
 
 
 def exchange_of(scope: Scope) -> Exchange | None:
-    """``None`` where another server than ours has taken the request."""
+    """``None`` if another server than ours has taken the request."""
     found: Exchange | None = scope.get("extensions", {}).get(_EXTENSION)
     return found
 

@@ -17,7 +17,7 @@ from bot.web.api.responses import Accepted, Envelope, refusals
 from bot.web.connections import vouch
 from core.errors import envelope
 
-if TYPE_CHECKING:  # a vendor's code is loaded where it is set up
+if TYPE_CHECKING:  # a vendor's code is loaded if it is set up
     from bot.inbound.mail.imap import MailPoller
     from bot.inbound.mail.lmtp import MailListener
     from bot.inbound.mail.webhook import MailWebhook

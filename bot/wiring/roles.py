@@ -38,7 +38,7 @@ EVERYTHING: Parts = frozenset(Part)
 
 
 def parts_of(given: Iterable[str]) -> Parts:
-    """The parts named by ``--role``, each time one or several with commas between; everything where none is.
+    """The parts named by ``--role``, each time one or several with commas between; everything if none is.
 
     Raises :class:`ConfigError` for a name that is none.
     """
@@ -82,7 +82,7 @@ def archive_folder(settings: Settings, folder: Path) -> Path:
     """``retention.archive_dir``; else ``handraise.db.archive`` beside ``handraise.db``, or ``handraise.archive`` in
     ``folder``, the configuration's. It is made where suspensions are to be moved.
 
-    Raises :class:`ConfigError` where it can't be made or written: better now than after ninety days.
+    Raises :class:`ConfigError` if it can't be made or written: better now than after ninety days.
     """
     path = _place(settings, folder)
     if settings.retention.keep is None:

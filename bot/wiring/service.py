@@ -66,7 +66,7 @@ from core.work.health import CLOCK, NOT_LOOKED, RELAY, SILENT, Health
 from core.work.news import News
 from core.work.presence import Beating, Pulse, Timekeeping
 
-if TYPE_CHECKING:  # loaded where PagerDuty is set up
+if TYPE_CHECKING:  # loaded if PagerDuty is set up
     from bot.inbound.pagerduty.parking import PagerDutyParking
     from bot.wiring.pagerduty import PagerDutySource
 
@@ -218,7 +218,7 @@ class Service:
 
 
 def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
-    """The database, this process's alone where it is a file, and its schema ready; raises the :class:`OperatorError`
+    """The database, this process's alone if it is a file, and its schema ready; raises the :class:`OperatorError`
     that says what is wrong."""
     database = open_database(settings.database_url, settings.database.deadlines)
     check_fits(parts, database.dialect)

@@ -42,7 +42,7 @@ class Shutdown:
         self._until: float | None = None
 
     def begin(self, status: int = 0, line: str | None = None) -> None:
-        """It was asked for; only the first time counts. ``line`` is printed where it has to be forced."""
+        """It was asked for; only the first time counts. ``line`` is printed if it has to be forced."""
         if self._until is not None:
             return
         self._status, self._line = status, line

@@ -1,6 +1,6 @@
 """The channels and doors of the vendors that are set up; part of the composition root (``bot/wiring/service.py``).
 
-Each vendor's code is imported where it is set up: nobody's start waits for libraries that it does not need.
+Each vendor's code is imported if it is set up: nobody's start waits for libraries that it does not need.
 """
 
 from __future__ import annotations

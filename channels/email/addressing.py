@@ -64,7 +64,7 @@ class Mailboxes:
     @classmethod
     def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None, *, key: bytes) -> Mailboxes:
         """``sender`` as configured (``Handraise <h@example.com>``). Bounces come to ``bounces@`` the domain of
-        ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` where one is no address."""
+        ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` if one is no address."""
         name, _ = parseaddr(sender)
         address = _configured("from", sender)
         if reply_to is None and bounces_to is not None:
@@ -191,8 +191,8 @@ def _configured(key: str, value: str) -> str:
 
 
 def deliverable(to: Address) -> Address | None:
-    """``to`` as it can stand in an SMTP command: its domain in ASCII, its local part in UTF-8 where it has to be (RFC
-    6531). ``None`` where it can't."""
+    """``to`` as it can stand in an SMTP command: its domain in ASCII, its local part in UTF-8 if it has to be (RFC
+    6531). ``None`` if it can't."""
     local, _, domain = to.value.rpartition("@")
     try:
         address = f"{local}@{dns_domain(domain)}"
@@ -216,7 +216,7 @@ def header_values(message: Message, name: str) -> list[str]:
 
 
 def header(message: Message, name: str) -> str:
-    """The first field of this name, empty where there is none."""
+    """The first field of this name, empty if there is none."""
     return next(iter(header_values(message, name)), "")
 
 
@@ -248,7 +248,7 @@ def _unquoted(value: str) -> str:
 
 
 def mailbox_in(value: str) -> str | None:
-    """The one address of a From field, lower case; ``None`` where it holds none, or more than one that could be meant.
+    """The one address of a From field, lower case; ``None`` if it holds none, or more than one that could be meant.
 
     Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
     """

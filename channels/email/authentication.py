@@ -57,7 +57,7 @@ def _dkim_passed(results: list[authres.AuthenticationResult], domain: str) -> bo
 
 
 def _property(result: authres.AuthenticationResult, name: str) -> str:
-    """``header.from``, ``header.d`` or ``header.i``: its domain. Empty where there is none, or more than one."""
+    """``header.from``, ``header.d`` or ``header.i``: its domain. Empty if there is none, or more than one."""
     values = [one.value or "" for one in result.properties if one.type == "header" and one.name == name]
     return str(values[0]).rpartition("@")[2] if len(values) == 1 else ""
 

@@ -143,7 +143,7 @@ _LIST_HEADERS = ("List-Id", "List-Post", "Mailing-List", "X-Mailing-List")
 
 
 def classify(message: Message, ours: Mailboxes, sender: str | None = None, recipients: Sequence[str] = ()) -> MailKind:
-    """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` where nobody knows)
+    """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` if nobody knows)
     and ``recipients`` RCPT TO."""
     reported = _reported(message)
     if reported is not None:

@@ -77,7 +77,7 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``original`` is the Message-ID of the mail that it is about, empty where it does not come with it; ``return_ids``
+    """``original`` is the Message-ID of the mail that it is about, empty if it does not come with it; ``return_ids``
     are what it brings back of that mail's envelope and header, in whatever words."""
 
     fates: tuple[Fate, ...]
@@ -105,7 +105,7 @@ def report_type(message: Message) -> str:
 
 
 def read_report(message: Message) -> Report:
-    """The delivery report in ``message``: in its fields where it has any, else in its text."""
+    """The delivery report in ``message``: in its fields if it has any, else in its text."""
     parts = list(_parts(message))
     fates = [fate for part in parts for fate in _fates(part)][:_MOST_FATES]
     copies = [copy for part in parts if (copy := _copy(part)) is not None]

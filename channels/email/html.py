@@ -171,7 +171,7 @@ def _closing(tag: str) -> str:
 
 
 def _mark(element: etree._Element, tag: str) -> str | None:
-    """What stands for an element that is not read: a quote, a signature, nothing. ``None`` where it is read."""
+    """What stands for an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
     if not tag or tag in _SKIPPED:
         return ""
     if tag == "blockquote":

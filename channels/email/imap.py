@@ -45,7 +45,7 @@ class ImapTls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImapServer:
-    """``password`` is ``None`` where a token stands in for it. Read from a URL with :meth:`parse`."""
+    """``password`` is ``None`` if a token stands in for it. Read from a URL with :meth:`parse`."""
 
     host: str
     port: int
@@ -237,18 +237,18 @@ class ImapSession:
         return bool(self._told("EXISTS"))
 
     def size(self, uid: str) -> int | None:
-        """Octets; ``None`` where the mail has vanished, or the server can't say."""
+        """Octets; ``None`` if the mail has vanished, or the server can't say."""
         with translated():
             _, said = self._client.uid("FETCH", uid, "(UID RFC822.SIZE)")
         items = [one for one in said or () if isinstance(one, bytes)]
         return next((int(found[1]) for one in items if (found := _SIZE.search(one))), None)
 
     def content(self, uid: str) -> bytes | None:
-        """The mail as it lies there; ``None`` where it has vanished."""
+        """The mail as it lies there; ``None`` if it has vanished."""
         return self._fetch(uid, "BODY.PEEK[]")
 
     def head(self, uid: str) -> bytes | None:
-        """Its header alone, cut where that is out of all measure."""
+        """Its header alone, cut if that is out of all measure."""
         return self._fetch(uid, f"BODY.PEEK[HEADER]<0.{LARGEST_MAIL}>")
 
     def _fetch(self, uid: str, part: str) -> bytes | None:
@@ -259,7 +259,7 @@ class ImapSession:
     # --- What was taken -------------------------------------------------------------------------------------------
 
     def done(self, uid: str) -> bool:
-        """The mail is taken for good: mark it, and move it where it is to go. False where it can't go there."""
+        """The mail is taken for good: mark it, and move it if it is to go. False if it can't go there."""
         with translated():
             marks = f"(\\Seen {KEYWORD})" if self._keeps_keywords else "(\\Seen)"
             if not self._store(uid, marks):

@@ -59,7 +59,7 @@ _CONTENT_FIELD = re.compile(rb"^content-[a-z-]{1,40}:[^\n]*(?:\n[ \t][^\n]*)*", 
 
 
 def unfit(raw: bytes) -> str | None:
-    """Why ``raw`` is not to be parsed, as a stable code; ``None`` where it is."""
+    """Why ``raw`` is not to be parsed, as a stable code; ``None`` if it is."""
     ends = _HEAD_ENDS.search(raw[: LONGEST_HEAD + 4])
     if ends is None and len(raw) > LONGEST_HEAD:
         return "head_too_long"
@@ -129,7 +129,7 @@ class Inbound:
     but ``authentic``: that ``sender`` wrote it.
 
     ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
-    those in To where there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
+    those in To if there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
     delivery ids whose return id it bears: in the envelope sender of ours that it came to, or in what its report brings
     back. ``mentioned`` are those that stand bare in such an address, which proves nothing; ``answers_to`` are those of
     the mails and ``refs`` the questions that it answers by In-Reply-To and References. ``unfit`` says why it is
@@ -232,7 +232,7 @@ def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[st
 
 
 def _only(message: Message, name: str) -> str:
-    """The one field of this name; empty where there are two. A signature covers the lower one, and what somebody has
+    """The one field of this name; empty if there are two. A signature covers the lower one, and what somebody has
     put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
     values = raw_values(message, name)
     return values[0] if len(values) == 1 else ""

@@ -26,7 +26,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Tls(StrEnum):
-    """``required`` where a password is sent to another machine; ``offered`` takes STARTTLS where there is one."""
+    """``required`` where a password is sent to another machine; ``offered`` takes STARTTLS if there is one."""
 
     IMPLICIT = "implicit"
     REQUIRED = "required"
@@ -84,7 +84,7 @@ class SmtpServer:
 
 def tls_context(authorities: Path | None) -> ssl.SSLContext:
     """Certificates are always verified, host name and dates included. One context for every connection: reading the
-    public authorities takes tens of milliseconds. Raises :class:`ConfigError` where ``authorities`` can't be used."""
+    public authorities takes tens of milliseconds. Raises :class:`ConfigError` if ``authorities`` can't be used."""
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if authorities is not None:

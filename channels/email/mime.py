@@ -69,7 +69,7 @@ def compose(headers: Mapping[str, str], text: str, html: str | None = None) -> b
 
 @lru_cache(maxsize=256)
 def header_text(name: str, text: str) -> str:
-    """Any text as the value of the header ``name``, folded where it has to be encoded."""
+    """Any text as the value of the header ``name``, folded if it has to be encoded."""
     flat = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     if _PLAIN.match(flat) and "=?" not in flat:
         return flat

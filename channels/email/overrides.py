@@ -36,7 +36,7 @@ _OURS_TO_SHOW = Mailboxes.of("handraise@example.com", "answers@example.com", key
 
 
 def read_templates(folder: Path) -> Templates:
-    """The templates of ``folder``, ours where it has none. Raises :class:`ConfigError`, one line that names the file
+    """The templates of ``folder``, ours if it has none. Raises :class:`ConfigError`, one line that names the file
     and the line.
     """
     replaced = {file.name: _read(file) for file in _files(folder)}

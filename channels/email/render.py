@@ -130,7 +130,7 @@ def _envelope(headers: dict[str, str], written: MailBodies, sender: str, to: Add
 
 
 def _proposed(proposal: Proposal) -> str:
-    """The value that is proposed. A text and a form's fields stand in the body alone, where they are redacted."""
+    """The value that is proposed. A text and a form's fields stand in the body alone, if they are redacted."""
     own = "text" if isinstance(proposal.value, str) else "form"
     value = own if proposal.index is None else str(proposal.value)
     return header_text("X-Handraise-Proposal", one_line(value, LONGEST_SUBJECT))

@@ -78,7 +78,7 @@ async def connected(server: SmtpServer, hello: str) -> SMTP:
 
 
 async def _greet(client: SMTP) -> None:
-    """As one that knows extensions; plainly where the server does not (RFC 5321 §3.2)."""
+    """As one that knows extensions; plainly if the server does not (RFC 5321 §3.2)."""
     try:
         await client.ehlo()
     except SMTPHeloError:
@@ -169,7 +169,7 @@ class SmtpLanes:
                 return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
     async def _offered(self, client: SMTP, reply: int, mail: OutgoingMail) -> Delivery | None:
-        """What is between MAIL FROM, whose reply is given, and the content: ``None`` where that may come now. Where
+        """What is between MAIL FROM, whose reply is given, and the content: ``None`` if that may come now. Where
         MAIL FROM was refused, it is us and not this mail.
         """
         if not _is_positive(reply):
@@ -205,7 +205,7 @@ class SmtpLanes:
             self._idle.append((client, asyncio.get_running_loop().time()))
 
     async def _begin(self, mail: OutgoingMail) -> tuple[SMTP, int]:
-        """MAIL FROM on a kept connection; on a new one where the server has closed that meanwhile."""
+        """MAIL FROM on a kept connection; on a new one if the server has closed that meanwhile."""
         kept = self._take_idle()
         if kept is not None:
             with suppress(SMTPServerDisconnected, SMTPTimeoutError):
@@ -255,7 +255,7 @@ def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
 
 
 def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
-    """Of RCPT TO: told of failures and delays alone; of nothing where nobody could be told (RFC 3461 §4.1)."""
+    """Of RCPT TO: told of failures and delays alone; of nothing if nobody could be told (RFC 3461 §4.1)."""
     if not client.supports_extension("dsn"):
         return []
     return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
@@ -268,7 +268,7 @@ async def _refused(client: SMTP, code: int) -> Delivery:
 
 
 async def _made_ready(client: SMTP) -> None:
-    """For the next mail on this connection; closed where it can't be."""
+    """For the next mail on this connection; closed if it can't be."""
     try:
         await client.rset(timeout=_FAREWELL_SECONDS)
     except (SMTPException, OSError):

@@ -98,7 +98,7 @@ def loader_of(replaced: Mapping[str, str]) -> BaseLoader:
 
 
 def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
-    """Text and HTML. Raises :class:`PartMissing` where one lacks the link that the question is answered at, or what an
+    """Text and HTML. Raises :class:`PartMissing` if one lacks the link that the question is answered at, or what an
     answer sets free; and what the template itself raises."""
     text, html = (templates.get_template(f"{kind}.{form}.j2").render(view) for form in ("txt", "html"))
     link, action = view["link"], view.get("action")

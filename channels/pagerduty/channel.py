@@ -52,7 +52,7 @@ ALREADY_PAGING = "already_paging"
 class PagerDutyChannel:
     """``services`` maps the names that an address may have to routing keys; ``default`` is the configured one.
 
-    ``instance`` tells this installation's alerts from another's in the same account. ``incidents`` is absent where
+    ``instance`` tells this installation's alerts from another's in the same account. ``incidents`` is absent if
     nothing can be written into them. ``proven``: whether the door hears of the incidents that come of our events.
     """
 
@@ -227,7 +227,7 @@ class PagerDutyChannel:
         return self._patiently(http.answered(response, receipt, repeats, self._clock.now()), sending)
 
     def _patiently(self, outcome: Delivery, sending: Sending) -> Delivery:
-        """PagerDuty wants to be left alone for a while; longer where it has said so itself."""
+        """PagerDuty wants to be left alone for a while; longer if it has said so itself."""
         if not isinstance(outcome, Deferred | Ambiguous):
             return outcome
         wait = self._waits[min(sending.tries, len(self._waits)) - 1]

@@ -93,7 +93,7 @@ class IncidentsApi:
         return [found for _, found in newest.values()]
 
     async def is_open(self, key: str) -> bool | None:
-        """Whether an incident with ``key`` is open; ``None`` where PagerDuty does not say."""
+        """Whether an incident with ``key`` is open; ``None`` if PagerDuty does not say."""
         try:
             return bool(await self.find(key, statuses=OPEN))
         except CallFailed:
@@ -101,7 +101,7 @@ class IncidentsApi:
 
     async def open_keys(self) -> set[str] | None:
         """The dedup keys of the open alerts of the account's open incidents, which others' alerts may keep open;
-        ``None`` where PagerDuty does not say."""
+        ``None`` if PagerDuty does not say."""
         keys: set[str] = set()
         try:
             wanted = [WHENEVER, *(("statuses[]", one) for one in OPEN)]

@@ -27,7 +27,7 @@ Event = dict[str, Any]
 
 
 def dedup_key(instance: str, ref: str) -> str:
-    """What makes every attempt at one service the same alert. Raises ``ValueError`` where PagerDuty would refuse it."""
+    """What makes every attempt at one service the same alert. Raises ``ValueError`` if PagerDuty would refuse it."""
     key = f"{_prefix(instance)}{ref}"
     if len(key) > DEDUP_KEY_LENGTH:
         raise ValueError(f"a dedup key has at most {DEDUP_KEY_LENGTH} characters: choose a shorter instance name")
@@ -144,7 +144,7 @@ CALL_LENGTH = 300
 
 
 OWN_WORDS = {"so_far", "if_nobody_answers"}
-"""What is left out first where there is too much."""
+"""What is left out first if there is too much."""
 AGENTS_BYTES = EVENT_BYTES - 64 * 1024
 ACTION_LENGTH = 60_000
 

@@ -155,7 +155,7 @@ class OnCall:
 
 
 class PagerDutyApi:
-    """Reads with ``token``. Every method raises :class:`ApiUnavailable` where there is no telling.
+    """Reads with ``token``. Every method raises :class:`ApiUnavailable` if there is no telling.
 
     Without a token nothing can be asked, now or later: every incident is one that we don't know.
     """
@@ -179,7 +179,7 @@ class PagerDutyApi:
         return self._has_token
 
     async def alert_keys(self, incident: str) -> tuple[str, ...]:
-        """The dedup keys of an incident's alerts; none where there is no such incident."""
+        """The dedup keys of an incident's alerts; none if there is no such incident."""
         keys: list[str] = []
         for page in range(MOST_PAGES):
             said = await self._get(f"/incidents/{incident}/alerts", limit=PAGE, offset=page * PAGE)
@@ -190,7 +190,7 @@ class PagerDutyApi:
         return tuple(keys)
 
     async def email_of(self, user: str) -> str | None:
-        """The mailbox that a user signs in with; ``None`` where there is no such user."""
+        """The mailbox that a user signs in with; ``None`` if there is no such user."""
         shown = (await self._get(f"/users/{user}")).get("user")
         email = shown.get("email") if isinstance(shown, dict) else None
         return email if isinstance(email, str) and "@" in email else None

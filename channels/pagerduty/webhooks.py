@@ -26,7 +26,7 @@ from core.domain.suspension import ResponseType
 @dataclass(frozen=True, slots=True)
 class Where:
     """The incident that it is about. ``key`` is its incident key, ``title`` its title, where the webhook says them;
-    a title is anybody's to write. ``assignees`` are user ids, ``None`` where nothing is said of them."""
+    a title is anybody's to write. ``assignees`` are user ids, ``None`` if nothing is said of them."""
 
     incident: str
     key: str | None = None
@@ -84,7 +84,7 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True)
 class FieldsSet:
-    """``user`` has given custom fields these values, an automation where it is ``None``; ``fields`` has each by its
+    """``user`` has given custom fields these values, an automation if it is ``None``; ``fields`` has each by its
     name and by its id."""
 
     where: Where
@@ -94,7 +94,7 @@ class FieldsSet:
 
 @dataclass(frozen=True, slots=True)
 class NobodysWord:
-    """Words that could have been an answer, and are none: ``by`` is the user's id, where there is one."""
+    """Words that could have been an answer, and are none: ``by`` is the user's id, if there is one."""
 
     where: Where
     by: str | None
@@ -115,7 +115,7 @@ Happening = (
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One event. ``id`` is PagerDuty's own, ``None`` where it is none that can be kept."""
+    """One event. ``id`` is PagerDuty's own, ``None`` if it is none that can be kept."""
 
     id: str | None
     occurred_at: datetime | None
@@ -298,7 +298,7 @@ def ref_in_title(title: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class IncidentNote:
-    """A note's own words. ``ref`` is the question that it begins with, ``None`` where it names none."""
+    """A note's own words. ``ref`` is the question that it begins with, ``None`` if it names none."""
 
     ref: str | None
     text: str

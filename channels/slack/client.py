@@ -91,7 +91,7 @@ def is_signed(raw: bytes, timestamp: str, signature: str, secret: str, now: date
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where our app is installed, and who it is there. ``enterprise_id`` is the organisation's, where there is one."""
+    """Where our app is installed, and who it is there. ``enterprise_id`` is the organisation's, if there is one."""
 
     team_id: str
     enterprise_id: str | None

@@ -63,7 +63,7 @@ class Typed:
 
 
 def read_command(payload: Payload) -> Typed | None:
-    """``None`` where Slack has sent no such thing. Its name is whatever the app calls it."""
+    """``None`` if Slack has sent no such thing. Its name is whatever the app calls it."""
     user_id, text = payload.get("user_id"), payload.get("text", "")
     if not isinstance(user_id, str) or not isinstance(text, str):
         return None

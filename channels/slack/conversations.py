@@ -41,7 +41,7 @@ class Places:
         self._direct: dict[str, str] = {}
 
     def known(self, value: str) -> Place | Refused | None:
-        """Without asking Slack; ``None`` where it has to be asked. ``value`` is an address in Slack's words (``C…``,
+        """Without asking Slack; ``None`` if it has to be asked. ``value`` is an address in Slack's words (``C…``,
         ``U…``, ``S…``), or a person's e-mail."""
         if value in self._direct:
             return Place(self._direct[value])
@@ -92,7 +92,7 @@ class _Wanted:
 async def find(
     client: AsyncWebClient, ours: OurWorkspace, channel: str, thread: str | None, sending: Sending
 ) -> Receipt | None:
-    """The receipt of the message that an earlier try has left, ``None`` where there is none. Raises what the client
+    """The receipt of the message that an earlier try has left, ``None`` if there is none. Raises what the client
     does."""
     wanted = _Wanted(await ours.home(), sending.id)
     oldest = f"{(sending.since - CLOCKS_APART).timestamp():.6f}"

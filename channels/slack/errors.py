@@ -75,7 +75,7 @@ def failure_of(error: Exception, now: datetime) -> Failure:
 
 
 def fault_of(reason: str) -> RefusalCause:
-    """What has to be mended where Slack refuses for this ``reason``."""
+    """What has to be mended if Slack refuses for this ``reason``."""
     for fault, reasons in (
         (RefusalCause.SETUP, SETUP),
         (RefusalCause.PLACE, PLACE),

@@ -123,7 +123,7 @@ MARKUP = re.compile(r"<(?P<target>[^<>|]+)(\|(?P<label>[^<>]*))?>|&lt;|&gt;|&amp
 
 
 async def delivery_of_thread(client: AsyncWebClient, home: Home, channel: str, thread_ts: str) -> str | None:
-    """The delivery id of the message that a thread hangs under, ``None`` where that is none of ours.
+    """The delivery id of the message that a thread hangs under, ``None`` if that is none of ours.
 
     Its metadata says so: nothing else is kept of a thread. Raises what the call does (``channels.slack.errors``).
     """

@@ -18,11 +18,11 @@ from channels.slack.payloads import option, read_option
 from core.domain.forms import Field, FieldKind, NotThat, form_fields, pick, read_scalar
 
 Named = Callable[[str], str | None]
-"""The identity of a Slack user, ``None`` where the directory knows none."""
+"""The identity of a Slack user, ``None`` if the directory knows none."""
 
 
 def fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...] | None:
-    """``None`` where the form is empty or more than a modal can hold: a list of anything has no input in Slack."""
+    """``None`` if the form is empty or more than a modal can hold: a list of anything has no input in Slack."""
     found = form_fields(schema, context, shown)
     has_inputs = all(
         one.kind not in {FieldKind.LIST, FieldKind.OTHER} and len(one.options) <= limits.OPTIONS for one in found

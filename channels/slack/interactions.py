@@ -37,7 +37,7 @@ class Reach:
     """How whoever pressed can be told something, and where the message is that they pressed.
 
     A message gives a ``response_url`` for private replies, the Home none; ``trigger_id`` opens one modal within three
-    seconds; ``user_id`` has direct messages with us, where there is nothing better.
+    seconds; ``user_id`` has direct messages with us, if there is nothing better.
     """
 
     response_url: str | None = None
@@ -117,7 +117,7 @@ Action = Chosen | OnIt | WantsModal | WantsPage | LinkFollowed | NotForUs
 
 def read_body(raw: bytes) -> Payload | None:
     """The payload of a request: JSON, JSON in the field ``payload`` of a form, or the form of a slash command (or of
-    Slack's look at our certificate) itself; ``None`` where it is none of them."""
+    Slack's look at our certificate) itself; ``None`` if it is none of them."""
     try:
         text = raw.decode()
         if not text.startswith("{"):

@@ -19,7 +19,7 @@ ANSWER_BLOCK = "answer"
 
 
 def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = WhenCut.ANSWER) -> Block | None:
-    """``None`` where it is not answered in a modal but by buttons, or only on the page."""
+    """``None`` if it is not answered in a modal but by buttons, or only on the page."""
     if way(notice, when_cut) not in {Way.MODAL, Way.OPEN_MODAL}:
         return None
     head = whole_blocks(notice, inputs_of(notice)) or [

@@ -59,7 +59,7 @@ def clipped(text: str, most: int, tail: str = "…") -> str:
 
 
 def escaped(text: str, most: int | None = None, tail: str = "…") -> str:
-    """For ``mrkdwn`` and for the ``text`` of a message; whole where ``most`` is not given."""
+    """For ``mrkdwn`` and for the ``text`` of a message; whole if ``most`` is not given."""
     signs = (ESCAPES.get(sign, sign) for sign in clean(text))
     return "".join(signs) if most is None else _fitted(signs, most, tail)
 
@@ -99,7 +99,7 @@ def mrkdwn(text: str) -> Block:
 
 
 def plain_text(text: str, most: int, otherwise: str) -> Block:
-    """``otherwise`` where nothing that can be seen is left of ``text``: Slack refuses an empty text."""
+    """``otherwise`` if nothing that can be seen is left of ``text``: Slack refuses an empty text."""
     words = next((one for one in map(one_line, (text, otherwise)) if is_visible(one)), "—")
     return {"type": "plain_text", "text": clipped(words, most), "emoji": False}
 
@@ -133,7 +133,7 @@ def action_block(notice: Notice) -> list[Block]:
 
 
 def action_texts(notice: Notice, most: int) -> list[str]:
-    """The heading, the code block and, where it is cut, that it is; escaped. Nothing where nothing will run."""
+    """The heading, the code block and, where it is cut, that it is; escaped. Nothing if nothing will run."""
     if notice.action is None:
         return []
     text = escaped(code(notice.action, most), most)
@@ -154,7 +154,7 @@ def action_is_cut(notice: Notice, most: int) -> bool:
 
 def code(action: ShownAction, most: int | None = None) -> str:
     """The action, so that it can't end the code block that it stands in: a run of backticks, which only JSON's strings
-    have, is written as the escape that JSON has for it. More than ``most`` where there is more. Not escaped yet."""
+    have, is written as the escape that JSON has for it. More than ``most`` if there is more. Not escaped yet."""
     text = action.text(None if most is None else most + 1)
     return _FENCE.sub(lambda run: "\\u0060" * len(run[0]), text)
 

@@ -36,7 +36,7 @@ def turned_away(text: str, asked: Sequence[str]) -> str:
 
 
 def ended(ending: Ending | None) -> str:
-    """Too late: how it ended, where that is known."""
+    """Too late: how it ended, if that is known."""
     return NO_LONGER_OPEN if ending is None else f"{NO_LONGER_OPEN} {ending.sentence}"
 
 

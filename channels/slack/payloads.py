@@ -25,7 +25,7 @@ OPTION = re.compile(r"c=([0-9]{1,4})")
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """``index`` is the choice's, ``None`` where the thing pressed is no choice."""
+    """``index`` is the choice's, ``None`` if the thing pressed is no choice."""
 
     ref: str
     delivery: str
@@ -44,7 +44,7 @@ def written(carried: Carried) -> str:
 
 
 def read(value: str) -> Carried | None:
-    """``None`` where we did not write it."""
+    """``None`` if we did not write it."""
     match = VALUE.fullmatch(value)
     if match is None:
         return None
@@ -58,7 +58,7 @@ def sealed(carried: Carried, sign: Sign) -> str:
 
 
 def unsealed(text: str, sign: Sign) -> Carried | None:
-    """``None`` where the seal is not ours."""
+    """``None`` if the seal is not ours."""
     match = SEALED.fullmatch(text)
     if match is None or not hmac.compare_digest(match["seal"], sign(SEAL + match["body"].encode())):
         return None

@@ -23,7 +23,7 @@ from channels.slack.errors import CAUGHT, Failure, code_of, failure_of, sent_not
 
 PERSON_KEPT = timedelta(hours=24)
 PERSON_TRUSTED = timedelta(hours=48)
-"""How old an account's e-mail may be where Slack can't be asked: renewed each day, it is older only where Slack has not
+"""How old an account's e-mail may be where Slack can't be asked: renewed each day, it is older only if Slack has not
 answered for a day, or nobody has asked."""
 GROUP_KEPT = timedelta(seconds=60)
 """How old a group's members may be when they decide who may answer."""
@@ -60,14 +60,14 @@ class _Kept(Generic[Found]):
         return found
 
     def fresh(self, key: str) -> tuple[Found] | None:
-        """What was found within the lifetime; ``None`` where it has to be asked for."""
+        """What was found within the lifetime; ``None`` if it has to be asked for."""
         if key not in self._found:
             return None
         at, found = self._found[key]
         return (found,) if abs(self.now() - at) <= self.lifetime else None
 
     def within(self, key: str, age: timedelta) -> Found | None:
-        """What was found, where that is no longer ago than ``age``."""
+        """What was found, if that is no longer ago than ``age``."""
         at, found = self._found.get(key, (None, None))
         return found if at is not None and abs(self.now() - at) <= age else None
 
@@ -82,7 +82,7 @@ class _Kept(Generic[Found]):
 class SlackPeople:
     """Ask before a transaction (``user_of``, ``email_of``, ``refresh``), read inside it (``known_…``).
 
-    E-mails are in lower case. A call raises :class:`LookupFailed` where Slack gives no answer.
+    E-mails are in lower case. A call raises :class:`LookupFailed` if Slack gives no answer.
     """
 
     def __init__(self, client: AsyncWebClient, now: Callable[[], datetime]) -> None:
@@ -96,7 +96,7 @@ class SlackPeople:
     # --- asking Slack ---
 
     async def user_of(self, email: str) -> str | None:
-        """The user id behind an e-mail, ``None`` where this workspace has nobody with it."""
+        """The user id behind an e-mail, ``None`` if this workspace has nobody with it."""
         kept = self._users.fresh(email)
         if kept is not None:
             return kept[0]
@@ -127,7 +127,7 @@ class SlackPeople:
                 await self.members(reference.removeprefix("slack:"))
 
     async def members(self, group: str) -> frozenset[str]:
-        """The user ids in a user group, asked for at most once a minute; none where there is no such group."""
+        """The user ids in a user group, asked for at most once a minute; none if there is no such group."""
         kept = self._groups.fresh(group)
         if kept is not None:
             return kept[0]
@@ -145,7 +145,7 @@ class SlackPeople:
         return self._emails.within(user_id, PERSON_TRUSTED)
 
     def known_members(self, group: str) -> frozenset[str]:
-        """The user ids in a user group within the last minute; none where that has not been asked."""
+        """The user ids in a user group within the last minute; none if that has not been asked."""
         return (self._groups.fresh(group) or (frozenset(),))[0]
 
     def last_members(self, group: str) -> frozenset[str]:
@@ -162,7 +162,7 @@ class SlackPeople:
             self._users.forget(str(former))
 
     async def _ask(self, call: Callable[[], Awaitable[Any]], nothing: frozenset[str], field: str) -> Any:
-        """The ``field`` of the answer, ``None`` where Slack says that there is no such thing."""
+        """The ``field`` of the answer, ``None`` if Slack says that there is no such thing."""
         try:
             return (await call()).get(field)
         except CAUGHT as error:

@@ -65,7 +65,7 @@ def _written(notice: Notice) -> Iterator[tuple[str, int]]:
 
 
 def whole_blocks(notice: Notice, inputs: int) -> list[Block] | None:
-    """``None`` where that is more than a modal with so many ``inputs`` holds."""
+    """``None`` if that is more than a modal with so many ``inputs`` holds."""
     if notice.in_part or action_is_cut(notice, limits.MODAL_TEXT):
         return None
     texts = [piece for text in _texts(notice) for piece in pieces(text, limits.SECTION_TEXT)]
@@ -273,14 +273,14 @@ def _numbered(notice: Notice) -> list[str]:
 
 
 def render_plain(notice: Notice, *, mention: str | None = None) -> Rendered:
-    """What still gets through where Slack refuses the blocks: the question and where to answer it."""
+    """What still gets through if Slack refuses the blocks: the question and where to answer it."""
     question = escaped(notice.question, limits.PLAIN_QUESTION, limits.MORE)
     plain = f"{_called(mention)}{notice.headline}: {question}"
     return Rendered(_ending_with(plain, f"Answer here: {_link(notice.links.shared)}"))
 
 
 def _link(url: str) -> str:
-    """One that works where nothing else becomes a link (``parse`` is ``none``)."""
+    """One that works if nothing else becomes a link (``parse`` is ``none``)."""
     return f"<{escaped(url)}>"
 
 

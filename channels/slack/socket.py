@@ -77,7 +77,7 @@ class Socket(SocketModeClient):
         self.socket_mode_request_listeners.append(self._answer)
 
     async def open(self) -> None:
-        """Returns once Slack has said hello; raises :class:`NotOpened` where it has not within two pings' time."""
+        """Returns once Slack has said hello; raises :class:`NotOpened` if it has not within two pings' time."""
         try:
             async with asyncio.timeout(2 * self.ping_interval):
                 await self.connect()  # type: ignore[no-untyped-call]

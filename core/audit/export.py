@@ -49,7 +49,7 @@ class Writer:
         return self.add({"kind": kind, "format": FORMAT, "installation": installation, "at": instant(now), **wanted})
 
     def log(self, intent_id: str, start: Start, length: int | None, mac: str | None) -> str:
-        """``length`` and ``mac`` are ``None`` where the lines that follow need not go up to the head."""
+        """``length`` and ``mac`` are ``None`` if the lines that follow need not go up to the head."""
         self.logs += 1
         after: JsonObject = {"after": start.position, "after_mac": start.mac, "after_seal": start.seal}
         return self.add({"kind": "log", "intent_id": intent_id, **after, "length": length, "mac": mac})
@@ -153,7 +153,7 @@ async def _pages(database: Database, export: _Export, installation: str, now: da
 @dataclass(slots=True)
 class _Export:
     """What of each page is written. ``_before`` is the line before, written or not; ``_length`` is what was said of
-    the log that is being written, ``None`` where none is."""
+    the log that is being written, ``None`` if none is."""
 
     writer: Writer
     wanted: Wanted

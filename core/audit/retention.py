@@ -65,7 +65,7 @@ class Leaving:
 def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None:
     """What may go of a log (``lines``, oldest first) where the suspensions ``wanted`` shall go.
 
-    It ends before the first question that stays, and at the last line of one that goes. ``None`` where nothing may.
+    It ends before the first question that stays, and at the last line of one that goes. ``None`` if nothing may.
     """
     left, gone, position = set(wanted), list[str](), 0
     for line in lines:

@@ -56,7 +56,7 @@ class Arrivals:
     _due: datetime | None = None
 
     async def look(self) -> datetime | None:
-        """Say aloud what should have come by now; returns when to look again, ``None`` where nothing is waited for."""
+        """Say aloud what should have come by now; returns when to look again, ``None`` if nothing is waited for."""
         now = self.clock.now()
         if self._next is not None and now < self._next:
             return self._due
@@ -96,7 +96,7 @@ class Sweeping:
 
     def look(self) -> datetime | None:
         """Begin to sweep, if the hour has come: nobody's attempt waits for it. Returns when it comes next, ``None``
-        where there is nothing to sweep."""
+        if there is nothing to sweep."""
         sweepable = {name: one for name, one in self.channels.items() if isinstance(one, Sweepable)}
         if not sweepable:
             return None
@@ -131,7 +131,7 @@ class Sweeping:
                 log.info("channel.swept", channel=name, asked=left is not None, withdrawn=swept)
 
     def _write(self, tx: Tx, name: str, left: Collection[str] | None, now: datetime) -> int | None:
-        """How many are withdrawn again; ``None`` where another process has done this night."""
+        """How many are withdrawn again; ``None`` if another process has done this night."""
         if not markers.first_time(tx, Marker.SWEPT, f"{name} {now:%Y-%m-%d}", now):
             return None
         ended = _left(tx.conn, left) if left is not None else _lately(tx.conn, name, now)

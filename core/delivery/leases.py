@@ -97,12 +97,12 @@ TWICE = "sent_twice"
 
 
 def delivered(tx: Tx, row: Row, receipt: Mapping[str, str], now: datetime) -> Row | None:
-    """A message that has arrived after all: keep its receipt. Returns the row that holds it, ``None`` where nothing
+    """A message that has arrived after all: keep its receipt. Returns the row that holds it, ``None`` if nothing
     had to be kept.
 
     Where nobody has begun with the row again it is delivered. Otherwise the message may be there twice, so the other
     one gets a row of its own; not where both are the same (mail and PagerDuty know them by the delivery's id), nor
-    where it has come back by now.
+    if it has come back by now.
     """
     if outbox.accept(tx, row, now, receipt):
         _tell(tx, row, "accepted")

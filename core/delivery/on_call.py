@@ -24,7 +24,7 @@ from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 NOBODY_AGAIN = timedelta(minutes=1)
-"""How long until it is asked again who is on call, where nobody is. The operators hear of it; the ladder goes on."""
+"""How long until it is asked again who is on call, if nobody is. The operators hear of it; the ladder goes on."""
 _SCHEME = f"{RecipientKind.SCHEDULE}:"
 
 
@@ -55,7 +55,7 @@ class OnCallAddresses:
     owner: str
 
     async def address(self, row: Row, suspension: Suspension, schedule: str) -> Address | Delivery | None:
-        """Where ``row`` goes now, kept in it; or what becomes of it where that is nowhere. ``None`` where everybody on
+        """Where ``row`` goes now, kept in it; or what becomes of it if that is nowhere. ``None`` if everybody on
         call has been asked by this attempt, or has answered: that is no reason for the next attempt.
 
         What an earlier try has perhaps sent to somebody stays theirs, whoever is on call by now.

@@ -62,7 +62,7 @@ class Pausing:
         return await self._database.write(job)
 
     async def lift(self) -> Lifted | None:
-        """Let notices leave again; ``None`` where they were not paused."""
+        """Let notices leave again; ``None`` if they were not paused."""
         now = self._clock.now()
 
         def job(tx: Tx) -> Lifted | None:

@@ -81,7 +81,7 @@ class Lanes:
         return self.room(channel) > 0 and self._turns[channel].wants(lane, now)
 
     def rests_until(self, channel: str, lane: str) -> datetime | None:
-        """Until when nothing is sent in the lane, as it has not answered; ``None`` or the past where that is over."""
+        """Until when nothing is sent in the lane, as it has not answered; ``None`` or the past if that is over."""
         return self._turns[channel].rests_until(lane)
 
     def wants_more(self) -> list[str]:

@@ -318,7 +318,7 @@ class Relay:
     async def _unwanted(
         self, row: Row, suspension: Suspension, channel: Channel, asked: Address, sending: Sending
     ) -> Delivery | _Dropped | None:
-        """Why a notice that has waited is not to be sent any more, ``None`` where it is."""
+        """Why a notice that has waited is not to be sent any more, ``None`` if it is."""
         if await self._is_overtaken(row, suspension):
             return _Dropped("superseded")
         reason = no_longer_asked(suspension, row.attempt or 1, asked, self.transitions.responders)

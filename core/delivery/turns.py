@@ -48,7 +48,7 @@ def whole_second(at: datetime) -> datetime:
 @dataclass(frozen=True, slots=True)
 class Width:
     """How many sends may be under way at once: ``most`` on the channel, ``each`` in one lane. ``each`` is ``None``
-    where all rows share the common lane."""
+    if all rows share the common lane."""
 
     most: int
     each: int | None = None
@@ -192,7 +192,7 @@ class Turns:
         self._offer(lane)
 
     def next(self) -> Row | None:
-        """The row whose turn it is, which is under way from now on; ``None`` where no lane may send."""
+        """The row whose turn it is, which is under way from now on; ``None`` if no lane may send."""
         lane = self._next_lane()
         if lane is None:
             return None
@@ -272,7 +272,7 @@ class Turns:
 
     def silent(self, name: str, now: datetime, first: timedelta) -> datetime | None:
         """A send in the lane was not answered in time. Returns until when it rests: about ``first``, twice as long
-        each further time; ``None`` where it does not."""
+        each further time; ``None`` if it does not."""
         lane = self._lanes.get(name)
         if lane is None or name == COMMON:
             return None

@@ -23,7 +23,7 @@ LONGEST_TEXT = 40_000
 
 
 def check_answer(ask: Ask, value: JsonValue) -> JsonValue:
-    """``value`` as it is kept; raises :class:`InvalidAnswer` where it is none to this question."""
+    """``value`` as it is kept; raises :class:`InvalidAnswer` if it is none to this question."""
     match ask.response_type:
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             return _check_choice(ask, value)
@@ -41,7 +41,7 @@ def chosen(ask: Ask, index: int) -> JsonValue:
 
 
 def check_resume_payload(ask: Ask, value: JsonValue, reason: str | None) -> None:
-    """Raises :class:`ResumePayloadInvalid` where the agent's ``payload_schema`` refuses what it would receive."""
+    """Raises :class:`ResumePayloadInvalid` if the agent's ``payload_schema`` refuses what it would receive."""
     schema = ask.resume.payload_schema
     if schema is None:
         return
@@ -94,7 +94,7 @@ class GivenAnswer:
 
     ``choice`` is an index into the stored choices and stands instead of ``value``: a button or a number, so that
     what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
-    the responder as the request calls them: somebody else than ``by`` only where ``by`` is a trusted gateway.
+    the responder as the request calls them: somebody else than ``by`` only if ``by`` is a trusted gateway.
     ``opened`` says that it was given where all of the question is shown, whatever its channel's messages hold.
     """
 

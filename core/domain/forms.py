@@ -94,7 +94,7 @@ class Field:
 def form_fields(
     schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue], shown: Shown
 ) -> tuple[Field, ...]:
-    """Empty where there is neither a schema nor a context."""
+    """Empty if there is neither a schema nor a context."""
     if schema is None:
         return tuple(Field(name, name, FieldKind.TEXT, number=number) for number, name in enumerate(context))
     properties, needed = schema.get("properties"), schema.get("required")

@@ -46,7 +46,7 @@ class Hours:
         return any(start <= minute < end for start, end in self._spans(local.date()))
 
     def opening(self, at: datetime) -> datetime | None:
-        """The first instant from ``at`` on at which it is open, ``at`` itself where it is; ``None`` within a year."""
+        """The first instant from ``at`` on at which it is open, ``at`` itself if it is; ``None`` within a year."""
         if self.is_open(at):
             return at
         today = at.astimezone(self.zone).date()
@@ -128,7 +128,7 @@ def _spans(text: str) -> tuple[Span, ...]:
 def quiet_times(
     due: Sequence[datetime], opens: Sequence[datetime | None], latest: datetime | None
 ) -> tuple[datetime, ...]:
-    """When each attempt goes out: at its opening where it has one, but never after the attempt that follows, and the
+    """When each attempt goes out: at its opening if it has one, but never after the attempt that follows, and the
     last never after ``latest``.
 
     ``due`` are the ladder's own times, one later than the other. Attempts that come to the same time are one: the

@@ -91,7 +91,7 @@ def check_move(current: IntentStatus, wanted: IntentStatus) -> None:
 
 
 def check_version(intent: Intent, expected: int) -> None:
-    """Raises :class:`VersionConflict` where the change was made for another version."""
+    """Raises :class:`VersionConflict` if the change was made for another version."""
     if intent.version != expected:
         raise VersionConflict(f"The intent is at version {intent.version}.", current_version=intent.version)
 

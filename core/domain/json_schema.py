@@ -33,7 +33,7 @@ _SIMPLE = {"string", "number", "integer", "boolean", "null"}
 
 
 def check_schema(schema: Mapping[str, JsonValue], path: str) -> None:
-    """Raises :class:`InvalidRequest` where ``schema`` is no usable JSON Schema (2020-12)."""
+    """Raises :class:`InvalidRequest` if ``schema`` is no usable JSON Schema (2020-12)."""
     try:
         if _size(schema) > LARGEST_SCHEMA:
             raise InvalidRequest(f"{path} is too large: at most {LARGEST_SCHEMA} keywords and properties.", path=path)

@@ -97,7 +97,7 @@ PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
 def open_suspension(ask: Ask) -> Outcome:
-    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening where it is quiet."""
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening if it is quiet."""
     suspension = _with_next_look(Suspension(ask), ask.suspended_at)
     first = ask.planned(1)
     payload: dict[str, Any] = {
@@ -149,7 +149,7 @@ def held_until(suspension: Suspension) -> datetime | None:
 
 
 def _attempt_due(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
-    """Expire, hold, or send what is due; where nothing is, only work out when to look again."""
+    """Expire, hold, or send what is due; if nothing is, only work out when to look again."""
     if suspension.expires_at is not None and now >= suspension.expires_at:
         return _expire(suspension, signal, now)
     if suspension.asks_back is not None:
@@ -370,7 +370,7 @@ def _expire(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcom
 
 
 def _veto_window_over(suspension: Suspension, signal: AttemptDue, now: datetime) -> Outcome:
-    """Silence authorises only where somebody could have objected (API.md §2)."""
+    """Silence authorises only if somebody could have objected (API.md §2)."""
     if not signal.delivered:
         return _fail(suspension, now, NOTICE_UNDELIVERED)
     value = next(choice.value for choice in suspension.ask.choices if not choice.is_veto)

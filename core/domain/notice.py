@@ -68,7 +68,7 @@ class Notice:
 
     ``notes`` say what has happened to it among people (``core.domain.wording``). ``silence`` is what comes of it if
     nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
-    risk that the agent has stated, ``None`` where it said nothing of it, and ``risk`` what is shown of it in words.
+    risk that the agent has stated, ``None`` if it said nothing of it, and ``risk`` what is shown of it in words.
     """
 
     ref: str
@@ -107,9 +107,9 @@ class Notice:
 class Ending:
     """How the question ended, for everybody who was asked.
 
-    ``answer`` is the label (or the text) to show, ``None`` where nobody answered; ``continued_with`` says what the
+    ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` says what the
     agent went on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
-    where there is one.
+    if there is one.
     """
 
     ref: str
@@ -200,7 +200,7 @@ class LinkTo:
 class Message:
     """A short message to one address: plain text, with at most one link. Who writes one says by ``link_to`` which link
     it is to have, and ``link`` is set as it is sent. ``ref`` threads it under its question;
-    ``reply_token`` makes the mail's Reply-To where it may be answered; ``choices`` are those that ``text`` lists and
+    ``reply_token`` makes the mail's Reply-To if it may be answered; ``choices`` are those that ``text`` lists and
     that can still be taken, ``proposal`` the answer that it proposes."""
 
     purpose: Purpose

@@ -22,7 +22,7 @@ from core.errors import InvalidRecipient
 
 
 def dns_domain(domain: str) -> str:
-    """As it stands in the DNS, lower case. Raises :class:`UnicodeError` where it can't."""
+    """As it stands in the DNS, lower case. Raises :class:`UnicodeError` if it can't."""
     if domain.isascii():
         return domain.encode("idna").decode("ascii").lower()  # measures its labels
     import idna
@@ -74,7 +74,7 @@ class Role(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Person:
     """Somebody in the directory. ``email`` is their identity, and canonical; ``mailbox`` is where their mail goes, as
-    the directory writes it, where that is another address of theirs (``alice+work@example.com``)."""
+    the directory writes it, if that is another address of theirs (``alice+work@example.com``)."""
 
     email: str
     name: str
@@ -90,9 +90,9 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever is doing something: an identity, the roles of its key, and the directory's person where there is one.
+    """Whoever is doing something: an identity, the roles of its key, and the directory's person if there is one.
 
-    ``key`` is the name of the API key that authenticated, ``None`` where a channel did. ``proven`` are references that
+    ``key`` is the name of the API key that authenticated, ``None`` if a channel did. ``proven`` are references that
     the channel has just found them behind and that the directory can't know, such as a Slack user group.
     """
 
@@ -156,7 +156,7 @@ RECIPIENT_FORMS = "a person's e-mail, group:NAME, slack:C…|U…|S…, email:x@
 
 @lru_cache(maxsize=4096)
 def parse_recipient(text: str) -> Recipient:
-    """The reference in ``text``; raises :class:`InvalidRecipient` where it has none of the known forms.
+    """The reference in ``text``; raises :class:`InvalidRecipient` if it has none of the known forms.
 
     Source: API.md §2, "Whom to ask".
     """
@@ -216,7 +216,7 @@ LONGEST_MAIL = 254
 
 
 def read_mail_address(text: str) -> str | None:
-    """The canonical address that somebody typed, ``None`` where it can't be one."""
+    """The canonical address that somebody typed, ``None`` if it can't be one."""
     try:
         recipient = parse_recipient(text)
     except InvalidRecipient:

@@ -72,7 +72,7 @@ def resolve_policy(
 ) -> ResolvedPolicy:
     """The cascade, field by field: call > agent > platform. *Given* beats *inherited* even at a default's value.
 
-    ``window`` and ``fallback_policy`` are the call's own. Raises :class:`InvalidRequest` where what the call gave
+    ``window`` and ``fallback_policy`` are the call's own. Raises :class:`InvalidRequest` if what the call gave
     can't hold; what it merely inherited is bent to fit.
     """
     levels = {Level.CALL: call, Level.AGENT: agent, Level.PLATFORM: platform}
@@ -98,7 +98,7 @@ def resolve_policy(
 
 
 def _check_given(window: Window, interval: timedelta, attempts: int, rungs: tuple[Rung, ...]) -> None:
-    """Raises where an attempt that the call itself gave does not fit into its deadline."""
+    """Raises if an attempt that the call itself gave does not fit into its deadline."""
     check_given_attempt(window, attempts, interval, MAX_ATTEMPTS)
     for rung in rungs:
         check_given_attempt(window, rung.attempt, interval, LADDER)

@@ -79,7 +79,7 @@ class NotYours:
 @dataclass(frozen=True, slots=True)
 class NotAnAnswer:
     """Nothing that this question takes, and it stays open: the value does not fit, or the whole question was not shown
-    where it was answered. ``suspension`` is ``None`` if the id names no question that waits under that intent."""
+    if it was answered. ``suspension`` is ``None`` if the id names no question that waits under that intent."""
 
     suspension: Suspension | None
     error: InvalidAnswer | ResumePayloadInvalid | NotShownWhole | NotFound | NotSuspended | SuspensionMismatch

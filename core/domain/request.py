@@ -66,7 +66,7 @@ class AskRequest:
 
 
 def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
-    """The choices that will be shown, defaults included; raises :class:`InvalidRequest` where they can't be."""
+    """The choices that will be shown, defaults included; raises :class:`InvalidRequest` if they can't be."""
     choices = request.choices
     if len({choice.value for choice in choices}) < len(choices):
         raise InvalidRequest("Two choices have the same value.", path="choices")

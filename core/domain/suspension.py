@@ -46,7 +46,7 @@ CLOSED = frozenset(Status) - {Status.AWAITING}
 
 
 class ReasonWanted(StrEnum):
-    """Whether a choice asks for a reason where it is pressed (``metadata.reason``, decision 0017)."""
+    """Whether a choice asks for a reason when it is pressed (``metadata.reason``, decision 0017)."""
 
     REQUIRED = "required"
     OPTIONAL = "optional"
@@ -94,7 +94,7 @@ class Choice:
 
     @property
     def reason_wanted(self) -> ReasonWanted | None:
-        """``None`` where a press is enough; so it is where the metadata says anything else."""
+        """``None`` if a press is enough; so it is if the metadata says anything else."""
         return next((one for one in ReasonWanted if one == self.metadata.get("reason")), None)
 
 
@@ -133,9 +133,9 @@ class HumanRetryPolicy:
 class PlannedAttempt:
     """What attempt ``number`` will do, resolved and frozen at suspension.
 
-    ``notify_to`` is the rung's or the call's own word, ``None`` where neither gave one; ``recipients`` are the
+    ``notify_to`` is the rung's or the call's own word, ``None`` if neither gave one; ``recipients`` are the
     references that will be asked. ``rung`` tells whether a ladder entry stands behind this attempt, ``quiet`` whether
-    that one is; ``waits_until`` is when it goes out where that is later than the ladder's own time.
+    that one is; ``waits_until`` is when it goes out if that is later than the ladder's own time.
     """
 
     number: int
@@ -278,7 +278,7 @@ class Clarification:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a suspension ended. ``by`` and ``channel`` are ``None`` where time ended it."""
+    """How a suspension ended. ``by`` and ``channel`` are ``None`` if time ended it."""
 
     at: datetime
     value: JsonValue = None
@@ -296,7 +296,7 @@ class Suspension:
     ``attempt`` is the last attempt that went out; ``held`` are the numbers that came due while a claim held them;
     ``shift`` is by how much all remaining times have moved since it was asked (API.md §3), ``outage_shift`` how much of
     that was our own outages, which is all that moves a deadline; ``look_at`` is when the clock has to look at this
-    record again, ``None`` when never. ``answers`` are those so far where several are needed,
+    record again, ``None`` when never. ``answers`` are those so far if several are needed,
     ``assigned`` whom it was handed over to, ``clarifications`` what the agent was asked back; each in order.
     """
 
@@ -326,7 +326,7 @@ class Suspension:
 
     @property
     def expires_at(self) -> datetime | None:
-        """When silence ends it, ``None`` where it waits for ever."""
+        """When silence ends it, ``None`` if it waits for ever."""
         end, deadline = self.ask.ladder_ends_at, self.deadline_at
         if end is None:
             return None
@@ -334,7 +334,7 @@ class Suspension:
 
     @property
     def deadline_at(self) -> datetime | None:
-        """The latest that it may ever end by silence, ``None`` where no deadline was given."""
+        """The latest that it may ever end by silence, ``None`` if no deadline was given."""
         deadline = self.ask.deadline
         return None if deadline is None else self.ask.suspended_at + deadline + self.outage_shift
 

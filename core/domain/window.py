@@ -47,7 +47,7 @@ class Window:
 
     @property
     def length(self) -> timedelta | None:
-        """When it is over, counted from the start; ``None`` where the ladder's own end is the only one."""
+        """When it is over, counted from the start; ``None`` if the ladder's own end is the only one."""
         return self.timeout if self.is_veto else self.deadline
 
     def end_of(self, policy: HumanRetryPolicy) -> timedelta | None:
@@ -71,7 +71,7 @@ class Window:
 
 
 def check_given_interval(window: Window, interval: timedelta, attempts: int) -> None:
-    """Raises where the interval that the call gave is longer than its own times allow."""
+    """Raises if the interval that the call gave is longer than its own times allow."""
     timeout, deadline = window.timeout, window.deadline
     if deadline is not None and interval > deadline:
         raise DeadlineTooShort(
@@ -88,7 +88,7 @@ def check_given_interval(window: Window, interval: timedelta, attempts: int) -> 
 
 
 def check_given_attempt(window: Window, attempt: int, interval: timedelta, path: str) -> None:
-    """Raises where an attempt that the call itself asked for would come after its deadline. The end of a veto's window
+    """Raises if an attempt that the call itself asked for would come after its deadline. The end of a veto's window
     is its timeout: what does not fit there is dropped, given or not."""
     deadline = window.deadline
     if window.is_veto or deadline is None or window.fitting(attempt, interval) == attempt:

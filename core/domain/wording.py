@@ -23,7 +23,7 @@ from core.domain.suspension import Clarification, PlannedAttempt, Suspension
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
     """``2026-11-21 12:00 UTC``; in a ``zone`` that differs ``2026-11-21 13:00 CET (12:00 UTC)``. The day stands
-    twice where it is another one there.
+    twice if it is another one there.
     """
     utc = at.astimezone(UTC)
     there = utc if zone is None else utc.astimezone(zone)
@@ -49,7 +49,7 @@ def notes(suspension: Suspension, zone: tzinfo | None = None) -> tuple[str, ...]
 
 
 def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
-    """Who is on it, where somebody is."""
+    """Who is on it, if somebody is."""
     claim = suspension.claim
     if claim is None or claim.until <= now:
         return ()
@@ -57,7 +57,7 @@ def claimed(suspension: Suspension, now: datetime) -> tuple[str, ...]:
 
 
 def too_few(suspension: Suspension, one: str, several: str) -> str:
-    """Whose silence it is that counts: ``nobody answers``; ``fewer than 2 people answer`` where one is not enough.
+    """Whose silence it is that counts: ``nobody answers``; ``fewer than 2 people answer`` if one is not enough.
     ``one`` and ``several`` are the verb."""
     needed = suspension.ask.answers_required
     return f"nobody {one}" if needed == 1 else f"fewer than {needed} people {several}"
@@ -102,7 +102,7 @@ _MOST_NAMED = 3
 def next_step(
     suspension: Suspension, attempt: int, reader: str | None = None, zone: tzinfo | None = None
 ) -> str | None:
-    """Who is asked next, how and when; ``None`` where nobody is, or where it is not certain: while somebody is on it,
+    """Who is asked next, how and when; ``None`` if nobody is, or if it is not certain: while somebody is on it,
     and while the agent is asked back. ``reader`` is the identity of whoever reads it.
     """
     if suspension.claim is not None or suspension.asks_back is not None:
@@ -160,7 +160,7 @@ def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:
 
 
 def told_risk(risk: Risk | None) -> str | None:
-    """What people are told of it beside the question: nothing where it is not high."""
+    """What people are told of it beside the question: nothing if it is not high."""
     return f"{risk.value}, says the agent" if risk is Risk.HIGH or risk is Risk.CRITICAL else None
 
 

@@ -20,7 +20,7 @@ from core.ports import Responders
 
 
 def check_claim(suspension: Suspension, by: Actor, now: datetime) -> None:
-    """Raises :class:`ClaimedByAnother` where somebody else is on it."""
+    """Raises :class:`ClaimedByAnother` if somebody else is on it."""
     held = suspension.claim
     if held is not None and canonical(held.by) != by.identity and now < held.until:
         raise ClaimedByAnother(f"{held.by} is on it.", claimed_by=held.by, claim_until=instant(held.until))
@@ -42,7 +42,7 @@ class Access:
         return replace(answer, by=replace(self.responders.actor(canonical(answer.named)), key=answer.by.key))
 
     def refusal(self, suspension: Suspension, actor: Actor) -> str | None:
-        """Why ``actor`` may not answer, as an error code; ``None`` where they may."""
+        """Why ``actor`` may not answer, as an error code; ``None`` if they may."""
         return self.refusal_of(audience_of(suspension), actor)
 
     def refusal_of(self, audience: Audience, actor: Actor) -> str | None:

@@ -48,7 +48,7 @@ class Together:
         """Hand over to one person, who is asked at once and may answer from now on.
 
         The person is one of the directory, or has a key that is named like their e-mail. By whoever may answer, or an
-        admin. Raises :class:`NotAResponder`, :class:`ClaimedByAnother` where somebody else is on it,
+        admin. Raises :class:`NotAResponder`, :class:`ClaimedByAnother` if somebody else is on it,
         :class:`InvalidRecipient`, :class:`RecipientNotAllowed` or :class:`NoRecipient`.
         """
         recipient = parse_named(to, "to")

@@ -30,7 +30,7 @@ from core.ports import Agents, Responders
 
 
 async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Finding]:
-    """What is in all of ``request`` that may not leave, beside the event loop; nothing where nobody rejects any."""
+    """What is in all of ``request`` that may not leave, beside the event loop; nothing if nobody rejects any."""
     if not redaction.rejects:
         return ()
     return await beside(redaction.findings, request, settle_choices(request))

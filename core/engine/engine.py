@@ -56,7 +56,7 @@ Change = Callable[[Tx, Suspension, Intent, datetime], Suspension]
 """What to do with an open suspension, its intent locked."""
 
 DEFAULT_CLAIM = timedelta(minutes=30)
-"""How long a claim lasts where nobody says otherwise (API.md §3)."""
+"""How long a claim lasts if nobody says otherwise (API.md §3)."""
 
 _AT_ONCE = 200
 _TAKEN_NOW = timedelta(seconds=0.5)
@@ -222,7 +222,7 @@ class Engine:
         """Answer the open suspension that registered ``signal_id`` (OpenArmature harness §6). An id belongs to the key
         that registered it: ``creator`` names that key, and with it no other key's question is ever answered.
 
-        Raises :class:`SignalUnmatched` where none ever did, and :class:`SignalIdAmbiguous` where several keys have it
+        Raises :class:`SignalUnmatched` if none ever did, and :class:`SignalIdAmbiguous` if several keys have it
         open and none is named.
         """
         found = await self.queries.registered(signal_id, creator)
@@ -344,7 +344,7 @@ class Engine:
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
     def _look_at(self, suspension_id: str) -> Callable[[Tx], bool]:
-        """False where somebody else holds it at this moment: an answer, another worker."""
+        """False if somebody else holds it at this moment: an answer, another worker."""
 
         def job(tx: Tx) -> bool:
             intent = intents.lock_unless_taken(tx, suspension_id)
@@ -356,7 +356,7 @@ class Engine:
                 late = now - suspension.look_at
                 tx.after_commit(lambda: self._transitions.observer.looked(late))
                 self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
-            return True  # where it is not due any more, somebody else was faster
+            return True  # if it is not due any more, somebody else was faster
 
         return job
 
@@ -379,7 +379,7 @@ class Engine:
             await self.queries.get(suspension_id)
 
     async def _write_again(self, job: Callable[[Tx], T]) -> T:
-        """Run ``job``; once more where somebody else's row was there first, so that it meets it and says so."""
+        """Run ``job``; once more if somebody else's row was there first, so that it meets it and says so."""
         try:
             return await self.database.write(job)
         except IntegrityError:

@@ -39,11 +39,11 @@ class Presentation:
     when_cut: WhenCut = WhenCut.ANSWER
 
     async def shown_on(self, channel: str, suspension: Suspension) -> Suspension:
-        """:meth:`Redaction.shown_on`, beside the event loop where that takes long."""
+        """:meth:`Redaction.shown_on`, beside the event loop if that takes long."""
         return await self._redacted(self.redaction.shown_on, channel, suspension)
 
     async def whole_on(self, channel: str, suspension: Suspension) -> Suspension:
-        """:meth:`Redaction.whole_on`, beside the event loop where that takes long."""
+        """:meth:`Redaction.whole_on`, beside the event loop if that takes long."""
         return await self._redacted(self.redaction.whole_on, channel, suspension)
 
     async def _redacted(

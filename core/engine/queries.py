@@ -112,7 +112,7 @@ class Queries:
         """The id of the suspension that registered ``signal_id``: the open one, else the latest. ``creator`` is the
         key that it belongs to.
 
-        Raises :class:`SignalUnmatched` where none ever did, and :class:`SignalIdAmbiguous` where several keys have it
+        Raises :class:`SignalUnmatched` if none ever did, and :class:`SignalIdAmbiguous` if several keys have it
         open and none is named.
         """
 
@@ -150,7 +150,7 @@ class Books:
     # --- Suspensions ----------------------------------------------------------------------------------------------
 
     async def suspension(self, suspension_id: str, by: Actor) -> Suspension:
-        """Raises :class:`NotFound` where there is none that ``by`` may read."""
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
         return await self._database.read(lambda conn: _readable(suspensions.get(conn, suspension_id), by))
 
     async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> Sequence[Suspension]:

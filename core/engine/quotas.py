@@ -30,7 +30,7 @@ class Quota:
     per_minute: int | None = None
 
     def over(self, below: Quota) -> Quota:
-        """This one where it says something, ``below`` elsewhere."""
+        """This one if it says something, ``below`` elsewhere."""
         return Quota(
             below.open if self.open is None else self.open,
             below.per_minute if self.per_minute is None else self.per_minute,
@@ -48,7 +48,7 @@ class Quotas:
         return self.of_keys.get(key, self.everybody)
 
     def check(self, tx: Tx, key: str, now: datetime) -> None:
-        """Raises :class:`QuotaExceeded` where one more question of ``key`` would be too many."""
+        """Raises :class:`QuotaExceeded` if one more question of ``key`` would be too many."""
         quota = self.of(key)
         if quota == Quota():
             return

@@ -42,7 +42,7 @@ def addresses_of(
 
 
 def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:
-    """Why a message that has waited is not to be sent to ``to`` any more, as a stable code; ``None`` where it is.
+    """Why a message that has waited is not to be sent to ``to`` any more, as a stable code; ``None`` if it is.
 
     Asked before each send, since the configuration may have changed while the row waited. An address that is the
     person's own identity is theirs as long as they are meant, whatever the directory knows of it just now.
@@ -74,7 +74,7 @@ def _allowed(references: Iterable[str], channel: str, responders: Responders) ->
 def personal_address(
     responders: Responders, channels: Mapping[str, Channel], identity: str, preferred: str | None = None
 ) -> Address | None:
-    """An address of ``identity`` on the ``preferred`` channel, else on the first that has one; ``None`` where none has.
+    """An address of ``identity`` on the ``preferred`` channel, else on the first that has one; ``None`` if none has.
 
     ``identity`` is an e-mail or a key's name; only the former has addresses.
     """

@@ -236,7 +236,7 @@ class Transitions:
         return (TokenPurpose.PAGE, TokenPurpose.MAIL) if replied else (TokenPurpose.PAGE,)
 
     def _tell_clarification(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
-        """To whoever asked back, where they are reached by themselves; their mail may be replied to."""
+        """To whoever asked back, if they are reached by themselves; their mail may be replied to."""
         channel = suspension.ask.planned(suspension.attempt).channel
         asker = suspension.clarifications[-1].by
         address = personal_address(self.responders, self.channels, asker, channel)
@@ -297,7 +297,7 @@ class Transitions:
         self, message: Message, now: datetime, suspension_id: str | None = None, around: str | None = None
     ) -> list[Row]:
         """The message for everybody in ``alerts.notify``, on the first channel that reaches each, and surely whom it
-        means where there is such a one; on the channel ``around`` only where no other does."""
+        means if there is such a one; on the channel ``around`` only if no other does."""
         rows: list[Row] = []
         for reference in self.alerts:
             addresses = self._best_way_to(reference, around)

@@ -38,7 +38,7 @@ def nothing(_tx: Tx, _suspension: Suspension) -> Sequence[Row]:
 @dataclass(frozen=True, slots=True)
 class Heard:
     """A move, as it came: ``ids`` are what it is known by if it comes again. ``questions`` are suspension ids;
-    ``assignees`` are user ids there, ``None`` where nothing was said of them."""
+    ``assignees`` are user ids there, ``None`` if nothing was said of them."""
 
     incident: str
     ids: Sequence[str]
@@ -155,7 +155,7 @@ class Incidents:
 
     def page_again(self, tx: Tx, suspension: Suspension) -> Sequence[Row]:
         """The question's latest page at each place there, as a new row: where the alert is closed it opens another, and
-        pages nobody where it is open."""
+        pages nobody if it is open."""
         rows = outbox.of_suspension(tx.conn, suspension.id)
         pages = [one for one in rows if one.kind is RowKind.NOTIFY and one.channel == self.channel]
         if any(one.status in {RowStatus.PENDING, RowStatus.SENDING} for one in pages):

@@ -52,7 +52,7 @@ class Incoming:
         await self.database.write(job)
 
     async def still_asks(self, suspension_id: str, stale: Stale) -> None:
-        """Edit a message once more whose question has ended; nothing where that is under way."""
+        """Edit a message once more whose question has ended; nothing if that is under way."""
 
         def job(tx: Tx) -> None:
             now, suspension = self.clock.now(), suspensions.get(tx.conn, suspension_id)
@@ -73,7 +73,7 @@ class Incoming:
         return await self.database.read(look_up)
 
     async def seen(self, channel: str, key: str) -> bool:
-        """Remember the id of something that came in; true where it was there already. ``channel`` may be a
+        """Remember the id of something that came in; true if it was there already. ``channel`` may be a
         :class:`~core.store.markers.Marker`."""
         return await self.database.write(lambda tx: markers.note_seen(tx, channel, key, self.clock.now()))
 

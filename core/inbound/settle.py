@@ -90,7 +90,7 @@ class Correspondence:
     clock: Clock
 
     async def settle(self, one: Understood) -> bool:
-        """Write it down; false where it was already. Raises only :class:`core.errors.DatabaseUnavailable`."""
+        """Write it down; false if it was already. Raises only :class:`core.errors.DatabaseUnavailable`."""
         return await self.database.write(lambda tx: self._settle(tx, one, self.clock.now()))
 
     async def is_settled(self, channel: str, keys: Sequence[str]) -> bool:

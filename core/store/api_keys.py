@@ -94,7 +94,7 @@ def every(conn: sa.Connection) -> list[StoredKey]:
 
 
 def revoke(tx: Tx, name: str, of_file: StoredKey | None, now: datetime) -> StoredKey | None:
-    """Revoke the key ``name`` for good; ``None`` where there is none. ``of_file`` is the configuration's.
+    """Revoke the key ``name`` for good; ``None`` if there is none. ``of_file`` is the configuration's.
 
     Revoked again, it keeps the time at which it first was.
     """

@@ -157,7 +157,7 @@ _budget = _Budget()
 @contextmanager
 def spending(until: float, statement: float | None = None) -> Iterator[None]:
     """Inside, no statement of this thread may take longer than to the instant ``until`` of :func:`time.monotonic`, nor
-    than ``statement`` seconds where that is given."""
+    than ``statement`` seconds if that is given."""
     before = _budget.until, _budget.statement
     _budget.until, _budget.statement = min(until, before[0]), statement
     try:

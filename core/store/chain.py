@@ -44,7 +44,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The first broken link. ``position`` counts the intent's lines from 1; ``id`` is the event's, where there is one;
+    """The first broken link. ``position`` counts the intent's lines from 1; ``id`` is the event's, if there is one;
     ``line`` is the number of the line in an export."""
 
     fault: Fault

@@ -69,7 +69,7 @@ class Database:
     async def write(self, job: Job[T], within: timedelta | None = None) -> T:
         """Run ``job`` in a transaction. Returns after the commit; whatever ``job`` raises undoes it alone.
 
-        Raises :class:`DatabaseUnavailable` where the database can't be reached or can't commit, has not done it
+        Raises :class:`DatabaseUnavailable` if the database can't be reached or can't commit, has not done it
         ``within`` its time (what has become of it nobody knows then), or is closed.
         """
         call = self._call(job, within)
@@ -109,7 +109,7 @@ class Database:
             self._file.hold()
 
     def check_file(self) -> None:
-        """Raises :class:`DatabaseReplaced` where the SQLite file is no longer the one that is held."""
+        """Raises :class:`DatabaseReplaced` if the SQLite file is no longer the one that is held."""
         if self._file is not None:
             self._file.check()
 
@@ -240,7 +240,7 @@ def _place(url: sa.URL) -> str:
 
 
 def _reason(cause: BaseException) -> str:
-    """The server's own words where it was reached, else the last part of what libpq tells: ``… failed: refused``."""
+    """The server's own words if it was reached, else the last part of what libpq tells: ``… failed: refused``."""
     said = str(cause).strip()
     if "FATAL:" in said:
         return said.split("FATAL:", 1)[1].strip().splitlines()[0]

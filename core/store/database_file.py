@@ -98,7 +98,7 @@ class DatabaseFile:
         self._close_to_others(found.st_nlink)
 
     def check(self) -> None:
-        """Raises :class:`DatabaseReplaced` where the name no longer leads to the file that is held."""
+        """Raises :class:`DatabaseReplaced` if the name no longer leads to the file that is held."""
         if self._identity is None:
             return
         try:

@@ -56,7 +56,7 @@ def is_seal(key: bytes, intent_id: str, length: int, mac: str, seal: str) -> boo
 
 
 def sealed_length(seal: str) -> int | None:
-    """How many lines the log had when its head was sealed, ``None`` where that is no seal at all."""
+    """How many lines the log had when its head was sealed, ``None`` if that is no seal at all."""
     length, _, mac = seal.partition(":")
     return int(length) if length.isascii() and length.isdigit() and len(length) < 10 and mac else None
 
@@ -176,7 +176,7 @@ def _content(line: Logged) -> dict[str, Any]:
 
 
 def first_broken(lines: Sequence[Logged], key: bytes) -> Logged | None:
-    """The first line of one intent's whole log that is not what was written, ``None`` where the chain holds."""
+    """The first line of one intent's whole log that is not what was written, ``None`` if the chain holds."""
     mac = ""
     for position, line in enumerate(lines, start=1):
         if line.position != position or not is_genuine(line, mac, key):
@@ -226,7 +226,7 @@ def walk(conn: sa.Connection, intent_id: str, *, behind: int = 0, at_once: int =
 
 
 def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:
-    """The MAC of one line, ``None`` where it is not there."""
+    """The MAC of one line, ``None`` if it is not there."""
     found: str | None = conn.scalar(
         sa.select(events.c.mac).where(events.c.intent_id == intent_id, events.c.position == position)
     )

@@ -37,7 +37,7 @@ class Unreadable:
 
 @dataclass(slots=True)
 class LogPart:
-    """Lines of one intent in order. ``head`` is ``None`` where there is no such intent; ``goes_on`` where further
+    """Lines of one intent in order. ``head`` is ``None`` if there is no such intent; ``goes_on`` where further
     lines come in the next page."""
 
     intent_id: str

@@ -25,7 +25,7 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class IncidentRow:
-    """``refs`` are its questions as of ``mapped_at``, ``None`` where nobody has asked; without ``mapped_at`` its own
+    """``refs`` are its questions as of ``mapped_at``, ``None`` if nobody has asked; without ``mapped_at`` its own
     key has said so, which never changes."""
 
     id: str
@@ -60,7 +60,7 @@ def get(conn: sa.Connection, incident_id: str) -> IncidentRow | None:
 
 
 def lock(tx: Tx, incident_id: str, now: datetime) -> IncidentRow:
-    """The incident, held still until this transaction is over; a new one where it is not known."""
+    """The incident, held still until this transaction is over; a new one if it is not known."""
     statement = insert(tx, incidents).values(id=incident_id, touched_at=now).on_conflict_do_nothing()
     tx.conn.execute(statement)
     row = tx.conn.execute(sa.select(incidents).where(incidents.c.id == incident_id).with_for_update()).one()
@@ -72,7 +72,7 @@ def keep_moves(tx: Tx, incident_id: str, moves: Sequence[Move], now: datetime) -
 
 
 def keep_refs(tx: Tx, incident_id: str, refs: Sequence[str], mapped_at: datetime | None, now: datetime) -> None:
-    """Which questions its alerts are about, as they were found at ``mapped_at``; ``None`` where its own key says so."""
+    """Which questions its alerts are about, as they were found at ``mapped_at``; ``None`` if its own key says so."""
     lock(tx, incident_id, now)
     _update(tx, incident_id, refs=list(refs), mapped_at=mapped_at, touched_at=now)
 

@@ -27,7 +27,7 @@ def renew_key_check(tx: Tx, check: str) -> None:
 
 
 def _made_once(tx: Tx, name: str, value: str) -> str:
-    """The stored value of that name; ``value`` where there was none."""
+    """The stored value of that name; ``value`` if there was none."""
     wanted = sa.select(installation.c.value).where(installation.c.key == name)
     found: str | None = tx.conn.scalar(wanted)
     if found is not None:

@@ -81,7 +81,7 @@ def get(conn: sa.Connection, intent_id: str) -> Intent | None:
 
 
 def creator(conn: sa.Connection, intent_id: str) -> str | None:
-    """Who made the intent; ``None`` where there is none."""
+    """Who made the intent; ``None`` if there is none."""
     found: str | None = _CREATOR.scalar(conn, {"id": intent_id})
     return found
 
@@ -99,7 +99,7 @@ def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
 
 
 def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
-    """As :func:`lock_by_suspension`; ``None`` too where somebody else holds it, without waiting for them."""
+    """As :func:`lock_by_suspension`; ``None`` too if somebody else holds it, without waiting for them."""
     row = _BY_SUSPENSION_UNLESS_TAKEN.first(tx.conn, {"suspension_id": suspension_id})
     return None if row is None else _record(row)
 

@@ -23,7 +23,7 @@ def are_installed(conn: sa.Connection) -> bool:
 
 
 def install(conn: sa.Connection) -> None:
-    """Make procrastinate's tables where they are missing, in the caller's transaction."""
+    """Make procrastinate's tables if they are missing, in the caller's transaction."""
     if are_installed(conn):
         return
     from procrastinate.schema import SchemaManager

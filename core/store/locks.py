@@ -36,7 +36,7 @@ class LockSlots:
         self._mine: set[int] = set()
 
     async def take(self) -> LockSlot | None:
-        """A free place, ``None`` where there is none, or where the database can't say."""
+        """A free place, ``None`` if there is none, or if the database can't say."""
         for number in range(self._count):
             if number in self._mine:
                 continue

@@ -102,7 +102,7 @@ def claim(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until:
 
 
 def due(tx: Tx, channel: str, *, now: datetime, limit: int, lane: str | None = None) -> list[Row]:
-    """Up to ``limit`` rows of ``channel`` that are due, the most overdue first; of one ``lane`` where it is given.
+    """Up to ``limit`` rows of ``channel`` that are due, the most overdue first; of one ``lane`` if it is given.
     Nobody else takes them before this transaction is over."""
     mine = [outbox.c.channel == channel] if lane is None else [outbox.c.channel == channel, outbox.c.lane == lane]
     wanted = (
@@ -183,7 +183,7 @@ _IN_NOBODYS_HANDS = {"status": RowStatus.PENDING.value, **_NO_LEASE}
 
 
 def readdress(tx: Tx, row: Row, owner: str) -> bool:
-    """Whom ``row`` is for, and through which reference, as it says now; False where ``owner`` has it no longer."""
+    """Whom ``row`` is for, and through which reference, as it says now; False if ``owner`` has it no longer."""
     mine = (outbox.c.id == row.id) & (outbox.c.lease_owner == owner)
     to = {"address": row.address, "person": row.person, "body": None if row.body is None else dict(row.body)}
     return tx.conn.execute(outbox.update().where(mine).values(**to)).rowcount > 0
@@ -240,7 +240,7 @@ def settle(
 ) -> bool:
     """This row is done. What a short message said is forgotten, but for what it proposed: it may hold a sign-in link.
 
-    False where ``owner`` has it in hand no longer; nothing is changed then.
+    False if ``owner`` has it in hand no longer; nothing is changed then.
     """
     settled = _SETTLE.run(
         tx.conn,
@@ -277,7 +277,7 @@ def accept(tx: Tx, row: Row, now: datetime, receipt: Mapping[str, str]) -> bool:
 def postpone(tx: Tx, row: Row, owner: str, *, due_at: datetime, reason: str) -> bool:
     """Another try at ``due_at``; ``row`` says how many there were and whether one may have got through.
 
-    False where ``owner`` has it in hand no longer; nothing is changed then.
+    False if ``owner`` has it in hand no longer; nothing is changed then.
     """
     later = {
         "status": RowStatus.PENDING.value,
@@ -360,7 +360,7 @@ RETURNED = "returned: "
 def refuse_returned(tx: Tx, row_id: str, why: str, now: datetime) -> bool:
     """A notice has come back for good: it is refused, though its channel had accepted it, or was about to say so.
 
-    False where nothing of the kind can have been sent, or where it was settled otherwise. Whoever has it in hand
+    False if nothing of the kind can have been sent, or if it was settled otherwise. Whoever has it in hand
     learns when they settle it (``core/delivery/leases.py``).
     """
     own = outbox.c
@@ -417,7 +417,7 @@ def callbacks(
     before: tuple[datetime, str] | None,
     limit: int,
 ) -> list[Row]:
-    """Callbacks to agents, newest first; those of one key where ``created_by`` is given."""
+    """Callbacks to agents, newest first; those of one key if ``created_by`` is given."""
     statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
     if status is not None:
         statement = statement.where(outbox.c.status.in_(_CALLBACK_STATUS.get(status, (status,))))
@@ -446,7 +446,7 @@ def _row(row: Any) -> Row:
 
 def overdue(conn: sa.Connection, now: datetime, grace: timedelta) -> str | None:
     """``question``, ``message`` or ``sending`` where one of those has been due for longer than ``grace``, or has been
-    in hand for longer than its lease; ``None`` where all is in time."""
+    in hand for longer than its lease; ``None`` if all is in time."""
     late = now - grace
     waiting = {
         "question": (suspensions.c.status == sa.literal_column("'open'")) & (suspensions.c.look_at < late),

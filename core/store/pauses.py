@@ -96,7 +96,7 @@ def held(conn: sa.Connection) -> int:
 
 
 def lift(tx: Tx, now: datetime) -> Lifted | None:
-    """End the pause; ``None`` where there was none. Of each open question the notices of its latest attempt are due
+    """End the pause; ``None`` if there was none. Of each open question the notices of its latest attempt are due
     now, and older ones are dropped; but one that may have been sent is always looked at."""
     if not tx.conn.execute(installation.delete().where(installation.c.key == _KEY)).rowcount:
         return None

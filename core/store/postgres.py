@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that give up by themselves. Loaded where PostgreSQL is used.
+"""Connections to PostgreSQL that give up by themselves. Loaded if PostgreSQL is used.
 
 Every wait of psycopg's for the server ends by a deadline of ours (:mod:`core.store.calls`). A connection whose
 answer has not come is thrown away at once, without a word to the server: that word would not arrive either.
@@ -55,7 +55,7 @@ _LET_GO = sa.text(
     ) AS ours (name, value) WHERE current_setting(name) = '0'
     """
 )
-"""The server's side of it, where nobody has set it for this role or database: what we have given up ends there too."""
+"""The server's side of it, if nobody has set it for this role or database: what we have given up ends there too."""
 
 _INTERVAL = 0.1
 A_DAY = 86_400.0
@@ -95,7 +95,7 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
 
 
 def _throw_away_unanswered(pgconn: PGconn) -> None:
-    """Close it where the server still owes an answer; nothing can be asked on it before that has come."""
+    """Close it if the server still owes an answer; nothing can be asked on it before that has come."""
     if pgconn.transaction_status == TransactionStatus.ACTIVE:
         pgconn.finish()
 

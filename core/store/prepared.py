@@ -43,7 +43,7 @@ class Prepared:
         self._compiled: _Compiled | None = None
 
     def first(self, conn: sa.Connection, values: Values) -> Any | None:
-        """The first row, ``None`` where there is none."""
+        """The first row, ``None`` if there is none."""
         found = self.all(conn, values)
         return found[0] if found else None
 

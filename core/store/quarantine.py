@@ -22,7 +22,7 @@ MOST_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """One thing that could not be read. ``digest`` is the SHA-256 of its bytes; ``raw`` is ``None`` where there was no
+    """One thing that could not be read. ``digest`` is the SHA-256 of its bytes; ``raw`` is ``None`` if there was no
     room for them (and in lists)."""
 
     digest: str
@@ -36,7 +36,7 @@ class Quarantined:
 
 
 def keep(tx: Tx, one: Quarantined) -> bool:
-    """False where it is here already."""
+    """False if it is here already."""
     own = quarantine.c
     used = tx.conn.scalar(sa.select(sa.func.coalesce(sa.func.sum(own.size), 0)).where(own.raw.is_not(None))) or 0
     raw = one.raw if used + one.size <= MOST_BYTES else None

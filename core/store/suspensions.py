@@ -120,7 +120,7 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
 
 
 def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
-    """NULL where there are none, as in the rows of an older version."""
+    """NULL if there are none, as in the rows of an older version."""
     return adapter.dump_python(records, mode="json") if records else None
 
 

@@ -35,7 +35,7 @@ def beat(tx: Tx, worker_id: str, roles: str, now: datetime) -> None:
 
 
 def latest_beat(conn: sa.Connection) -> datetime | None:
-    """When anybody was last seen alive, ``None`` where nobody ever was."""
+    """When anybody was last seen alive, ``None`` if nobody ever was."""
     found: datetime | None = conn.scalar(sa.select(workers.c.beat_at).order_by(workers.c.beat_at.desc()).limit(1))
     return found
 

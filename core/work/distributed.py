@@ -28,7 +28,7 @@ from core.store.database import Database, Tx
 from core.work.every import Every
 from core.work.looking import SWEEP, Looking
 
-if TYPE_CHECKING:  # loaded where PostgreSQL is used
+if TYPE_CHECKING:  # loaded if PostgreSQL is used
     import procrastinate
     import psycopg_pool
 
@@ -162,7 +162,7 @@ class DistributedWork:
     # --- Procrastinate --------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        """Take jobs until cancelled, and begin anew where the database was away."""
+        """Take jobs until cancelled, and begin anew if the database was away."""
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
@@ -210,7 +210,7 @@ class DistributedWork:
 
 
 def _pool(database: Database) -> psycopg_pool.AsyncConnectionPool:
-    """Procrastinate's connections. Its own pool would be left open where it is cancelled while it opens."""
+    """Procrastinate's connections. Its own pool would be left open if it is cancelled while it opens."""
     from psycopg_pool import AsyncConnectionPool
 
     from core.store.postgres import async_connections

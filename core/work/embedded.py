@@ -43,7 +43,7 @@ class EmbeddedWork:
         self._looking.start(look_and_go_on)
 
     def nudge(self, at: datetime) -> None:
-        """Look at ``at`` at the latest; at once where it has passed."""
+        """Look at ``at`` at the latest; at once if it has passed."""
         if self._scheduler is None:
             return
         wait = at - self._clock.now()

@@ -87,7 +87,7 @@ class Health:
         return {what: now - at for what, at in self._next.items() if now - at > STALLED.total_seconds()}
 
     def not_ready(self) -> NotReady | None:
-        """Why this process can't do its work, ``None`` where it can."""
+        """Why this process can't do its work, ``None`` if it can."""
         ages = self._ages()
         if self._failure is not None:
             return NotReady(self._failure.code, f"{self._failure.message} {_told(ages)}".strip(), ages)

@@ -24,7 +24,7 @@ from core.hub import Hub
 from core.store.database import Database, Tx
 from core.work.health import Health
 
-if TYPE_CHECKING:  # loaded where PostgreSQL is used
+if TYPE_CHECKING:  # loaded if PostgreSQL is used
     from core.store.postgres import AsyncConnection
 
 log = structlog.get_logger(__name__)

@@ -52,7 +52,7 @@ class Timekeeping:
     clock: HostClock
 
     async def step(self) -> timedelta:
-        """By how much that time is ahead of ``clock``; negative where it is behind, zero where they agree."""
+        """By how much that time is ahead of ``clock``; negative if it is behind, zero if they agree."""
         if self.database.dialect == "sqlite":
             return self.clock.ahead(None)
         before = self.clock.now()
@@ -82,7 +82,7 @@ def since_start() -> timedelta:
 class Pulse:
     """The beats of ``worker``, under whose id this process leases rows.
 
-    ``grace`` is the longest silence that is no outage; ``None`` where none ever counts.
+    ``grace`` is the longest silence that is no outage; ``None`` if none ever counts.
     """
 
     database: Database
@@ -136,14 +136,14 @@ class Pulse:
     def _longest(self, awake: timedelta | None, step: timedelta) -> timedelta | None:
         """The most that an outage can be: what this process has slept through, and seen its clock set forward by.
 
-        ``None`` where it can't know. What it was alive for is no part of the latter.
+        ``None`` if it can't know. What it was alive for is no part of the latter.
         """
         if awake is None or self.grace is None:
             return None
         return awake if step <= timedelta(0) else step + (awake if awake > self.grace else timedelta(0))
 
     def _record_outage(self, tx: Tx, now: datetime, longest: timedelta | None) -> timedelta | None:
-        """The silence that this beat ends, ``None`` where it was short enough or is recorded already."""
+        """The silence that this beat ends, ``None`` if it was short enough or is recorded already."""
         last = workers.latest_beat(tx.conn)
         if last is None or self.grace is None:
             return None

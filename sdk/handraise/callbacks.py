@@ -76,7 +76,7 @@ class Resumed(Received):
 
     @property
     def answer(self) -> InputResponse | None:
-        """The person's answer; ``None`` where time or a cancellation ended the question."""
+        """The person's answer; ``None`` if time or a cancellation ended the question."""
         if self.resolution != "responded":
             return None
         return InputResponse(
@@ -101,7 +101,7 @@ def verify_callback(
     """The callback in ``body``, if one of ``secrets`` (``whsec_…``) has signed exactly these bytes just now.
 
     Give both secrets while one replaces the other. Raises :class:`InvalidCallback` otherwise, with ``reason`` one of
-    the codes above, and :class:`ConfigurationError` where a secret can't be one. ``now`` is for tests.
+    the codes above, and :class:`ConfigurationError` if a secret can't be one. ``now`` is for tests.
     """
     webhook_id, timestamp, signatures = _signed_headers(headers)
     content = b".".join((webhook_id.encode("utf-8", "backslashreplace"), timestamp.encode(), body))

@@ -26,7 +26,7 @@ class Handraise:
 
     ``url`` and ``api_key`` default to ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY``. One client serves any number of
     questions at once. ``patience_seconds`` is how long a request is repeated while the server can't be reached;
-    waiting for an answer is never given up, so bound it with ``asyncio.timeout`` where that is wanted.
+    waiting for an answer is never given up, so bound it with ``asyncio.timeout`` if that is wanted.
     """
 
     def __init__(self, url: str | None = None, api_key: str | None = None, *, patience_seconds: float = 60.0) -> None:
@@ -57,8 +57,8 @@ class Handraise:
         """Ask a person and wait for as long as it takes; returns what to go on with (RFC-0025 §9.1).
 
         That is the answer (``"yes"`` or ``"no"`` for a confirm), or the fallback value where the policy has one and
-        nobody answered. Raises :class:`InputTimeoutError` where it has none, :class:`InputCancelledError` where the
-        question was taken back, :class:`RequestRefused` where it can't be asked like this.
+        nobody answered. Raises :class:`InputTimeoutError` if it has none, :class:`InputCancelledError` if the
+        question was taken back, :class:`RequestRefused` if it can't be asked like this.
 
         A restart of the server goes unnoticed. For one of the agent, give an ``idempotency_key`` of your own: asked
         again with it and the same question, a restarted agent waits for the same answer instead of asking twice.
@@ -93,7 +93,7 @@ class Handraise:
         return _parsed(SuspensionRecord, await self._transport.call("GET", f"suspensions/{_segment(suspension_id)}"))
 
     async def cancel(self, suspension_id: str, reason: str | None = None) -> SuspensionRecord:
-        """Take the question back. Raises :class:`RequestRefused` where it has ended already."""
+        """Take the question back. Raises :class:`RequestRefused` if it has ended already."""
         path = f"suspensions/{_segment(suspension_id)}/cancel"
         given = json.dumps({} if reason is None else {"reason": reason}).encode()
         return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
@@ -101,20 +101,20 @@ class Handraise:
     async def assign(self, suspension_id: str, to: str) -> SuspensionRecord:
         """Hand the question over ``to`` a person, by e-mail: they are asked at once and may answer from now on.
 
-        With the key of somebody who may answer, or an admin's. Raises :class:`RequestRefused` where that person can't
+        With the key of somebody who may answer, or an admin's. Raises :class:`RequestRefused` if that person can't
         be asked, or somebody else is on it (API.md §2).
         """
         return await self._say(suspension_id, "assign", {"to": to})
 
     async def clarify(self, suspension_id: str, question: str) -> SuspensionRecord:
         """Ask the agent back, with the key of somebody who may answer: the clock holds until it has said more, for a
-        bounded time. Raises :class:`RequestRefused` where it is asked back already."""
+        bounded time. Raises :class:`RequestRefused` if it is asked back already."""
         return await self._say(suspension_id, "clarify", {"question": question})
 
     async def clarification(self, suspension_id: str, text: str) -> SuspensionRecord:
         """Say more, where a person has asked back (the callback ``clarification_requested``): the clock goes on.
 
-        With the key that has asked. Raises :class:`RequestRefused` where nobody has asked back.
+        With the key that has asked. Raises :class:`RequestRefused` if nobody has asked back.
         """
         return await self._say(suspension_id, "clarification", {"text": text})
 

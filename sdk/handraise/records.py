@@ -130,7 +130,7 @@ class SuspensionRecord(Received):
 
     @property
     def answer(self) -> InputResponse | None:
-        """The person's answer; ``None`` where time or a cancellation ended it, and while it is open."""
+        """The person's answer; ``None`` if time or a cancellation ended it, and while it is open."""
         if self.resolution != "responded":
             return None
         choice = next((choice for choice in self.choices if choice.value == self.response), None)
@@ -147,7 +147,7 @@ class SuspensionRecord(Received):
     def result(self) -> JsonValue:
         """What the agent goes on with: the answer, or what silence was agreed to mean.
 
-        Raises :class:`InputTimeoutError` where silence meant nothing, :class:`InputCancelledError` where the question
+        Raises :class:`InputTimeoutError` if silence meant nothing, :class:`InputCancelledError` if the question
         was taken back, ``ValueError`` while it is open.
         """
         match self.resolution:
@@ -220,7 +220,7 @@ class InputTimeoutError(NotAnswered):
 
 
 class InputCancelledError(NotAnswered):
-    """The question was taken back; ``suspension.reason`` says why where somebody said so."""
+    """The question was taken back; ``suspension.reason`` says why if somebody said so."""
 
     def __init__(self, suspension: SuspensionRecord) -> None:
         super().__init__(f"{suspension.ref or 'The question'} was cancelled.", suspension)

@@ -64,7 +64,7 @@ _STRANGERS = "?"
 
 @dataclass(frozen=True, slots=True)
 class _Reaction:
-    """``reason`` says why nothing was recorded, ``None`` where something was; ``kind`` names what is written back."""
+    """``reason`` says why nothing was recorded, ``None`` if something was; ``kind`` names what is written back."""
 
     reason: str | None
     kind: str

@@ -40,7 +40,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a mail is about: a question, whose mail it was, and that mail where it is known which. ``proven``: by its
+    """What a mail is about: a question, whose mail it was, and that mail if it is known which. ``proven``: by its
     return id, and not by what others know of it, nor as the latest to somebody whose token it bears."""
 
     suspension_id: str
@@ -72,7 +72,7 @@ class Returns:
         return Understood(CHANNEL, (mail.digest,), tuple(lines), tuple(returned), groups=groups)
 
     def _refusal(self, mail: Inbound, about: _Subject) -> str | None:
-        """Why the notice counts as refused now, as a code; ``None`` where it does not."""
+        """Why the notice counts as refused now, as a code; ``None`` if it does not."""
         row = about.row
         if row is None or row.kind is not RowKind.NOTIFY:
             return None

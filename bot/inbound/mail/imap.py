@@ -70,7 +70,7 @@ async def aside(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             result = work()
-        except Exception as error:  # noqa: BLE001 (raised where it is awaited)
+        except Exception as error:  # noqa: BLE001 (raised if it is awaited)
             tell(partial(outcome.set_exception, error))
         else:
             tell(partial(outcome.set_result, result))
@@ -193,7 +193,7 @@ class MailPoller:
     # --- What lies there ------------------------------------------------------------------------------------------
 
     async def _take_all(self, session: ImapSession) -> bool:
-        """Everything that waits, once; false where the database is away, and the mails stay as they are."""
+        """Everything that waits, once; false if the database is away, and the mails stay as they are."""
         since = (self._clock.now() - _OPENED_BY_OTHERS).date()
         uids = await aside(lambda: session.waiting(since))
         try:
@@ -228,7 +228,7 @@ class MailPoller:
             log.error("mail.not_taken", error=type(error).__name__)
 
     async def _take(self, session: ImapSession, uid: str, key: str) -> bool:
-        """False where the server does not hand it out: it has vanished, or is broken."""
+        """False if the server does not hand it out: it has vanished, or is broken."""
         if not await self._mail.is_settled(CHANNEL, (key,)):  # else it was taken, and could not be marked
             raw = await self._fetched(session, uid)
             if raw is None:
@@ -242,7 +242,7 @@ class MailPoller:
 
     async def _fetched(self, session: ImapSession, uid: str) -> bytes | None:
         """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts. ``None``
-        where it has vanished."""
+        if it has vanished."""
         octets = await aside(lambda: session.size(uid))
         if octets is None or octets <= LARGEST_MAIL:
             return await aside(lambda: session.content(uid)) if octets is not None else None

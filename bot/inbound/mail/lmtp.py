@@ -64,7 +64,7 @@ class MailListener:
         return bool(self._taking)
 
     async def start(self) -> None:
-        """Raises :class:`ConfigError` where the address can't be listened on."""
+        """Raises :class:`ConfigError` if the address can't be listened on."""
         loop, address = asyncio.get_running_loop(), self._address
         try:
             self._server = await loop.create_server(self._welcome, address.host, address.port)

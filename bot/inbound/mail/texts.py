@@ -82,7 +82,7 @@ def _not_counted(suspension: Suspension, why: str) -> Message:
 
 def claimed_mail(claimed: Suspension, zone: tzinfo | None = None) -> Message:
     """They are on it, and until when that holds reminders back: not to the claim's own end where the question's is
-    near, and not at all where none is left."""
+    near, and not at all if none is left."""
     until = held_until(claimed)
     held = f" Reminders are held back until {told_at(until, zone)}." if until and next_attempt_at(claimed) else ""
     text = f"Recorded: you are on it.{held}\n\nThe question still waits for an answer."

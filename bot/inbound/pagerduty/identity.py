@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 CHANNEL = "pagerduty"
 KEPT = timedelta(hours=24)
 TRUSTED = timedelta(hours=48)
-"""How old what an account's mailbox was may be where PagerDuty can't be asked."""
+"""How old what an account's mailbox was may be if PagerDuty can't be asked."""
 
 
 class PagerDutyAccounts:
@@ -68,7 +68,7 @@ class PagerDutyAccounts:
 
 
 class PagerDutyPeople:
-    """Who a user of PagerDuty's is to us. Raises :class:`ApiUnavailable` where PagerDuty would have to say."""
+    """Who a user of PagerDuty's is to us. Raises :class:`ApiUnavailable` if PagerDuty would have to say."""
 
     def __init__(self, accounts: PagerDutyAccounts, responders: Responders, incoming: Incoming) -> None:
         self._accounts = accounts

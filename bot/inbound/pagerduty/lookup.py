@@ -47,7 +47,7 @@ class Needs(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FoundQuestions:
-    """``questions``, open or not. ``known`` is false where PagerDuty may yet say more: the incident is too new."""
+    """``questions``, open or not. ``known`` is false if PagerDuty may yet say more: the incident is too new."""
 
     questions: tuple[Suspension, ...] = ()
     known: bool = True
@@ -58,7 +58,7 @@ class FoundQuestions:
 
 
 class Lookup:
-    """Raises ``ApiUnavailable`` where PagerDuty would have to be asked and does not answer."""
+    """Raises ``ApiUnavailable`` if PagerDuty would have to be asked and does not answer."""
 
     def __init__(self, queries: Queries, api: PagerDutyApi, instance: str, clock: Clock) -> None:
         self._queries = queries
@@ -103,7 +103,7 @@ class Lookup:
         return FoundQuestions(titled, known=bool(titled))
 
     async def _refs(self, where: Where, kept: IncidentRow) -> tuple[str, ...] | None:
-        """As PagerDuty says now; ``None`` where nobody can say."""
+        """As PagerDuty says now; ``None`` if nobody can say."""
         now = self._clock.now()
         found = self._ours(await self._api.alert_keys(where.incident))
         if found is not None:
@@ -116,7 +116,7 @@ class Lookup:
         return own or (kept.refs if kept.goes_by_its_key else None)
 
     def _own(self, where: Where) -> tuple[str, ...] | None:
-        """By the incident's own key, ``None`` where that is not ours: its alerts may be, once they are listed."""
+        """By the incident's own key, ``None`` if that is not ours: its alerts may be, once they are listed."""
         return self._ours((where.key,)) or None if where.key is not None else None
 
     async def _titled(self, where: Where) -> tuple[Suspension, ...]:
@@ -128,7 +128,7 @@ class Lookup:
         return questions
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-        """The refs in those of ``keys`` that we have made, ``None`` where there are no keys at all."""
+        """The refs in those of ``keys`` that we have made, ``None`` if there are no keys at all."""
         found = (ref_in(key, self._instance) for key in keys)
         return tuple(dict.fromkeys(ref for ref in found if ref is not None)) if keys else None
 

@@ -69,7 +69,7 @@ class PagerDutyParking:
         return await self.database.read(look)
 
     async def take(self, waiting: Sequence[Parked]) -> bool:
-        """What waits for one incident, oldest first; false where it is still too early for one, and so for those after
+        """What waits for one incident, oldest first; false if it is still too early for one, and so for those after
         it. Raises :class:`ApiUnavailable`: then none of them is later than it was."""
         for place, one in enumerate(waiting):
             if not await self._understood(one):

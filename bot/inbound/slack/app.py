@@ -151,7 +151,7 @@ class SlackApp:
         return said if said is not None else BoltResponse(status=400)
 
     async def take(self, payload: Mapping[str, Any], to_bolt: Callable[[], AsyncBoltRequest]) -> BoltResponse | None:
-        """What to say to a payload that came from Slack, whichever way; ``None`` where it is malformed."""
+        """What to say to a payload that came from Slack, whichever way; ``None`` if it is malformed."""
         if not _is_handled(payload):
             log.info("slack.payload_ignored")
             return BoltResponse(status=200, body="")
@@ -222,7 +222,7 @@ def build_slack_app(
     home_pause: timedelta = PAUSE,
 ) -> SlackApp:
     """``client`` comes from ``channels.slack.client.web_client``, ``sign`` from ``channels.slack.payloads.signer``;
-    ``people`` is the process's own, where it has one."""
+    ``people`` is the process's own, if it has one."""
     url = public_url.rstrip("/")
     beside = Beside(client, now, in_time)
     access, people = engine.access, people or SlackPeople(client, now)

@@ -125,7 +125,7 @@ class SlackIdentity:
 
     async def _is_of_ours(self, who: Who) -> bool:
         """Whether their account is of our workspace. In an organisation (Enterprise Grid) a person of another
-        workspace is ours too where Slack says that they are a member of ours as well."""
+        workspace is ours too if Slack says that they are a member of ours as well."""
         if self.team_id is not None and who.team_id == self.team_id:
             return True
         home = await self.ours.home()

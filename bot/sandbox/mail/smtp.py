@@ -59,7 +59,7 @@ class Stage(StrEnum):
 
 @dataclass(slots=True)
 class SmtpFault:
-    """What goes wrong at ``stage``: a ``reply``, a dropped connection where that is ``None``, or only a ``delay``.
+    """What goes wrong at ``stage``: a ``reply``, a dropped connection if that is ``None``, or only a ``delay``.
 
     ``left`` counts down; ``None`` is for ever. ``address`` narrows it to one recipient.
     """
@@ -194,7 +194,7 @@ class _Handler:
 
 
 async def _happen(server: SMTP, fault: SmtpFault | None) -> str | None:
-    """Let the fault happen. The reply to give instead of the usual one, where there is one."""
+    """Let the fault happen. The reply to give instead of the usual one, if there is one."""
     if fault is None:
         return None
     await asyncio.sleep(fault.delay.total_seconds())

@@ -84,7 +84,7 @@ class SandboxPage:
         return FileResponse(file, headers=HEADERS) if file else Response(status_code=404)
 
     async def _world(self, request: Request) -> Response:
-        """All that can be seen; 304 where that is what ``If-None-Match`` names. Whoever looks has opened the page."""
+        """All that can be seen; 304 if that is what ``If-None-Match`` names. Whoever looks has opened the page."""
         if self._opened is not None:
             self._opened()
             self._opened = None

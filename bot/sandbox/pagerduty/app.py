@@ -118,7 +118,7 @@ class PagerDutySandbox(UserActions):
     async def expect_incident(
         self, containing: str = "", status: IncidentStatus | None = None, within: float = 30.0
     ) -> Incident:
-        """The newest incident with ``containing`` in its title; raises ``TimeoutError`` where there is none in time."""
+        """The newest incident with ``containing`` in its title; raises ``TimeoutError`` if there is none in time."""
 
         def look() -> Incident | None:
             fitting = (one for one in reversed(self.incidents) if containing in one.title)

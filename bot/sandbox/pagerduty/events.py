@@ -66,7 +66,7 @@ _IN_ITS_WORDS = {
 
 
 def read_event(raw: bytes) -> dict[str, Any] | None:
-    """The event in a request's body; ``None`` where it is no JSON object."""
+    """The event in a request's body; ``None`` if it is no JSON object."""
     try:
         event = json.loads(raw)
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def read_event(raw: bytes) -> dict[str, Any] | None:
 
 
 def problems(event: dict[str, Any], routing_keys: Container[str]) -> list[str]:
-    """Everything that is wrong with ``event``, in PagerDuty's manner; empty where it is accepted."""
+    """Everything that is wrong with ``event``, in PagerDuty's manner; empty if it is accepted."""
     found = [*_against_the_schema(event), *_routing_key(event, routing_keys), *_dedup_key(event)]
     if event.get("event_action") == "trigger":
         found += _trigger(event)

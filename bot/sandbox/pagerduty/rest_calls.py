@@ -50,7 +50,7 @@ def page(request: Request, name: str, things: Sequence[JsonObject]) -> JSONRespo
 
 
 def instant(request: Request, name: str, otherwise: datetime) -> datetime:
-    """A query parameter in ISO 8601. Raises ``ValueError`` where it is none."""
+    """A query parameter in ISO 8601. Raises ``ValueError`` if it is none."""
     value = request.query_params.get(name)
     if value is None:
         return otherwise

@@ -2,7 +2,7 @@
 
 What nobody waits for goes out in the background, in the order it happened. An incident's later webhooks wait behind
 one that is to be tried again. The real one spreads its tries over time; here they come with the next webhook of the
-incident, with :meth:`Webhooks.retry`, or every ``retry_every`` seconds where somebody wants that.
+incident, with :meth:`Webhooks.retry`, or every ``retry_every`` seconds if somebody wants that.
 
 Source: https://developer.pagerduty.com/docs/webhooks-behavior.
 """
@@ -70,7 +70,7 @@ class Webhooks:
         self.off_until, self._drops = None, 0
 
     async def send(self, body: JsonObject) -> httpx.Response:
-        """Deliver and return the receiver's (last) response; raises what httpx raises where there is none, and
+        """Deliver and return the receiver's (last) response; raises what httpx raises if there is none, and
         :class:`Off`."""
         return await self._start(body)
 

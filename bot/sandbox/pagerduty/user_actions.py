@@ -27,7 +27,7 @@ class UserActions:
         return await self._say("incident.acknowledged", incident_data(incident), user)
 
     async def unacknowledge(self, incident: Incident, user: User | None = None) -> httpx.Response:
-        """By ``user``, or by the service's acknowledgement timeout where there is none."""
+        """By ``user``, or by the service's acknowledgement timeout if there is none."""
         _must_be_open(incident)
         self.account.unacknowledge(incident)
         return await self._say("incident.unacknowledged", incident_data(incident), user)
@@ -43,7 +43,7 @@ class UserActions:
         return [await self.unacknowledge(incident) for incident in overdue if incident.is_open]
 
     async def add_note(self, incident: Incident, user: User | None, text: str) -> httpx.Response:
-        """By ``user``, or by an automation where there is none. What does not fit is cut, and says so."""
+        """By ``user``, or by an automation if there is none. What does not fit is cut, and says so."""
         note = self.account.annotate(incident, user or User("PBOT", "Automation", ""), text)
         return await self._say("incident.annotated", note_data(incident, note), user)
 

@@ -48,7 +48,7 @@ def envelope(event_type: str, data: JsonObject, agent: User | None, now: datetim
 
 
 def incident_data(incident: Incident) -> JsonObject:
-    """An incident as webhooks and the REST API show it: without ``incident_key`` where it has child alerts."""
+    """An incident as webhooks and the REST API show it: without ``incident_key`` if it has child alerts."""
     key = {} if incident.incident_key is None else {"incident_key": incident.incident_key}
     return key | {
         "id": incident.id,

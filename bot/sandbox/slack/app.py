@@ -151,10 +151,10 @@ class SlackSandbox:
     async def send(
         self, kind: PayloadKind, payload: JsonObject, *, secret: str | None = None, timestamp: str | None = None
     ) -> httpx.Response:
-        """Send a payload of any kind, over HTTP where there is a Request URL, else over a socket.
+        """Send a payload of any kind, over HTTP if there is a Request URL, else over a socket.
 
         Returns what the service answered, an acknowledgement over a socket as its equal over HTTP. Raises
-        ``httpx.HTTPError`` where nothing came in time: then the person sees a warning.
+        ``httpx.HTTPError`` if nothing came in time: then the person sees a warning.
         """
         if self.events_url is None:
             return await over_socket(self.sockets, kind, payload)

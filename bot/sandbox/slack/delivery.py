@@ -33,7 +33,7 @@ class PayloadKind(StrEnum):
 async def over_http(
     url: str, kind: PayloadKind, payload: JsonObject, secret: str, timestamp: str, ack_within: float
 ) -> httpx.Response:
-    """Signed at ``timestamp`` (Unix seconds); raises ``httpx.ReadTimeout`` where nothing came in time."""
+    """Signed at ``timestamp`` (Unix seconds); raises ``httpx.ReadTimeout`` if nothing came in time."""
     content_type, body = _encoded(kind, payload)
     headers = {
         "Content-Type": content_type,

@@ -111,7 +111,7 @@ class CutOff(Response):
 
 @dataclass(frozen=True)
 class Duplicated:
-    """It is delivered twice, over two sockets where there are two."""
+    """It is delivered twice, over two sockets if there are two."""
 
 
 @dataclass(frozen=True)

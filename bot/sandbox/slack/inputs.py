@@ -27,7 +27,7 @@ def fill_in(view: View, values: Mapping[str, str]) -> JsonObject:
     """``state.values`` for what a person typed or picked, by block id; an option is picked by its label or its value,
     several with commas between them, a person by user id.
 
-    Raises :class:`FormRefused` where Slack's client would mark the input, and ``LookupError`` for a block that the
+    Raises :class:`FormRefused` if Slack's client would mark the input, and ``LookupError`` for a block that the
     view does not have.
     """
     inputs = {block["block_id"]: block for block in view.content["blocks"] if block["type"] == "input"}

@@ -104,7 +104,7 @@ def event_callback(workspace: Workspace, event: JsonObject, event_id: str | None
 
 
 def message_event(workspace: Workspace, message: Message, root: Message | None) -> JsonObject:
-    """``message``, which hangs under ``root`` where it is a reply."""
+    """``message``, which hangs under ``root`` if it is a reply."""
     user, conversation = workspace.users[message.user], workspace.conversations[message.channel]
     event: JsonObject = {
         "type": "message",

@@ -47,7 +47,7 @@ class Problems:
             self.add(f"must be less than {most + 1} characters", path)
 
     def items(self, items: Any, path: str, most: int | None = None) -> list[JsonObject]:
-        """The items, none where they are not a list of objects."""
+        """The items, none if they are not a list of objects."""
         if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
             self.add("must be a list with at least one item", path)
             return []

@@ -63,7 +63,7 @@ class Message:
     """A reply that the conversation shows too."""
 
     def button(self, action_id: str) -> JsonObject | None:
-        """The element with this action id, with its block's id beside it; ``None`` where the message has none."""
+        """The element with this action id, with its block's id beside it; ``None`` if the message has none."""
         return _button(self.blocks, action_id)
 
 

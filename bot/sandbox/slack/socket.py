@@ -137,7 +137,7 @@ class SocketMode:
     async def deliver(self, kind: str, payload: JsonObject) -> JsonObject:
         """Send an envelope of ``kind`` (``interactive``, ``slash_commands``, ``events_api``) to one socket.
 
-        Returns what came with the acknowledgement; raises ``TimeoutError`` where none came in time, or where there is
+        Returns what came with the acknowledgement; raises ``TimeoutError`` if none came in time, or if there is
         no socket: nobody sends it again.
         """
         async with asyncio.timeout(self.ack_within):

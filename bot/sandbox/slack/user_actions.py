@@ -24,7 +24,7 @@ async def tell(sandbox: SlackSandbox, event: JsonObject, event_id: str | None = 
 async def say(
     sandbox: SlackSandbox, user_id: str, channel: str, text: str, under: Message | None = None, **fields: Any
 ) -> httpx.Response:
-    """Somebody writes ``text``, in the thread of ``under`` where it is given. ``fields`` change the event."""
+    """Somebody writes ``text``, in the thread of ``under`` if it is given. ``fields`` change the event."""
     workspace = sandbox.workspace
     root = under and workspace.at(under.channel, under.thread_ts or under.ts)
     thread_ts = None if root is None else root.ts
@@ -50,7 +50,7 @@ async def expect_home(sandbox: SlackSandbox, user_id: str, text: str) -> View:
 
 
 async def press_home(sandbox: SlackSandbox, user_id: str, block_id: str, action_id: str) -> httpx.Response:
-    """Press a button of one's own Home; raises ``LookupError`` where there is none."""
+    """Press a button of one's own Home; raises ``LookupError`` if there is none."""
     view = sandbox.workspace.homes[user_id]
     elements = [
         {**element, "block_id": block_id}

@@ -64,7 +64,7 @@ def view_json(workspace: Workspace, view: View) -> JsonObject:
 
 
 def react(workspace: Workspace, view: View, answer: JsonObject | None) -> None:
-    """What the person sees after the service answered a submission; ``None`` where it gave no usable answer."""
+    """What the person sees after the service answered a submission; ``None`` if it gave no usable answer."""
     view.errors, view.trouble = {}, None
     match answer:
         case {"response_action": "errors", "errors": dict(errors)} if _inputs(view) >= errors.keys() and errors:

@@ -27,7 +27,7 @@ from core.errors import InvalidAnswer
 
 
 def form_fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...]:
-    """Empty where there is neither a schema nor a context; the answer is then written as ``name: value`` lines."""
+    """Empty if there is neither a schema nor a context; the answer is then written as ``name: value`` lines."""
     return forms.form_fields(schema, context, shown)
 
 
@@ -65,7 +65,7 @@ class Posted:
     fields: Mapping[str, tuple[str, ...]]
 
     def one(self, name: str) -> str:
-        """The field's value, empty where it has none; raises :class:`BadPost` where it has several."""
+        """The field's value, empty if it has none; raises :class:`BadPost` if it has several."""
         values = self.fields.get(name, ())
         if len(values) > 1:
             raise BadPost(400, "The form held a field twice.")
@@ -194,7 +194,7 @@ def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
 
 
 def _given(one: Field, posted: Posted) -> tuple[str, ...]:
-    """What was entered, empty where nothing was. A text of blanks alone is nothing."""
+    """What was entered, empty if nothing was. A text of blanks alone is nothing."""
     if one.kind is FieldKind.OPTIONS:
         return posted.all(one.input)
     text = posted.one(one.input)

@@ -173,7 +173,7 @@ def view_question(
     others: Sequence[Person] = (),
     zone: tzinfo | None = None,
 ) -> QuestionView:
-    """``refusal`` is the code why ``identity`` may not answer, ``None`` where they may. ``zone`` is the reader's, where
+    """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, where
     the directory knows it."""
     ask = suspension.ask
     is_form = ask.response_type is ResponseType.FORM
