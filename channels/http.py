@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
 from functools import cache
+from typing import Any
 
 import httpx
 
@@ -36,6 +37,13 @@ class Verdict(Enum):
 def authorities() -> ssl.SSLContext:
     """Whom TLS believes. Loaded once: it takes as long as many requests."""
     return httpx.create_ssl_context(trust_env=False)
+
+
+def client(seconds: float, headers: Mapping[str, str] | None = None) -> httpx.AsyncClient:
+    """Follows no redirect, and uses nothing of the environment's."""
+    return httpx.AsyncClient(
+        headers=headers, verify=authorities(), trust_env=False, follow_redirects=False, timeout=seconds
+    )
 
 
 class Repeats(Enum):
@@ -102,6 +110,15 @@ def _outcome(verdict: Verdict, reason: str, repeats: Repeats, until: datetime | 
     if verdict is Verdict.IN_DOUBT and repeats is Repeats.COUNT:
         return Ambiguous(reason)
     return Deferred(reason, until)
+
+
+def object_in(response: httpx.Response) -> dict[str, Any] | None:
+    """The JSON object that is its body, ``None`` where it is none."""
+    try:
+        body = response.json()
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> datetime | None:

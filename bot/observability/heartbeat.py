@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 from datetime import datetime, timedelta
 
-import httpx
 import structlog
 
 from channels import http
@@ -38,7 +37,7 @@ class Heartbeat:
         self._period = period
         self._database = database
         self._clock = clock
-        self._client = httpx.AsyncClient(timeout=_TIMEOUT_SECONDS, verify=http.authorities(), trust_env=False)
+        self._client = http.client(_TIMEOUT_SECONDS)
         self._asked_at: datetime | None = None
         self._task: asyncio.Task[None] | None = None
         self._fell_silent = False

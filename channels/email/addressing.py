@@ -19,7 +19,7 @@ from email.message import Message
 from email.utils import parseaddr
 from itertools import islice
 
-from core.domain.people import Address, comparable_domain, dns_domain, owner, small
+from core.domain.people import Address, dns_domain, owner, small
 from core.errors import ConfigError
 
 
@@ -256,6 +256,3 @@ def mailbox_in(value: str) -> str | None:
     angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
     address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
     return small(address) if _ADDRESS.fullmatch(address) else None
-
-
-__all__ = ["comparable_domain", "dns_domain", "is_same_mailbox", "small"]

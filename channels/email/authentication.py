@@ -18,7 +18,8 @@ from enum import StrEnum
 
 import authres
 
-from channels.email.addressing import comparable_domain, raw_values
+from channels.email.addressing import raw_values
+from core.domain.people import comparable_domain
 
 
 class SenderAuth(StrEnum):

@@ -17,7 +17,8 @@ from email.message import Message
 from email.policy import compat32
 from enum import StrEnum
 
-from channels.email.addressing import header, header_values, mailboxes_in, small
+from channels.email.addressing import header, header_values, mailboxes_in
+from core.domain.people import small
 
 RETURN_ID = "X-Handraise-Return"
 """The header of our mail that names it, as its envelope does."""

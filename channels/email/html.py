@@ -45,26 +45,8 @@ _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
 _RENAMED = re.compile(r"^(?:x_)+")
 _BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 _PLAIN_TAGS = frozenset(
-    {
-        "html",
-        "head",
-        "meta",
-        "title",
-        "body",
-        "div",
-        "p",
-        "br",
-        "span",
-        "font",
-        "b",
-        "strong",
-        "i",
-        "em",
-        "u",
-        "a",
-        "ul",
-    }
-    | {"ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
+    {"html", "head", "meta", "title", "body", "div", "p", "br", "span", "font", "b", "strong", "i", "em", "u"}
+    | {"a", "ul", "ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
 )
 _PLAIN_STYLE = re.compile(
     r"(?:font-family|font-weight|font-style|margin(?:-\w+)?|padding(?:-\w+)?|text-align|direction|caret-color)"

@@ -105,9 +105,8 @@ class ImapAccount:
     def name(self) -> str:
         """Names the mailbox among all, and says nothing about it."""
         server = self.server
-        return hashlib.sha256(f"{server.host}|{server.port}|{server.username}|{server.folder}".encode()).hexdigest()[
-            :16
-        ]
+        whole = f"{server.host}|{server.port}|{server.username}|{server.folder}"
+        return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def log_in(box: BaseMailBox, account: ImapAccount) -> None:

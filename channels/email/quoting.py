@@ -199,25 +199,10 @@ STUB = re.compile(
 # --- HTML ---------------------------------------------------------------------------------------------------------
 
 QUOTE_CLASSES = frozenset(
-    {
-        "gmail_quote",
-        "gmail_quote_container",
-        "gmail_extra",
-        "gmail_attr",
-        "moz-cite-prefix",
-        "moz-forward-container",
-        "yahoo_quoted",
-        "protonmail_quote",
-        "protonmail_original_message",
-        "tutanota_quote",
-        "zmail_extra",
-        "front-blockquote",
-        "ms-outlook-mobile-reference-message",
-        "OutlookMessageHeader",
-        "k9mail-quote",
-        "iosymantec",
-        "replaced-blockquote",
-    }
+    {"gmail_quote", "gmail_quote_container", "gmail_extra", "gmail_attr", "moz-cite-prefix"}
+    | {"moz-forward-container", "yahoo_quoted", "protonmail_quote", "protonmail_original_message", "tutanota_quote"}
+    | {"zmail_extra", "front-blockquote", "ms-outlook-mobile-reference-message", "OutlookMessageHeader"}
+    | {"k9mail-quote", "iosymantec", "replaced-blockquote"}
 )
 QUOTE_NAMES = frozenset({"messageReplySection", "quote"})  # Spark; GMX and web.de
 QUOTE_MARKERS = frozenset({"__QUOTED_TEXT__"})  # Zimbra, in data-marker
@@ -244,14 +229,8 @@ REST_STYLE = re.compile(
 )
 """Outlook for Windows draws this line above the head of the quoted mail, and nowhere else."""
 SIGNATURE_CLASSES = frozenset(
-    {
-        "gmail_signature",
-        "gmail_signature_prefix",
-        "moz-signature",
-        "protonmail_signature_block",
-        "k9mail-signature",
-        "tutanota_signature",
-    }
+    {"gmail_signature", "gmail_signature_prefix", "moz-signature", "protonmail_signature_block"}
+    | {"k9mail-signature", "tutanota_signature"}
 )
 SIGNATURE_IDS = frozenset(
     {

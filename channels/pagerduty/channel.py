@@ -16,8 +16,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-import httpx
-
 from channels import http
 from channels.pagerduty import render
 from channels.pagerduty.incidents import CallFailed, IncidentsApi, incident_of
@@ -84,9 +82,7 @@ class PagerDutyChannel:
         self._waits = tuple(waits)
         self._proven = proven
         self._when_cut = when_cut
-        self._client = httpx.AsyncClient(
-            verify=http.authorities(), trust_env=False, follow_redirects=False, timeout=TIMEOUT_SECONDS
-        )
+        self._client = http.client(TIMEOUT_SECONDS)
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery:
         routing_key = self._services.get(to.value)

@@ -17,8 +17,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-import httpx
-
 from channels import http
 from channels.pagerduty.render import note as own_note
 from channels.pagerduty.rest import CircuitBreaker, LeftAlone
@@ -72,13 +70,8 @@ class IncidentsApi:
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
         self._patience = CircuitBreaker(now, TIMEOUT_SECONDS)  # events, which matter more, go out on the same lanes
-        self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email},
-            verify=http.authorities(),
-            trust_env=False,
-            follow_redirects=False,
-            timeout=TIMEOUT_SECONDS,
-        )
+        headers = {"Authorization": f"Token token={token}", "Accept": "application/json", "From": from_email}
+        self._client = http.client(TIMEOUT_SECONDS, headers)
 
     async def find(self, key: str, *, statuses: Sequence[str] = ()) -> list[FoundIncident]:
         """The newest incident of each service with ``key`` among its alerts. Raises :class:`CallFailed`."""
@@ -227,11 +220,8 @@ class IncidentsApi:
             if isinstance(outcome, Deferred) and outcome.until is None:
                 outcome = Deferred(outcome.reason, self._patience.until)
             raise CallFailed(outcome)
-        try:
-            said = response.json()
-        except ValueError:
-            said = None
-        if not isinstance(said, dict):
+        said = http.object_in(response)
+        if said is None:
             raise CallFailed(Refused("malformed_response", RefusalCause.SETUP))
         return said
 

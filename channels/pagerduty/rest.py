@@ -165,13 +165,7 @@ class PagerDutyApi:
         self._patience = CircuitBreaker(now, TIMEOUT_SECONDS)
         headers = {"Authorization": f"Token token={token or ''}", "Accept": "application/json"}
         self._url = api_url.rstrip("/")
-        self._client = httpx.AsyncClient(
-            headers=headers,
-            verify=http.authorities(),
-            trust_env=False,
-            follow_redirects=False,
-            timeout=TIMEOUT_SECONDS,
-        )
+        self._client = http.client(TIMEOUT_SECONDS, headers)
 
     @property
     def can_ask(self) -> bool:
@@ -180,14 +174,8 @@ class PagerDutyApi:
 
     async def alert_keys(self, incident: str) -> tuple[str, ...]:
         """The dedup keys of an incident's alerts; none if there is no such incident."""
-        keys: list[str] = []
-        for page in range(MOST_PAGES):
-            said = await self._get(f"/incidents/{incident}/alerts", limit=PAGE, offset=page * PAGE)
-            found = (alert.get("alert_key") for alert in _objects(said, "alerts"))
-            keys += [key for key in found if isinstance(key, str)]
-            if not said.get("more"):
-                break
-        return tuple(keys)
+        alerts = await self._all(f"/incidents/{incident}/alerts", "alerts")
+        return tuple(key for alert in alerts if isinstance(key := alert.get("alert_key"), str))
 
     async def email_of(self, user: str) -> str | None:
         """The mailbox that a user signs in with; ``None`` if there is no such user."""
@@ -197,17 +185,22 @@ class PagerDutyApi:
 
     async def on_calls(self, schedule: str, now: datetime) -> tuple[OnCall, ...]:
         """Everybody whom this schedule has on call ``now``, through any escalation policy."""
-        found: list[OnCall] = []
-        for page in range(MOST_PAGES):
-            query: dict[str, int | str] = {"schedule_ids[]": schedule, "limit": PAGE, "offset": page * PAGE}
-            said = await self._get("/oncalls", **query)
-            found += [one for entry in _objects(said, "oncalls") if (one := _on_call(entry)) and one.covers(now)]
-            if not said.get("more"):
-                break
-        return tuple(found)
+        entries = await self._all("/oncalls", "oncalls", **{"schedule_ids[]": schedule})
+        return tuple(one for entry in entries if (one := _on_call(entry)) and one.covers(now))
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    async def _all(self, path: str, name: str, **query: int | str) -> list[Mapping[str, Any]]:
+        """Every object in a list, page by page; of a very long one the beginning."""
+        found: list[Mapping[str, Any]] = []
+        for page in range(MOST_PAGES):
+            said = await self._get(path, **query, limit=PAGE, offset=page * PAGE)
+            given = said.get(name)
+            found += [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+            if not said.get("more"):
+                break
+        return found
 
     async def _get(self, path: str, **query: int | str) -> Mapping[str, Any]:
         """The body of a 200; empty for a 404."""
@@ -224,19 +217,10 @@ class PagerDutyApi:
             return {}
         if response.status_code != 200:
             raise ApiUnavailable(f"http_{response.status_code}")
-        try:
-            body = response.json()
-        except ValueError as error:
-            raise ApiUnavailable("malformed_response") from error
-        if not isinstance(body, dict):
+        body = http.object_in(response)
+        if body is None:
             raise ApiUnavailable("malformed_response")
         return body
-
-
-def _objects(said: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """A list in a body, as far as it is one."""
-    given = said.get(name)
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 def _on_call(entry: Mapping[str, Any]) -> OnCall | None:

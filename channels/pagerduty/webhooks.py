@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeGuard
 
 from channels.grammar.reader import Reading, Unclear, read_answer
@@ -139,6 +140,7 @@ def read_webhook(raw: bytes | str) -> Webhook:
 
 
 Object = Mapping[str, Any]
+Reader = Callable[[Object, Object], Happening]
 
 
 def _acknowledged(data: Object, agent: Object) -> Happening:
@@ -148,14 +150,14 @@ def _acknowledged(data: Object, agent: Object) -> Happening:
     return Ignored("malformed") if where is None else Acknowledged(where, user)
 
 
-def _unacknowledged(data: Object, agent: Object) -> Happening:
-    where = _where(data)
-    return Ignored("malformed") if where is None else Unacknowledged(where)
+def _of_whole(happening: Callable[[Where], Happening]) -> Reader:
+    """What an event means that says nothing but which incident it is about."""
 
+    def read(data: Object, agent: Object) -> Happening:
+        where = _where(data)
+        return Ignored("malformed") if where is None else happening(where)
 
-def _reopened(data: Object, agent: Object) -> Happening:
-    where = _where(data)
-    return Ignored("malformed") if where is None else Unacknowledged(where, reopened=True)
+    return read
 
 
 def _resolved(data: Object, agent: Object) -> Happening:
@@ -166,11 +168,6 @@ def _resolved(data: Object, agent: Object) -> Happening:
     if reason.get("type") == "merge_resolve_reason" and is_id(into):
         return Merged(where, into)
     return Resolved(where, _person(agent))
-
-
-def _assigned(data: Object, agent: Object) -> Happening:
-    where = _where(data)
-    return Ignored("malformed") if where is None else Reassigned(where)
 
 
 def _annotated(data: Object, agent: Object) -> Happening:
@@ -204,15 +201,14 @@ def _fields_set(data: Object, agent: Object) -> Happening:
     return FieldsSet(where, user, fields)
 
 
-READERS: Mapping[str, Callable[[Object, Object], Happening]] = {
+READERS: Mapping[str, Reader] = {
     "incident.acknowledged": _acknowledged,
-    "incident.unacknowledged": _unacknowledged,
-    "incident.reopened": _reopened,
+    "incident.unacknowledged": _of_whole(Unacknowledged),
+    "incident.reopened": _of_whole(partial(Unacknowledged, reopened=True)),
     "incident.resolved": _resolved,
-    "incident.triggered": _assigned,
-    "incident.reassigned": _assigned,
-    "incident.escalated": _assigned,
-    "incident.delegated": _assigned,
+    **dict.fromkeys(
+        ("incident.triggered", "incident.reassigned", "incident.escalated", "incident.delegated"), _of_whole(Reassigned)
+    ),
     "incident.annotated": _annotated,
     "incident.custom_field_values.updated": _fields_set,
 }

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.slack import limits
-from channels.slack.interactions import Payload, Reach, Who
+from channels.slack.interactions import Payload, Reach, Who, text_at
 from channels.slack.mrkdwn import escaped, one_line
 from channels.slack.render import label_of
 from core.domain.notice import Notice
@@ -67,8 +67,8 @@ def read_command(payload: Payload) -> Typed | None:
     user_id, text = payload.get("user_id"), payload.get("text", "")
     if not isinstance(user_id, str) or not isinstance(text, str):
         return None
-    team = _text(payload, "team_id")
-    reach = Reach(_text(payload, "response_url"), _text(payload, "trigger_id"), user_id=user_id)
+    team = text_at(payload, "team_id")
+    reach = Reach(text_at(payload, "response_url"), text_at(payload, "trigger_id"), user_id=user_id)
     return Typed(Who(user_id, team), _command(text), reach)
 
 
@@ -108,8 +108,3 @@ def choices(notice: Notice) -> str:
 def _line(notice: Notice) -> str:
     question = escaped(one_line(notice.question), LINE)
     return f"• `{escaped(notice.ref, 64)}` {question} — {escaped(notice.silence, LINE)}"
-
-
-def _text(payload: Payload, key: str) -> str | None:
-    found = payload.get(key)
-    return found if isinstance(found, str) and found else None

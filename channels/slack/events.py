@@ -16,7 +16,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.slack.client import Home
-from channels.slack.interactions import Payload, Who
+from channels.slack.interactions import Payload, Who, text_at
 
 LONGEST_ID = 200
 SAID_TO_ALL = "thread_broadcast"
@@ -89,21 +89,21 @@ def _words(event: Mapping[str, Any], payload: Payload) -> UserMessage | IgnoredE
     if subtype not in {None, SAID_TO_ALL} or event.get("bot_id") or event.get("edited") or event.get("hidden"):
         return IgnoredEvent()
     by, is_direct = _who(event, payload), event.get("channel_type") == "im"
-    channel, ts, text = (_text(event, key) for key in ("channel", "ts", "text"))
-    thread_ts = _text(event, "thread_ts")
+    channel, ts, text = (text_at(event, key) for key in ("channel", "ts", "text"))
+    thread_ts = text_at(event, "thread_ts")
     if by is None or channel is None or ts is None or text is None or not (thread_ts or is_direct):
         return IgnoredEvent()
-    return UserMessage(by, channel, ts, text, is_direct, thread_ts, _text(event, "parent_user_id"))
+    return UserMessage(by, channel, ts, text, is_direct, thread_ts, text_at(event, "parent_user_id"))
 
 
 def _who(event: Mapping[str, Any], payload: Payload) -> Who | None:
     """In a channel that is shared with others (Slack Connect) only the event itself says whose the person is."""
-    user_id = _text(event, "user")
+    user_id = text_at(event, "user")
     if user_id is None:
         return None
-    team = _text(event, "user_team") or _text(event, "source_team") or _text(event, "team")
+    team = text_at(event, "user_team") or text_at(event, "source_team") or text_at(event, "team")
     if team is None and payload.get("is_ext_shared_channel") is not True:
-        team = _text(payload, "team_id")
+        team = text_at(payload, "team_id")
     return Who(user_id, team)
 
 
@@ -111,11 +111,6 @@ def _lists_a_bot(event: Mapping[str, Any]) -> bool:
     """Tokens of people are none of ours."""
     tokens = event.get("tokens")
     return isinstance(tokens, Mapping) and bool(tokens.get("bot"))
-
-
-def _text(thing: Mapping[str, Any], key: str) -> str | None:
-    found = thing.get(key)
-    return found if isinstance(found, str) and found else None
 
 
 ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}

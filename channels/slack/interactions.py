@@ -229,3 +229,8 @@ def _options(given: Any) -> str:
 def _text(thing: Any, key: str) -> str | None:
     found = thing.get(key) if isinstance(thing, Mapping) else None
     return found if isinstance(found, str) else None
+
+
+def text_at(thing: Payload, key: str) -> str | None:
+    """The text there, ``None`` where it is empty or none."""
+    return _text(thing, key) or None

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from channels.email.addressing import deliverable, is_same_mailbox, small
+from channels.email.addressing import deliverable, is_same_mailbox
 from channels.email.classify import MailKind
 from channels.email.delivery_reports import ReportVerdict
 from channels.email.inbound import Inbound, MailRules
-from core.domain.people import Address
+from core.domain.people import Address, small
 from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence, Returned, TimelineEntry, Understood
 from core.store.outbox import Row, RowKind, RowStatus, has_returned
