@@ -21,7 +21,7 @@ import httpx
 
 from bot.demo.children import Child, Children, DemoFailed
 from bot.demo.samples import SAMPLES, Sample
-from bot.demo.silence import PATH as SILENCE
+from bot.demo.service import PATH as SILENCE
 
 
 @dataclass(frozen=True, slots=True)

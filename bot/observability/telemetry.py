@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from enum import StrEnum
+from functools import partial
 from math import nan
 from typing import Any, Final, TextIO
 
@@ -213,37 +214,25 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        registry = self._registry
-        self._open = Gauge("suspensions_open", "Questions that wait for an answer", registry=registry)
-        self._attempts = Counter(
-            "suspension_attempts", "Attempts to ask people, by channel", ["channel"], registry=registry
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        self._open = gauge("suspensions_open", "Questions that wait for an answer")
+        self._attempts = counter("suspension_attempts", "Attempts to ask people, by channel", ["channel"])
+        self._resolutions = counter("suspension_resolutions", "Ended questions, by how they ended", ["resolution"])
+        self._answer_seconds = histogram("suspension_answer_seconds", "Time from question to answer", buckets=_PEOPLE)
+        self._tries = counter("relay_tries", "Tries to send, by channel and outcome", ["channel", "outcome"])
+        self._relay_lag = histogram(
+            "relay_lag_seconds", "How late a message was sent after it was due", buckets=_MACHINES
         )
-        self._resolutions = Counter(
-            "suspension_resolutions", "Ended questions, by how they ended", ["resolution"], registry=registry
+        self._work_lag = histogram("work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES)
+        self._dead = counter("callbacks_dead", "Callbacks given up: their agents will not hear")
+        self._paused = gauge("notices_paused", "1 while new notices are paused, else 0")
+        self._mail = counter("mail_received", "Mails that came in, by door and kind", ["door", "kind"])
+        self._quarantined = counter(
+            "mail_quarantined", "Mails that could not be read and are kept, by reason", ["reason"]
         )
-        self._answer_seconds = Histogram(
-            "suspension_answer_seconds", "Time from question to answer", buckets=_PEOPLE, registry=registry
-        )
-        self._tries = Counter(
-            "relay_tries", "Tries to send, by channel and outcome", ["channel", "outcome"], registry=registry
-        )
-        self._relay_lag = Histogram(
-            "relay_lag_seconds", "How late a message was sent after it was due", buckets=_MACHINES, registry=registry
-        )
-        self._work_lag = Histogram(
-            "work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES, registry=registry
-        )
-        self._dead = Counter("callbacks_dead", "Callbacks given up: their agents will not hear", registry=registry)
-        self._paused = Gauge("notices_paused", "1 while new notices are paused, else 0", registry=registry)
-        self._mail = Counter(
-            "mail_received", "Mails that came in, by door and kind", ["door", "kind"], registry=registry
-        )
-        self._quarantined = Counter(
-            "mail_quarantined", "Mails that could not be read and are kept, by reason", ["reason"], registry=registry
-        )
-        self._refused = Counter(
-            "http_refused", "Connections and requests that were turned away, by reason", ["reason"], registry=registry
-        )
+        self._refused = counter("http_refused", "Connections and requests that were turned away, by reason", ["reason"])
         for refusal in REFUSALS:
             self._refused.labels(refusal)
         for door in DOORS:

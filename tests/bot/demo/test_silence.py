@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.app import build_app
-from bot.demo.silence import PATH, add_door
+from bot.demo.service import PATH, add_door
 from tests.world import KEYS, World, running
 
 LADDER = {
