@@ -26,7 +26,7 @@ from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from bot.web.admission import Limits
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for

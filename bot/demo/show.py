@@ -23,7 +23,7 @@ from bot.demo.samples import Sample
 from bot.demo.stage import DemoStage
 from bot.demo.transcript import Transcript
 from bot.observability.terminal import visible
-from bot.sandbox.person import YOU
+from bot.sandbox.vendor import YOU
 
 _PAUSE = 0.2
 

@@ -2,7 +2,7 @@
 
 Each vendor's package has state without HTTP (``world``, ``mailbox``), the vendor's own protocol around it, the refusals
 of the real one (scopes, sizes, signatures) and faults to switch on. ``page`` is the page on which one person uses all
-three; ``world`` puts them together.
+three; ``world`` puts them together. ``vendor`` is what they share.
 
 What must never be: a shortcut into the service. Whatever is done here reaches it as a signed payload, a signed mail or
 a signed webhook. The product never imports this package.

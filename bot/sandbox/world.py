@@ -11,7 +11,6 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from starlette.applications import Starlette
@@ -20,10 +19,9 @@ from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.page.app import SandboxPage
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
-from bot.sandbox.pagerduty.world import wall_clock
-from bot.sandbox.person import YOU, SandboxPerson
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.vendor import YOU
 
 CHANNEL_ID, CHANNEL_NAME = "C0OPS", "ops"
 PAGER_SERVICE = "default"
@@ -50,22 +48,19 @@ class World:
         self,
         service_url: str | None = None,
         *,
-        person: SandboxPerson = YOU,
         ask: Callable[[str], None] | None = None,
         stay_silent: Callable[[str], None] | None = None,
         opened: Callable[[], None] | None = None,
-        now: Callable[[], datetime] = wall_clock,
     ) -> None:
-        self.person = person
+        self.person = person = YOU
         self.slack = SlackSandbox(
             bot_token=f"xoxb-{secrets.token_hex(16)}",
             signing_secret=secrets.token_hex(16),
             app_token=f"xapp-{secrets.token_hex(16)}",
-            now=now,
         )
         self.slack.workspace.add_user(person.slack_user_id, person.name, person.email)
         self.slack.workspace.add_channel(CHANNEL_ID, CHANNEL_NAME, person.slack_user_id)
-        self.mailbox = Mailbox(now=now)
+        self.mailbox = Mailbox()
         self._routing_key, self._api_token = secrets.token_hex(16), secrets.token_hex(16)
         self.pagerduty = PagerDutySandbox(
             {PAGER_SERVICE: self._routing_key},
@@ -75,7 +70,6 @@ class World:
             ],
             api_token=self._api_token,
             webhook_secrets=[secrets.token_hex(16)],
-            now=now,
         )
         self._inbound_secret = secrets.token_hex(16)
         self.page = SandboxPage(
@@ -86,7 +80,6 @@ class World:
             ask=ask,
             stay_silent=stay_silent,
             opened=opened,
-            now=now,
         )
         # The mailbox's own routes stay out: they let anybody answer, and only the page may.
         self.app = Starlette(routes=[*self.page.routes, *self.slack.app.routes, *self.pagerduty.app.routes])

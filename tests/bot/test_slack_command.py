@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.user_actions import type_command
+from bot.sandbox.slack.app import shown, type_command
 from core.domain.suspension import Choice, ResponseType
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
 from tests.bot.test_slack_inbound import audited

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from bot.inbound.slack.home import rest_after
+from bot.sandbox.slack.app import expect_home, open_home, press_home, tell
 from bot.sandbox.slack.blocks import check_message
 from bot.sandbox.slack.faults import RateLimited, SaysNo
-from bot.sandbox.slack.records import View
-from bot.sandbox.slack.user_actions import expect_home, open_home, press_home, tell
+from bot.sandbox.slack.world import View
 from channels.slack.home import home_view
 from core.domain.action import ShownAction
 from core.domain.notice import WhenCut

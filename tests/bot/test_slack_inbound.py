@@ -14,12 +14,10 @@ import httpx
 import pytest
 
 from bot.inbound.slack import threads as slack_threads
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.delivery import PayloadKind
+from bot.sandbox.slack.app import PayloadKind, say, shown, tell, type_command
 from bot.sandbox.slack.faults import RateLimited
 from bot.sandbox.slack.payloads import event_callback, slash_command, view_submission
-from bot.sandbox.slack.records import Message, View
-from bot.sandbox.slack.user_actions import say, tell, type_command
+from bot.sandbox.slack.world import Message, View
 from channels.slack.modals import ANSWER_BLOCK
 from channels.slack.payloads import Carried, sealed, signer
 from core.domain.suspension import ResponseType, Status, Suspension

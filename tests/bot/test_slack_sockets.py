@@ -25,8 +25,8 @@ from bot.sandbox.slack.faults import (
     RefreshAfterDelivery,
     SaysNo,
 )
-from bot.sandbox.slack.records import Message
 from bot.sandbox.slack.socket import DISABLED, ServerSocket
+from bot.sandbox.slack.world import Message
 from tests.bot.slack_service import TEXT, SlackService, slack_service
 
 OPEN = "apps.connections.open"

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from bot.keys import RootKey
 from bot.sandbox.mail.mailbox import Mail
 from bot.sandbox.pagerduty.world import Incident
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from core.domain.callback import ASKED_BACK
 from core.domain.intent import Intent
 from core.domain.suspension import Suspension

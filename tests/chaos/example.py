@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from core.domain.callback import ASKED_BACK
 from core.domain.intent import Intent, IntentStatus
 from core.domain.machine import decide, open_suspension

@@ -18,7 +18,7 @@ import httpx
 from bot.sandbox.mail import mailbox as mail_replies
 from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, note_data
 from bot.sandbox.serving import loopback_client
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from channels.slack.notes import NOT_SAVED
 from tests.chaos.bringing import Bringing, Told
 from tests.chaos.fleet import Fleet, Member

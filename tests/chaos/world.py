@@ -15,7 +15,7 @@ from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import serving_all
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from tests.chaos.receiver import PATIENCE, Receiver
 from tests.chaos.records import Records
 from tests.world import CHANNEL, INBOUND_SECRET, KEYS, ROUTING_KEY, WEBHOOK_SECRET, config

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.sandbox.pagerduty.world import User
-from bot.sandbox.slack.user_actions import type_command
+from bot.sandbox.slack.app import type_command
 from tests.bot.web.pages_world import Page
 from tests.journeys.test_roads import page_of
 from tests.world import World, running

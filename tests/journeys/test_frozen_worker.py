@@ -13,7 +13,7 @@ import pytest
 
 from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import Fault, SaysNo, Slow
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from core.store import outbox
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus

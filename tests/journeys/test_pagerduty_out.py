@@ -15,7 +15,7 @@ import pytest
 
 from bot.sandbox.pagerduty.app import EventFault
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
-from bot.sandbox.slack.records import Message as SlackMessage
+from bot.sandbox.slack.world import Message as SlackMessage
 from channels.pagerduty import channel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address

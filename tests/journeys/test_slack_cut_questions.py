@@ -12,7 +12,7 @@ import pytest
 
 from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.blocks import texts
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from tests.world import World, running
 
 LONG = "Refund order 12345? " + "All of this matters. " * 200 + "The end."

@@ -10,7 +10,7 @@ import pytest
 
 from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, SaysNo, ServerErrorAfterStoring, Slow
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from core.store import outbox
 from tests.world import CHANNEL, World
 

@@ -26,7 +26,7 @@ from bot.sandbox.slack.faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
 from tests.process import service_process
 from tests.world import CHANNEL, KEYS, World, config, running
 

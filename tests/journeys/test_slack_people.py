@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.slack.app import shown
+from bot.sandbox.slack.app import expect_home, open_home, shown, tell
 from bot.sandbox.slack.faults import RateLimited, SaysNo
-from bot.sandbox.slack.records import Message
-from bot.sandbox.slack.user_actions import expect_home, open_home, tell
+from bot.sandbox.slack.world import Message
 from tests.world import CHANNEL, World, running
 
 GROUP = "S0FIN"

@@ -17,31 +17,20 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP as WIRE
 from email.policy import default
 from email.utils import format_datetime, parseaddr
 from functools import cached_property
-from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 import httpx
 
 from bot.sandbox.mail.smtp import HOSTNAME, NO_SUCH_USER, PLAIN, Offers, SandboxSmtp, SmtpFault, SmtpFaults, Stage
 from bot.sandbox.serving import loopback_client
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    pass
-
-_PATIENCE = 30.0
-
-
-def wall_clock() -> datetime:
-    return datetime.now(UTC)
+from bot.sandbox.vendor import Watched, wall_clock
 
 
 @dataclass(frozen=True)
@@ -99,7 +88,7 @@ class Mail:
         return str(body.get_content()).replace("\r\n", "\n") if isinstance(body, EmailMessage) else ""
 
 
-class Mailbox:
+class Mailbox(Watched):
     """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and tell it the door with :meth:`answer_at`."""
 
     def __init__(
@@ -109,6 +98,7 @@ class Mailbox:
         now: Callable[[], datetime] = wall_clock,
         offers: Offers = PLAIN,
     ) -> None:
+        super().__init__()
         self.mails: list[Mail] = []
         self.connections = 0
         self._connections: WeakSet[SandboxSmtp] = WeakSet()
@@ -116,7 +106,6 @@ class Mailbox:
         self._offers = offers
         self._now = now
         self._faults = SmtpFaults()
-        self._waiting: set[asyncio.Future[None]] = set()
         self._server: asyncio.Server | None = None
         self._door: tuple[str, str] | None = None
 
@@ -152,9 +141,7 @@ class Mailbox:
     def _store(self, sender: str, recipient: str, raw: bytes, acknowledged: bool, wishes: tuple[str, ...] = ()) -> None:
         number = len(self.mails) + 1
         self.mails.append(Mail(number, self._now(), sender, recipient.lower(), raw, acknowledged, wishes))
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_result(None)
+        self.touch()
 
     def of(self, address: str) -> list[Mail]:
         """One person's mailbox, oldest first."""
@@ -166,29 +153,19 @@ class Mailbox:
         to: str | None = None,
         subject: str = "",
         where: Callable[[Mail], bool] = lambda mail: True,
-        seconds: float = _PATIENCE,
+        seconds: float = 30.0,
     ) -> Mail:
         """The first mail that fits, waited for if it must be. ``AssertionError`` says what came instead."""
 
-        def fits(mail: Mail) -> bool:
-            return to in {None, mail.recipient} and subject in mail.subject and where(mail)
+        def look() -> Mail | None:
+            fitting = (mail for mail in self.mails if to in {None, mail.recipient} and subject in mail.subject)
+            return next(filter(where, fitting), None)
 
         try:
-            async with asyncio.timeout(seconds):
-                while not any(fits(mail) for mail in self.mails):
-                    await self._arrival()
+            return await self.until(look, seconds)
         except TimeoutError:
             came = [f"{mail.recipient}: {mail.subject}" for mail in self.mails]
             raise AssertionError(f"no such mail (to {to}, subject {subject!r}) in {seconds} s; came: {came}") from None
-        return next(mail for mail in self.mails if fits(mail))
-
-    async def _arrival(self) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiter)
-        try:
-            await waiter
-        finally:
-            self._waiting.discard(waiter)
 
     # --- Failing as told ------------------------------------------------------------------------------------------
 
@@ -241,11 +218,10 @@ class Mailbox:
         *,
         sender: str | None = None,
         html: str | None = None,
-        authserv_id: str | None = None,
     ) -> httpx.Response:
         """Press reply, write ``text`` above the quote, send. The MX finds the sender authentic."""
         sender = sender or mail.recipient
-        verdict = passing(authserv_id or domain_of(mail.header("From")), sender)
+        verdict = passing(domain_of(mail.header("From")), sender)
         raw = reply(mail, text, sender=sender, at=self._now(), authentication=verdict, html=html)
         return await self.post(raw)
 
@@ -256,8 +232,7 @@ class Mailbox:
 
     async def auto_reply(self, mail: Mail, text: str = "I am out of the office until Monday.") -> httpx.Response:
         """The person's mail program answers by itself."""
-        authserv_id = domain_of(mail.header("From"))
-        verdict = passing(authserv_id, mail.recipient)
+        verdict = passing(domain_of(mail.header("From")), mail.recipient)
         raw = auto_reply(mail, text, sender=mail.recipient, at=self._now(), authentication=verdict)
         return await self.post(raw)
 

@@ -1,1 +1,1 @@
-"""The sandbox's page: ``app`` serves it, ``state`` is what it shows, ``door`` lets in only who has its secret."""
+"""The sandbox's page: ``app`` serves it to who has its secret, ``state`` is what it shows."""

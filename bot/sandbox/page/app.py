@@ -1,30 +1,120 @@
 """The page on which one person uses the pretend Slack, mailbox and pager.
 
 Whatever it does goes through the sandboxes' human side, and so reaches the service as a signed payload, a signed mail
-or a signed webhook.
+or a signed webhook. Whoever is inside acts as somebody else, so nobody gets in without the page's secret.
+
+The signed-in URL sets a cookie and leaves the address bar. A cookie goes to every port of this machine, and so may a
+form from any of them: what changes something must be JSON, which no form can send to another origin.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
-from collections.abc import Callable
-from datetime import datetime
+import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.mail.mailbox import Mail, Mailbox
-from bot.sandbox.page.door import HEADERS, Door, Handler, done, no, told
 from bot.sandbox.page.state import Sent, Sightings, mail_json, pager_json, slack_json
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident, User
-from bot.sandbox.person import SandboxPerson
 from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.troubles import TROUBLES, troubles_json
+from bot.sandbox.slack.views import FormRefused
+from bot.sandbox.vendor import SandboxPerson, wall_clock
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Door:
+    """One secret, made up for one run."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_urlsafe(24)
+
+    def signed_in(self, url: str) -> str:
+        """The page's address with its secret; ``url`` is where it is served."""
+        return f"{url}/?key={self._key}"
+
+    async def enter(self, request: Request) -> Response:
+        """``/``: takes the secret, or shows the page to who has brought it before."""
+        if self._is_key(request.query_params.get("key", "")):
+            response = RedirectResponse("/", 303, HEADERS)
+            response.set_cookie(_cookie(request), self._key, path="/", httponly=True, samesite="lax")
+            return response
+        if not self._is_inside(request):
+            return _closed()
+        return HTMLResponse((TEMPLATES / "page.html").read_text(), headers=HEADERS)
+
+    def guarded(self, handler: Handler) -> Handler:
+        """``handler``, for who is inside; what can't be done any more is told in words."""
+
+        async def guarded(request: Request) -> Response:
+            if not self._is_inside(request):
+                return _closed()
+            if request.method != "GET" and request.headers.get("content-type") != "application/json":
+                return no(415, "Send JSON.")
+            try:
+                return await handler(request)
+            except FormRefused as refusal:
+                return JSONResponse({"ok": False, "problems": dict(refusal.problems)}, headers=HEADERS)
+            except (LookupError, ValueError) as problem:
+                return no(409, f"That can't be done: {problem}.")
+            except httpx.HTTPError:
+                return no(502, "Handraise did not answer in time. Try again.")
+
+        return guarded
+
+    def _is_inside(self, request: Request) -> bool:
+        return self._is_key(request.cookies.get(_cookie(request), ""))
+
+    def _is_key(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._key.encode())
+
+
+def _cookie(request: Request) -> str:
+    """A name per port: cookies know no ports, and two demos may run side by side."""
+    return f"handraise_sandbox_{request.url.port}"
+
+
+def _closed() -> Response:
+    headers = {**HEADERS, "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+    return HTMLResponse((TEMPLATES / "closed.html").read_text(), 403, headers)
+
+
+def done() -> Response:
+    return JSONResponse({"ok": True}, headers=HEADERS)
+
+
+def no(status: int, message: str) -> Response:
+    """What did not work, in words for the person."""
+    return JSONResponse({"ok": False, "message": message}, status, headers=HEADERS)
+
+
+def told(response: httpx.Response) -> Response:
+    """What the service said to the vendor."""
+    return done() if response.is_success else no(502, f"Handraise answered {response.status_code}.")
+
 
 _STATIC = {file.name: file for file in (Path(__file__).parent / "static").iterdir()}
 _MAIL_HEADERS = {
@@ -49,10 +139,9 @@ class SandboxPage:
         ask: Callable[[str], None] | None,
         stay_silent: Callable[[str], None] | None,
         opened: Callable[[], None] | None,
-        now: Callable[[], datetime],
     ) -> None:
         self._slack, self._mailbox, self._pagerduty = slack, mailbox, pagerduty
-        self._person, self._ask, self._stay_silent, self._now = person, ask, stay_silent, now
+        self._person, self._ask, self._stay_silent = person, ask, stay_silent
         self._opened = opened
         self._sent: list[Sent] = []
         self._sightings = Sightings()
@@ -88,7 +177,7 @@ class SandboxPage:
         if self._opened is not None:
             self._opened()
             self._opened = None
-        seen = self._sightings.of(len(self._slack.workspace.ephemerals), self._now())
+        seen = self._sightings.of(len(self._slack.workspace.ephemerals), wall_clock())
         state = {
             "person": {"name": self._person.name, "email": self._person.email},
             "slack": slack_json(self._slack, self._person.slack_user_id, seen),
@@ -141,7 +230,7 @@ class SandboxPage:
     async def _reply(self, request: Request) -> Response:
         mail, text = self._mail(request), str((await request.json())["text"])
         response = await self._mailbox.reply(mail, text)
-        self._sent.append(Sent(mail.id, text, self._now(), response.status_code))
+        self._sent.append(Sent(mail.id, text, wall_clock(), response.status_code))
         return told(response)
 
     def _mail(self, request: Request) -> Mail:

@@ -11,7 +11,8 @@ from bot.sandbox.mail.mailbox import Mail, Mailbox
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.records import Conversation, Ephemeral, JsonObject, Message, View
+from bot.sandbox.slack.world import Conversation, Ephemeral, Message, View
+from bot.sandbox.vendor import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
-"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with faults to switch on.
+"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with what its people do and faults to switch on.
 
-``events`` and ``rest`` (with ``rest_calls``) are its two APIs, ``webhooks`` and ``subscription`` what it sends,
-``user_actions`` what its people do.
+``events`` and ``rest`` are its two APIs, ``webhooks`` what it sends.
 """

@@ -2,6 +2,8 @@
 
 The demo's world and the tests' fake. It refuses what PagerDuty refuses, pages whom PagerDuty would page, and its
 webhooks carry no ``incident_key`` if there are alerts. Faults are switched on for the next requests.
+
+Source: https://developer.pagerduty.com/docs/webhooks-overview ("Event Types").
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
+import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,11 +22,10 @@ from starlette.routing import Route
 
 from bot.sandbox.pagerduty.events import EVENT_BYTES, problems, read_event
 from bot.sandbox.pagerduty.rest import RestApi
-from bot.sandbox.pagerduty.subscription import Webhooks
-from bot.sandbox.pagerduty.user_actions import UserActions
-from bot.sandbox.pagerduty.webhooks import envelope, incident_data
-from bot.sandbox.pagerduty.world import Account, Incident, IncidentStatus, JsonObject, Page, User, wall_clock
+from bot.sandbox.pagerduty.webhooks import Webhooks, envelope, fields_data, incident_data, note_data, responder_data
+from bot.sandbox.pagerduty.world import Account, Incident, IncidentStatus, Page, User
 from bot.sandbox.slack.faults import CutOff
+from bot.sandbox.vendor import JsonObject, wall_clock
 
 
 class EventFault(Enum):
@@ -34,25 +36,9 @@ class EventFault(Enum):
     DROP_BEFORE_STORING = auto()
     DROP_AFTER_STORING = auto()
     SLOW = auto()
-    """It happens, and the answer comes only once ``EventFaults.released`` is set."""
+    """It happens, and the answer comes only once ``answering`` is set."""
     LOST = auto()
     """A 202, and nothing comes of it: the Events API is asynchronous."""
-
-
-class EventFaults:
-    """One fault for each of the next requests, in this order."""
-
-    def __init__(self) -> None:
-        self._next: deque[EventFault] = deque()
-
-    def add(self, *faults: EventFault) -> None:
-        self._next.extend(faults)
-
-    def clear(self) -> None:
-        self._next.clear()
-
-    def take(self) -> EventFault | None:
-        return self._next.popleft() if self._next else None
 
 
 RETRY_AFTER_SECONDS = 90
@@ -63,7 +49,7 @@ API_TOKEN = "sandbox-rest-token"
 WEBHOOK_SECRET = "sandbox-webhook-secret"
 
 
-class PagerDutySandbox(UserActions):
+class PagerDutySandbox:
     """Serve ``app``; ``events_url`` and ``api_url`` are both the address it is served at.
 
     ``services`` maps names to routing keys of 32 characters. Webhooks go to ``webhooks.url`` once that is set.
@@ -89,9 +75,11 @@ class PagerDutySandbox(UserActions):
         """What a throttled request is told; PagerDuty does not promise to say it."""
         self.events_a_minute: int | None = None
         """The rate limit of each integration key; none unless it is set, as to :data:`EVENTS_A_MINUTE`."""
+        self.acknowledgement_timeout: timedelta | None = None
+        """The services' own; none by default, as on new services."""
         self.answering = asyncio.Event()
-        """Lets go of what :attr:`Fault.SLOW` holds."""
-        self._faults = EventFaults()
+        """Lets go of what :attr:`EventFault.SLOW` holds."""
+        self._faults: deque[EventFault] = deque()
         self._recent: dict[object, deque[datetime]] = {}
         routes = [Route("/v2/enqueue", self._enqueue, methods=["POST"]), *self.rest.routes()]
         self.app = Starlette(routes=routes)
@@ -109,7 +97,7 @@ class PagerDutySandbox(UserActions):
 
     def fail_next(self, *faults: EventFault) -> None:
         """One fault for each of the next events, in this order."""
-        self._faults.add(*faults)
+        self._faults.extend(faults)
 
     def behave(self) -> None:
         """No more faults."""
@@ -131,12 +119,93 @@ class PagerDutySandbox(UserActions):
         self.rest.answering.set()
         await self.webhooks.close()
 
+    # --- what people do, and the clock: each returns the service's response to the webhook ---
+
+    async def acknowledge(self, incident: Incident, user: User) -> httpx.Response:
+        _must_be_open(incident)
+        self.account.acknowledge(incident, user)
+        return await self._say("incident.acknowledged", incident_data(incident), user)
+
+    async def unacknowledge(self, incident: Incident, user: User | None = None) -> httpx.Response:
+        """By ``user``, or by the service's acknowledgement timeout if there is none."""
+        _must_be_open(incident)
+        self.account.unacknowledge(incident)
+        return await self._say("incident.unacknowledged", incident_data(incident), user)
+
+    async def look_at_the_clock(self) -> list[httpx.Response]:
+        """Take back every acknowledgement that has timed out by now."""
+        limit, now = self.acknowledgement_timeout, self.account.now()
+        overdue = [
+            incident
+            for incident in self.account.incidents
+            if limit is not None and incident.acknowledged_at is not None and now - incident.acknowledged_at >= limit
+        ]
+        return [await self.unacknowledge(incident) for incident in overdue if incident.is_open]
+
+    async def add_note(self, incident: Incident, user: User | None, text: str) -> httpx.Response:
+        """By ``user``, or by an automation if there is none. What does not fit is cut, and says so."""
+        note = self.account.annotate(incident, user or User("PBOT", "Automation", ""), text)
+        return await self._say("incident.annotated", note_data(incident, note), user)
+
+    async def resolve(self, incident: Incident, user: User) -> httpx.Response:
+        _must_be_open(incident)
+        self.account.resolve(incident)
+        return await self._say("incident.resolved", incident_data(incident), user)
+
+    async def reopen(self, incident: Incident, user: User) -> httpx.Response:
+        self.account.reopen(incident)
+        return await self._say("incident.reopened", incident_data(incident), user)
+
+    async def reassign(self, incident: Incident, user: User, to: User) -> httpx.Response:
+        _must_be_open(incident)
+        self.account.reassign(incident, [to], "reassign", "reassigned")
+        return await self._say("incident.reassigned", incident_data(incident), user)
+
+    async def escalate(self, incident: Incident) -> httpx.Response:
+        """To the next level of the escalation policy, because nobody acknowledged in time."""
+        _must_be_open(incident)
+        incident.level += 1
+        above = self.account.on_call_at(incident.service, incident.level)
+        self.account.reassign(incident, above, "escalate", "escalated")
+        return await self._say("incident.escalated", incident_data(incident), None)
+
+    async def delegate(self, incident: Incident, user: User, to: str) -> httpx.Response:
+        """To the escalation policy of the service that is called ``to``."""
+        _must_be_open(incident)
+        policy = next(service for service in self.account.services.values() if service.name == to)
+        incident.level = 1
+        self.account.reassign(incident, self.account.on_call_at(policy, 1), "delegate", "reassigned")
+        return await self._say("incident.delegated", incident_data(incident), user)
+
+    async def add_responder(self, incident: Incident, user: User, asked: User, message: str = "") -> httpx.Response:
+        self.account.add_responder(incident, asked)
+        return await self._say("incident.responder.added", responder_data(incident, asked, message, "pending"), user)
+
+    async def reply_as_responder(self, incident: Incident, user: User) -> httpx.Response:
+        return await self._say("incident.responder.replied", responder_data(incident, user, "", "joined"), user)
+
+    async def set_fields(self, incident: Incident, user: User | None, **values: object) -> httpx.Response:
+        """Fill in custom fields of the incident, by their names."""
+        incident.fields |= values
+        return await self._say("incident.custom_field_values.updated", fields_data(incident, tuple(values)), user)
+
+    def merge(self, incident: Incident, into: Incident) -> None:
+        """Move all alerts; the emptied incident is resolved."""
+        self.account.merge(incident, into)
+        self.account.touch()
+        body = envelope("incident.resolved", incident_data(incident), None, self.account.now())
+        self.webhooks.send_later(body)
+
+    async def _say(self, event_type: str, data: JsonObject, agent: User | None) -> httpx.Response:
+        self.account.touch()
+        return await self.webhooks.send(envelope(event_type, data, agent, self.account.now()))
+
     # --- the Events API ---
 
     async def _enqueue(self, request: Request) -> Response:
         self.tries += 1
         raw = await request.body()
-        fault = self._faults.take()
+        fault = self._faults.popleft() if self._faults else None
         match fault:
             case EventFault.RATE_LIMITED:
                 return self._throttled()
@@ -217,3 +286,8 @@ def _accepted(dedup_key: str) -> JSONResponse:
 
 def _refusal(*errors: str) -> JsonObject:
     return {"status": "invalid event", "message": "Event object is invalid", "errors": list(errors)}
+
+
+def _must_be_open(incident: Incident) -> None:
+    if not incident.is_open:
+        raise ValueError(f"{incident.id} is already resolved")

@@ -1,21 +1,18 @@
 """The world of a pretend PagerDuty account: services, users, schedules, incidents with their alerts, notes and log.
 
-Plain state without HTTP; ``app`` changes it as the Events API would, ``user_actions`` as a person would.
+Plain state without HTTP; ``app`` changes it as the Events API would, also as a person would.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
 
-JsonObject = dict[str, Any]
-Found = TypeVar("Found")
+from bot.sandbox.vendor import JsonObject, Watched, wall_clock
 
 
 class IncidentStatus(StrEnum):
@@ -142,16 +139,13 @@ class Triggered:
     opened: bool
 
 
-def wall_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-class Account:
+class Account(Watched):
     """One PagerDuty account. ``services`` maps a service's name to its routing key."""
 
     def __init__(
         self, services: Mapping[str, str], users: Iterable[User] = (), now: Callable[[], datetime] = wall_clock
     ) -> None:
+        super().__init__()
         self.now = now
         self.users = {user.id: user for user in users}
         self.services = {
@@ -169,7 +163,6 @@ class Account:
         self.incidents: list[Incident] = []
         self.pages: list[Page] = []
         self._numbers = itertools.count(1)
-        self._changed = asyncio.Event()
 
     def user_with_email(self, email: str) -> User | None:
         return next((user for user in self.users.values() if user.email == email), None)
@@ -281,15 +274,3 @@ class Account:
         incident.merged_into = into.id
         incident.status = IncidentStatus.RESOLVED
         incident.log.append("merge")
-
-    async def until(self, look: Callable[[], Found | None], within: float = 30.0) -> Found:
-        """What ``look`` finds, as soon as it finds something; raises ``TimeoutError`` after ``within`` seconds."""
-        async with asyncio.timeout(within):
-            while (found := look()) is None:
-                await self._changed.wait()
-            return found
-
-    def touch(self) -> None:
-        """Something changed: everybody who waits looks again."""
-        self._changed.set()
-        self._changed = asyncio.Event()

@@ -1,4 +1,4 @@
-"""A pretend Slack: ``world`` is its state, ``app`` serves it. ``methods`` lists its Web API; ``blocks`` and ``views``
-refuse what Slack refuses; ``user_actions`` is what its people do, ``delivery`` and ``socket`` how that reaches the
-service.
+"""A pretend Slack: ``world`` is its state, ``app`` serves it, with what its people do and how that reaches the service.
+
+``web_api`` and ``methods`` are its Web API, ``socket`` Socket Mode; ``blocks`` and ``views`` refuse what Slack refuses.
 """

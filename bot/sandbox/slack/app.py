@@ -3,34 +3,53 @@
 The demo's world and the tests' fake. Requests come in on ``app``; answers leave as signed payloads posted to
 ``events_url`` or, where the app has none, over the sockets of Socket Mode, as Slack's own do.
 
-Source: https://docs.slack.dev/apis/web-api, https://docs.slack.dev/interactivity.
+Source: https://docs.slack.dev/apis/web-api, …/apis/events-api/using-socket-mode, …/interactivity (message responses,
+slash commands), …/authentication/verifying-requests-from-slack.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
 
 import httpx
+from slack_sdk.signature import SignatureVerifier
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.slack.blocks import texts
-from bot.sandbox.slack.delivery import PayloadKind, over_http, over_socket, respond
+from bot.sandbox.serving import loopback_client
+from bot.sandbox.slack.blocks import check_message, texts
 from bot.sandbox.slack.faults import CutOff, Fault, Faults
-from bot.sandbox.slack.inputs import fill_in
-from bot.sandbox.slack.payloads import block_actions, view_submission
-from bot.sandbox.slack.records import Ephemeral, JsonObject, Message, SlackRefusal, View
+from bot.sandbox.slack.payloads import (
+    block_actions,
+    event_callback,
+    home_actions,
+    message_event,
+    slash_command,
+    view_submission,
+)
 from bot.sandbox.slack.socket import ACK_WITHIN, APP_TOKEN, SocketMode
-from bot.sandbox.slack.views import react
+from bot.sandbox.slack.views import fill_in, react
 from bot.sandbox.slack.web_api import WebApi
-from bot.sandbox.slack.world import BOT_TOKEN, Workspace, wall_clock
+from bot.sandbox.slack.world import BOT_TOKEN, Ephemeral, Message, SlackRefusal, View, Workspace, button_in
+from bot.sandbox.vendor import Found, JsonObject, wall_clock
 
 SIGNING_SECRET = "sandbox-signing-secret"
+
+
+class PayloadKind(StrEnum):
+    """Slack's three kinds of payloads, named as in Socket Mode."""
+
+    INTERACTIVE = "interactive"
+    COMMAND = "slash_commands"
+    EVENT = "events_api"
 
 
 class SlackSandbox:
@@ -46,13 +65,12 @@ class SlackSandbox:
         bot_token: str = BOT_TOKEN,
         signing_secret: str = SIGNING_SECRET,
         app_token: str = APP_TOKEN,
-        events_url: str | None = None,
         now: Callable[[], datetime] = wall_clock,
         ack_within: float = ACK_WITHIN,
     ) -> None:
         self.workspace = Workspace(bot_token=bot_token, now=now)
         self.signing_secret = signing_secret
-        self.events_url = events_url
+        self.events_url: str | None = None
         self.faults = Faults()
         self.sockets = SocketMode(self.workspace, app_token=app_token, ack_within=ack_within)
         self._api = WebApi(self.workspace, self.faults, self.sockets)
@@ -92,26 +110,24 @@ class SlackSandbox:
     async def expect_message(self, text: str, within: float = 30.0) -> Message:
         """The newest message that shows ``text``, as soon as there is one."""
         return await self.workspace.until(
-            lambda: next((one for one in reversed(self.workspace.messages) if text in shown(one)), None), within
+            lambda: _newest(self.workspace.messages, lambda one: text in shown(one)), within
         )
 
     async def expect_private(self, user_id: str, text: str, within: float = 30.0) -> Ephemeral:
         """What only ``user_id`` sees, as soon as it says ``text``."""
-        return await self.workspace.until(
-            lambda: next(
-                (one for one in reversed(self.workspace.ephemerals) if one.user == user_id and text in shown(one)), None
-            ),
-            within,
-        )
 
-    async def expect_view(self, user_id: str, within: float = 30.0) -> View:
+        def fits(one: Ephemeral) -> bool:
+            return one.user == user_id and text in shown(one)
+
+        return await self.workspace.until(lambda: _newest(self.workspace.ephemerals, fits), within)
+
+    async def expect_view(self, user_id: str) -> View:
         """The modal in front of ``user_id``, as soon as there is one."""
-        return await self.workspace.until(
-            lambda: next(
-                (one for one in reversed(self.workspace.views.values()) if one.user == user_id and one.is_open), None
-            ),
-            within,
-        )
+
+        def fits(one: View) -> bool:
+            return one.user == user_id and one.is_open
+
+        return await self.workspace.until(lambda: _newest([*self.workspace.views.values()], fits))
 
     # --- what people do ---
 
@@ -177,6 +193,10 @@ class SlackSandbox:
         return JSONResponse({"ok": True})
 
 
+def _newest(things: Sequence[Found], fits: Callable[[Found], bool]) -> Found | None:
+    return next((one for one in reversed(things) if fits(one)), None)
+
+
 def shown(thing: Message | Ephemeral) -> str:
     """All the text that a person sees of it, blocks first; only these three signs are ever escaped.
 
@@ -197,3 +217,127 @@ def _usable(response: httpx.Response) -> JsonObject | None:
     except ValueError:
         return None
     return said if isinstance(said, dict) else None
+
+
+async def over_http(
+    url: str, kind: PayloadKind, payload: JsonObject, secret: str, timestamp: str, ack_within: float
+) -> httpx.Response:
+    """Signed at ``timestamp`` (Unix seconds); raises ``httpx.ReadTimeout`` if nothing came in time."""
+    content_type, body = _encoded(kind, payload)
+    headers = {
+        "Content-Type": content_type,
+        "X-Slack-Request-Timestamp": timestamp,
+        "X-Slack-Signature": SignatureVerifier(secret).generate_signature(timestamp=timestamp, body=body) or "",
+    }
+    async with loopback_client(ack_within) as client:
+        return await client.post(url, content=body, headers=headers)
+
+
+async def over_socket(sockets: SocketMode, kind: PayloadKind, payload: JsonObject) -> httpx.Response:
+    """The same answer as over HTTP: an empty 200 is a bare acknowledgement, no acknowledgement a timeout."""
+    try:
+        said = await sockets.deliver(kind, payload)
+    except TimeoutError:
+        raise httpx.ReadTimeout("nobody acknowledged it") from None
+    return httpx.Response(200, json=said) if said else httpx.Response(200, content=b"")
+
+
+def _encoded(kind: PayloadKind, payload: JsonObject) -> tuple[str, bytes]:
+    match kind:
+        case PayloadKind.INTERACTIVE:
+            return "application/x-www-form-urlencoded", urlencode({"payload": json.dumps(payload)}).encode()
+        case PayloadKind.COMMAND:
+            return "application/x-www-form-urlencoded", urlencode(payload).encode()
+        case PayloadKind.EVENT:
+            return "application/json", json.dumps(payload).encode()
+
+
+def respond(workspace: Workspace, name: str, said: JsonObject) -> None:
+    """Ephemeral unless ``response_type`` says otherwise; raises :class:`SlackRefusal` once the address is used up."""
+    handle = workspace.use_response_url(name)
+    blocks = check_message(said["blocks"]) if said.get("blocks") else []
+    text = str(said.get("text") or "")
+    original = workspace.at(handle.channel, handle.message_ts) or workspace.ephemeral_at(handle.user, handle.message_ts)
+    if said.get("delete_original") is True and original is not None:
+        _remove(workspace, original)
+    elif not text.strip() and not blocks:
+        raise SlackRefusal("no_text")
+    elif said.get("replace_original") is True and original is not None:
+        original.text, original.blocks = text, blocks
+        if isinstance(original, Message):
+            original.edited = True
+    elif said.get("response_type") == "in_channel":
+        posted = Message(handle.channel, workspace.new_ts(), workspace.bot.id, text, blocks)
+        workspace.messages.append(posted)
+    else:
+        workspace.ephemerals.append(Ephemeral(handle.channel, handle.user, text, blocks, workspace.new_ts()))
+    workspace.touch()
+
+
+def _remove(workspace: Workspace, original: Message | Ephemeral) -> None:
+    if isinstance(original, Message):
+        workspace.messages.remove(original)
+    else:
+        workspace.ephemerals.remove(original)
+
+
+# --- What else people do ------------------------------------------------------------------------------------------
+
+
+async def tell(sandbox: SlackSandbox, event: JsonObject, event_id: str | None = None) -> httpx.Response:
+    """Slack tells the service of ``event``; returns what the service answered."""
+    return await sandbox.send(PayloadKind.EVENT, event_callback(sandbox.workspace, event, event_id))
+
+
+async def say(
+    sandbox: SlackSandbox, user_id: str, channel: str, text: str, under: Message | None = None, **fields: Any
+) -> httpx.Response:
+    """Somebody writes ``text``, in the thread of ``under`` if it is given. ``fields`` change the event."""
+    workspace = sandbox.workspace
+    root = under and workspace.at(under.channel, under.thread_ts or under.ts)
+    thread_ts = None if root is None else root.ts
+    message = Message(channel, workspace.new_ts(), user_id, text, thread_ts=thread_ts)
+    workspace.messages.append(message)
+    return await tell(sandbox, message_event(workspace, message, root) | fields)
+
+
+async def open_home(sandbox: SlackSandbox, user_id: str) -> httpx.Response:
+    channel = sandbox.workspace.im_with(user_id).id
+    event = {"type": "app_home_opened", "user": user_id, "channel": channel, "tab": "home", "event_ts": "1.1"}
+    return await tell(sandbox, event)
+
+
+async def expect_home(sandbox: SlackSandbox, user_id: str, text: str) -> View:
+    """The Home of ``user_id``, as soon as it shows ``text``."""
+
+    def look() -> View | None:
+        view = sandbox.workspace.homes.get(user_id)
+        return view if view is not None and text in json.dumps(view.content, ensure_ascii=False) else None
+
+    return await sandbox.workspace.until(look)
+
+
+async def press_home(sandbox: SlackSandbox, user_id: str, block_id: str, action_id: str) -> httpx.Response:
+    """Press a button of one's own Home; raises ``LookupError`` if there is none."""
+    view = sandbox.workspace.homes[user_id]
+    element = button_in([block for block in view.content["blocks"] if block["block_id"] == block_id], action_id)
+    if element is None:
+        raise LookupError(f"{user_id} sees no {action_id} in {block_id}")
+    user = sandbox.workspace.users[user_id]
+    return await sandbox.post(home_actions(sandbox.workspace, user, view, element))
+
+
+async def type_command(sandbox: SlackSandbox, user_id: str, channel: str, text: str) -> JsonObject:
+    """Type ``/handraise`` with ``text``; returns what the service answered, ``{}`` where it only acknowledged.
+
+    What it answers is shown to ``user_id`` alone.
+    """
+    workspace = sandbox.workspace
+    fields = slash_command(workspace, workspace.users[user_id], channel, text, sandbox.url)
+    response = await sandbox.send(PayloadKind.COMMAND, fields)
+    said: JsonObject = response.json() if response.content else {}
+    if said:
+        shown = Ephemeral(channel, user_id, said.get("text", ""), said.get("blocks", []), workspace.new_ts())
+        workspace.ephemerals.append(shown)
+        workspace.touch()
+    return {"status": response.status_code, **said}

@@ -1,20 +1,23 @@
-"""The Web API methods of the pretend Slack, each with the scope that it needs.
+"""The Web API methods of the pretend Slack, each with the scope that it needs; ``views.*`` are in ``views``.
 
-Answered here are who and where (``auth.test``, ``users.*``, ``usergroups.users.list``, ``conversations.open`` and
-``.info``), and what was said (``conversations.history`` and ``.replies``, newest first).
+``chat.*``, who and where (``auth.test``, ``users.*``, ``usergroups.users.list``, ``conversations.open`` and ``.info``),
+and what was said (``conversations.history`` and ``.replies``, newest first).
 
 Source: https://docs.slack.dev/reference/methods.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from bot.sandbox.slack import chat, views
-from bot.sandbox.slack.chat import is_true, message_json
-from bot.sandbox.slack.records import Conversation, JsonObject, Message, SlackRefusal, User
-from bot.sandbox.slack.world import Workspace
+from bot.sandbox.slack import views
+from bot.sandbox.slack.blocks import check_message
+from bot.sandbox.slack.world import Conversation, Ephemeral, Message, SlackRefusal, User, Workspace
+from bot.sandbox.vendor import JsonObject
 
 
 def auth_test(workspace: Workspace, arguments: JsonObject) -> JsonObject:
@@ -69,9 +72,7 @@ def open_conversation(workspace: Workspace, arguments: JsonObject) -> JsonObject
 
 
 def conversation_info(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    conversation = workspace.conversations.get(str(arguments.get("channel", "")))
-    if conversation is None or (conversation.is_private and workspace.bot.id not in conversation.members):
-        raise SlackRefusal("channel_not_found")
+    conversation = _seen(workspace, arguments)
     return {
         "channel": {
             "id": conversation.id,
@@ -82,6 +83,14 @@ def conversation_info(workspace: Workspace, arguments: JsonObject) -> JsonObject
             "is_member": workspace.bot.id in conversation.members,
         }
     }
+
+
+def _seen(workspace: Workspace, arguments: JsonObject) -> Conversation:
+    """The conversation that is asked for; a private one has to have our app in it."""
+    conversation = workspace.conversations.get(str(arguments.get("channel", "")))
+    if conversation is None or (conversation.is_private and workspace.bot.id not in conversation.members):
+        raise SlackRefusal("channel_not_found")
+    return conversation
 
 
 def _user_json(user: User, workspace: Workspace) -> JsonObject:
@@ -102,19 +111,6 @@ PAGE = 100
 LARGEST_PAGE = 999
 
 
-def reading_scope(verb: str) -> Callable[[Workspace, JsonObject], str | None]:
-    """``im:history``, ``groups:history`` or ``channels:history``, by the conversation that is asked for."""
-
-    def needed(workspace: Workspace, arguments: JsonObject) -> str | None:
-        conversation = workspace.conversations.get(str(arguments.get("channel", "")))
-        if conversation is None:
-            return None
-        kind = "im" if conversation.is_im else "groups" if conversation.is_private else "channels"
-        return f"{kind}:{verb}"
-
-    return needed
-
-
 def history(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     """Replies in threads are not part of it, unless they were sent to the conversation as well."""
     conversation = _readable(workspace, arguments)
@@ -133,11 +129,9 @@ def replies(workspace: Workspace, arguments: JsonObject) -> JsonObject:
 
 
 def _readable(workspace: Workspace, arguments: JsonObject) -> Conversation:
-    conversation = workspace.conversations.get(str(arguments.get("channel", "")))
-    if conversation is None:
-        raise SlackRefusal("channel_not_found")
+    conversation = _seen(workspace, arguments)
     if workspace.bot.id not in conversation.members:
-        raise SlackRefusal("channel_not_found" if conversation.is_private else "not_in_channel")
+        raise SlackRefusal("not_in_channel")
     return conversation
 
 
@@ -170,35 +164,184 @@ def _page(workspace: Workspace, messages: list[Message], arguments: JsonObject) 
     return answer
 
 
-Perform = Callable[[Workspace, JsonObject], JsonObject]
-Needs = Callable[[Workspace, JsonObject], str | None]
+POSTED_TEXT = 40_000
+"""Longer texts are cut off, not refused (https://docs.slack.dev/changelog/2018-truncating-really-long-messages)."""
+UPDATED_TEXT_BYTES = 4_000
+"""``chat.update`` refuses longer texts, counted in bytes after escaping; seen by GitLab (gitlab!258898)."""
+
+
+def post_message(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    conversation = _postable(workspace, str(arguments.get("channel", "")))
+    _keep_the_pace(workspace, conversation)
+    text, blocks = _content(arguments)
+    thread = _thread(workspace, conversation, arguments)
+    message = Message(
+        conversation.id,
+        workspace.new_ts(),
+        workspace.bot.id,
+        text[:POSTED_TEXT],
+        blocks,
+        _metadata(arguments.get("metadata")),
+        thread,
+        broadcast=thread is not None and is_true(arguments.get("reply_broadcast")),
+    )
+    workspace.messages.append(message)
+    return {"channel": conversation.id, "ts": message.ts, "message": message_json(workspace, message)}
+
+
+def _keep_the_pace(workspace: Workspace, conversation: Conversation) -> None:
+    """Source: https://docs.slack.dev/apis/web-api/rate-limits (one message a second for each channel)."""
+    now, last = workspace.now(), conversation.posted_at
+    between = timedelta(seconds=conversation.seconds_between_posts)
+    if last is not None and now < last + between:
+        wait = (last + between - now).total_seconds()
+        raise SlackRefusal("ratelimited", retry_after=math.ceil(wait))
+    conversation.posted_at = now
+
+
+def _thread(workspace: Workspace, conversation: Conversation, arguments: JsonObject) -> str | None:
+    """The first message of the thread to reply in. Slack wants that one and not a reply
+    (https://docs.slack.dev/reference/methods/chat.postMessage)."""
+    ts = arguments.get("thread_ts")
+    if ts is None:
+        return None
+    root = workspace.at(conversation.id, str(ts))
+    if root is None or root.thread_ts not in {None, root.ts}:
+        raise SlackRefusal("thread_not_found")
+    return root.ts
+
+
+def is_true(given: object) -> bool:
+    return str(given).lower() in {"1", "true"}
+
+
+def update(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    """Blocks that are not given stay as they are; an empty list removes them."""
+    conversation = _seen(workspace, arguments)
+    if conversation.is_archived:
+        raise SlackRefusal("is_archived")
+    message = workspace.at(conversation.id, str(arguments.get("ts", "")))
+    if message is None:
+        raise SlackRefusal("message_not_found")
+    if message.user != workspace.bot.id:
+        raise SlackRefusal("cant_update_message")
+    if not conversation.edits_allowed:
+        raise SlackRefusal("edit_window_closed")
+    text, blocks = _content(arguments)
+    if len(text.encode()) > UPDATED_TEXT_BYTES:
+        raise SlackRefusal("msg_too_long")
+    if "blocks" in arguments:
+        message.blocks = blocks
+    message.text = text
+    message.metadata = _metadata(arguments.get("metadata")) or message.metadata
+    message.edited = True
+    return {"channel": message.channel, "ts": message.ts, "text": text, "message": message_json(workspace, message)}
+
+
+def post_ephemeral(workspace: Workspace, arguments: JsonObject) -> JsonObject:
+    conversation = _postable(workspace, str(arguments.get("channel", "")))
+    user = str(arguments.get("user", ""))
+    if user not in conversation.members:
+        raise SlackRefusal("user_not_in_channel")
+    text, blocks = _content(arguments)
+    shown = Ephemeral(conversation.id, user, text, blocks, workspace.new_ts())
+    workspace.ephemerals.append(shown)
+    return {"message_ts": shown.ts}
+
+
+def message_json(workspace: Workspace, message: Message) -> JsonObject:
+    """A message as Slack shows it, without its metadata."""
+    written: JsonObject = {
+        "type": "message",
+        "user": message.user,
+        "ts": message.ts,
+        "text": message.text,
+        "team": workspace.team_id,
+    }
+    if message.user == workspace.bot.id:
+        written |= {"bot_id": "B0HANDRAISE", "app_id": workspace.app_id}
+    if message.blocks:
+        written["blocks"] = message.blocks
+    if message.thread_ts is not None:
+        written["thread_ts"] = message.thread_ts
+    if message.broadcast:
+        written["subtype"] = "thread_broadcast"
+    if message.edited:
+        written["edited"] = {"user": message.user, "ts": message.ts}
+    return written
+
+
+def _postable(workspace: Workspace, channel: str) -> Conversation:
+    """The conversation to post in; a user id means the direct messages with them."""
+    if channel in workspace.users:
+        conversation = workspace.im_with(channel)
+    elif channel in workspace.conversations:
+        conversation = workspace.conversations[channel]
+    else:
+        raise SlackRefusal("channel_not_found")
+    if conversation.is_archived:
+        raise SlackRefusal("is_archived")
+    if workspace.bot.id not in conversation.members:
+        if conversation.is_private:
+            raise SlackRefusal("channel_not_found")
+        if "chat:write.public" not in workspace.scopes:
+            raise SlackRefusal("not_in_channel")
+    if conversation.posting_restricted:
+        raise SlackRefusal("restricted_action")
+    return conversation
+
+
+def _content(arguments: JsonObject) -> tuple[str, list[JsonObject]]:
+    text = str(arguments.get("text") or "")
+    blocks = check_message(arguments["blocks"]) if arguments.get("blocks") else []
+    if not text.strip() and not blocks:
+        raise SlackRefusal("no_text")
+    return text, blocks
+
+
+def _metadata(given: Any) -> JsonObject | None:
+    """``event_payload`` is flat: strings, numbers and booleans (https://docs.slack.dev/messaging/message-metadata)."""
+    if given is None:
+        return None
+    payload = given.get("event_payload") if isinstance(given, dict) else None
+    if not isinstance(payload, dict) or not isinstance(given.get("event_type"), str):
+        raise SlackRefusal("invalid_metadata_format")
+    if not all(isinstance(value, str | int | float | bool) for value in payload.values()):
+        raise SlackRefusal("invalid_metadata_schema")
+    return {"event_type": given["event_type"], "event_payload": payload}
 
 
 @dataclass(frozen=True)
 class Method:
-    """``scope`` says which scope this call needs, ``None`` for none; ``perform`` does it or raises a refusal."""
+    """``scope`` is what this call needs, ``None`` for nothing; its ``*`` is ``im``, ``groups`` or ``channels``, by the
+    conversation that is asked for. ``perform`` does it or raises a refusal."""
 
-    scope: Needs
-    perform: Perform
+    scope: str | None
+    perform: Callable[[Workspace, JsonObject], JsonObject]
 
-
-def _needs(scope: str | None) -> Needs:
-    return lambda workspace, arguments: scope
+    def needs(self, workspace: Workspace, arguments: JsonObject) -> str | None:
+        if self.scope is None or not self.scope.startswith("*"):
+            return self.scope
+        conversation = workspace.conversations.get(str(arguments.get("channel", "")))
+        if conversation is None:
+            return None
+        kind = "im" if conversation.is_im else "groups" if conversation.is_private else "channels"
+        return self.scope.replace("*", kind)
 
 
 METHODS: dict[str, Method] = {
-    "auth.test": Method(_needs(None), auth_test),
-    "chat.postMessage": Method(_needs("chat:write"), chat.post_message),
-    "chat.update": Method(_needs("chat:write"), chat.update),
-    "chat.postEphemeral": Method(_needs("chat:write"), chat.post_ephemeral),
-    "conversations.open": Method(_needs("im:write"), open_conversation),
-    "conversations.info": Method(reading_scope("read"), conversation_info),
-    "conversations.history": Method(reading_scope("history"), history),
-    "conversations.replies": Method(reading_scope("history"), replies),
-    "users.info": Method(_needs("users:read"), user_info),
-    "users.lookupByEmail": Method(_needs("users:read.email"), lookup_by_email),
-    "usergroups.users.list": Method(_needs("usergroups:read"), usergroup_users),
-    "views.open": Method(_needs(None), views.open_view),
-    "views.publish": Method(_needs(None), views.publish_view),
-    "views.update": Method(_needs(None), views.update_view),
+    "auth.test": Method(None, auth_test),
+    "chat.postMessage": Method("chat:write", post_message),
+    "chat.update": Method("chat:write", update),
+    "chat.postEphemeral": Method("chat:write", post_ephemeral),
+    "conversations.open": Method("im:write", open_conversation),
+    "conversations.info": Method("*:read", conversation_info),
+    "conversations.history": Method("*:history", history),
+    "conversations.replies": Method("*:history", replies),
+    "users.info": Method("users:read", user_info),
+    "users.lookupByEmail": Method("users:read.email", lookup_by_email),
+    "usergroups.users.list": Method("usergroups:read", usergroup_users),
+    "views.open": Method(None, views.open_view),
+    "views.publish": Method(None, views.publish_view),
+    "views.update": Method(None, views.update_view),
 }

@@ -6,13 +6,10 @@ https://docs.slack.dev/authentication/verifying-requests-from-slack.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-
-from bot.sandbox.slack.chat import message_json
-from bot.sandbox.slack.records import Ephemeral, JsonObject, Message, User, View
+from bot.sandbox.slack.methods import message_json
 from bot.sandbox.slack.views import view_json
-from bot.sandbox.slack.world import Workspace
+from bot.sandbox.slack.world import Ephemeral, Message, User, View, Workspace
+from bot.sandbox.vendor import JsonObject
 
 
 def block_actions(
@@ -23,23 +20,18 @@ def block_actions(
     What only they see is not in the payload itself (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
     """
     conversation = workspace.conversations[message.channel]
-    action = {key: element[key] for key in ("action_id", "block_id", "text", "value", "style", "url") if key in element}
     response_url = workspace.new_response_url(message.channel, user.id, message.ts)
-    return {
-        **_envelope(workspace, user),
-        "type": "block_actions",
+    return _pressed(workspace, user, element) | {
         "container": {
             "type": "message",
             "message_ts": message.ts,
             "channel_id": message.channel,
             "is_ephemeral": isinstance(message, Ephemeral),
         },
-        "trigger_id": workspace.new_trigger(user.id),
         "channel": {"id": conversation.id, "name": conversation.name},
         **({"message": message_json(workspace, message)} if isinstance(message, Message) else {}),
         "state": {"values": {}},
         "response_url": f"{url}/response/{response_url}",
-        "actions": [{"type": "button", **action, "action_ts": workspace.new_ts()}],
     }
 
 
@@ -56,13 +48,16 @@ def view_submission(workspace: Workspace, user: User, view: View) -> JsonObject:
 
 def home_actions(workspace: Workspace, user: User, view: View, element: JsonObject) -> JsonObject:
     """Somebody pressed ``element`` in their Home: no message, and no address for a private reply."""
+    container = {"type": "view", "view_id": view.id}
+    return _pressed(workspace, user, element) | {"container": container, "view": view_json(workspace, view)}
+
+
+def _pressed(workspace: Workspace, user: User, element: JsonObject) -> JsonObject:
     action = {key: element[key] for key in ("action_id", "block_id", "text", "value", "style", "url") if key in element}
     return {
         **_envelope(workspace, user),
         "type": "block_actions",
-        "container": {"type": "view", "view_id": view.id},
         "trigger_id": workspace.new_trigger(user.id),
-        "view": view_json(workspace, view),
         "actions": [{"type": "button", **action, "action_ts": workspace.new_ts()}],
     }
 
@@ -117,11 +112,6 @@ def message_event(workspace: Workspace, message: Message, root: Message | None) 
         "event_ts": message.ts,
     }
     return event if root is None else event | {"thread_ts": root.ts, "parent_user_id": root.user}
-
-
-def signature(secret: str, timestamp: str, body: bytes) -> str:
-    digest = hmac.new(secret.encode(), f"v0:{timestamp}:".encode() + body, hashlib.sha256)
-    return f"v0={digest.hexdigest()}"
 
 
 def _envelope(workspace: Workspace, user: User) -> JsonObject:

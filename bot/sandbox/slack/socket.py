@@ -18,8 +18,8 @@ from typing import Any
 from aiohttp import WSMsgType, web
 
 from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RefreshAfterDelivery, SocketFault
-from bot.sandbox.slack.records import JsonObject, SlackRefusal
-from bot.sandbox.slack.world import Workspace
+from bot.sandbox.slack.world import SlackRefusal, Workspace
+from bot.sandbox.vendor import JsonObject
 
 APP_TOKEN = "xapp-1-A0SANDBOX-sandbox"
 MOST_SOCKETS = 10

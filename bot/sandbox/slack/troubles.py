@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.faults import AckLost, DropAfterStoring, Duplicated, RateLimited
-from bot.sandbox.slack.records import JsonObject
+from bot.sandbox.vendor import JsonObject
 
 POST = "chat.postMessage"
 SCOPE = "chat:write"

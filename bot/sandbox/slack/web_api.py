@@ -27,9 +27,9 @@ from bot.sandbox.slack.faults import (
     Slow,
 )
 from bot.sandbox.slack.methods import METHODS
-from bot.sandbox.slack.records import JsonObject, SlackRefusal
 from bot.sandbox.slack.socket import SocketMode
-from bot.sandbox.slack.world import Workspace
+from bot.sandbox.slack.world import SlackRefusal, Workspace
+from bot.sandbox.vendor import JsonObject
 
 OPEN_SOCKET = "apps.connections.open"
 """The one method of the app-level token, which it takes in the header alone."""
@@ -81,7 +81,7 @@ class WebApi:
                 return _no("unknown_method")
             arguments = await read_arguments(request)
             self._authorise(request, arguments)
-            scope = known.scope(self.workspace, arguments)
+            scope = known.needs(self.workspace, arguments)
             if scope is not None and scope not in self.workspace.scopes:
                 provided = ",".join(sorted(self.workspace.scopes))
                 raise SlackRefusal("missing_scope", needed=scope, provided=provided)

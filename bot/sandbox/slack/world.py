@@ -1,29 +1,130 @@
 """A pretend Slack workspace: its state, without HTTP.
 
-The Web API (``chat``, ``views``) changes it as an app would, ``app`` and ``user_actions`` as the people who use it
-would.
+The Web API (``methods``, ``views``) changes it as an app would, ``app`` as the people who use it would. The shapes
+follow Slack's objects as far as the sandbox needs them.
+
+Source: https://docs.slack.dev/reference/objects.
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 
-from bot.sandbox.slack.records import (
-    Conversation,
-    Ephemeral,
-    Message,
-    ResponseUrl,
-    SlackRefusal,
-    Trigger,
-    User,
-    View,
-)
+from bot.sandbox.vendor import JsonObject, Watched, wall_clock
 
-Found = TypeVar("Found")
+
+class SlackRefusal(Exception):
+    """``{"ok": false, "error": code}``; ``details`` go beside it."""
+
+    def __init__(self, code: str, **details: Any) -> None:
+        super().__init__(f"{code} {details}" if details else code)
+        self.code = code
+        self.details = details
+
+
+@dataclass
+class User:
+    id: str
+    name: str
+    email: str
+    team_id: str
+    deleted: bool = False
+    is_bot: bool = False
+
+
+@dataclass
+class Conversation:
+    """A channel, a private channel, or the direct messages with one person (``is_im``)."""
+
+    id: str
+    name: str
+    members: set[str] = field(default_factory=set)
+    is_private: bool = False
+    is_archived: bool = False
+    is_im: bool = False
+    posting_restricted: bool = False
+    edits_allowed: bool = True
+    seconds_between_posts: float = 0
+    """Slack's own limit is about one; a test that wants it says so."""
+    posted_at: datetime | None = None
+
+
+def button_in(blocks: list[JsonObject], action_id: str) -> JsonObject | None:
+    """The element with this action id, with its block's id beside it; ``None`` where there is none."""
+    for block in blocks:
+        for element in [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]:
+            if element.get("action_id") == action_id:
+                return {**element, "block_id": block["block_id"]}
+    return None
+
+
+class Pressed:
+    """What may have buttons."""
+
+    blocks: list[JsonObject]
+
+    def button(self, action_id: str) -> JsonObject | None:
+        return button_in(self.blocks, action_id)
+
+
+@dataclass
+class Message(Pressed):
+    channel: str
+    ts: str
+    user: str
+    text: str
+    blocks: list[JsonObject] = field(default_factory=list)
+    metadata: JsonObject | None = None
+    thread_ts: str | None = None
+    edited: bool = False
+    broadcast: bool = False
+    """A reply that the conversation shows too."""
+
+
+@dataclass
+class Ephemeral(Pressed):
+    """Something only ``user`` sees. Nobody can look it up by its ``ts``."""
+
+    channel: str
+    user: str
+    text: str
+    blocks: list[JsonObject] = field(default_factory=list)
+    ts: str = ""
+
+
+@dataclass
+class View:
+    """A modal in front of ``user``. ``errors`` are those shown under its inputs, ``trouble`` Slack's own red line."""
+
+    id: str
+    user: str
+    content: JsonObject
+    hash: str
+    state: JsonObject = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+    trouble: str | None = None
+    is_open: bool = True
+
+
+@dataclass
+class Trigger:
+    user: str
+    expires: datetime
+    used: bool = False
+
+
+@dataclass
+class ResponseUrl:
+    channel: str
+    user: str
+    message_ts: str
+    expires: datetime
+    uses: int = 0
+
 
 BOT_TOKEN = "xoxb-sandbox"
 
@@ -51,29 +152,19 @@ ALL_SCOPES = frozenset(
 )
 
 
-def wall_clock() -> datetime:
-    return datetime.now(UTC)
-
-
-class Workspace:
+class Workspace(Watched):
     """One workspace with one installed app. ``token_trouble`` is what the token answers instead of working."""
 
-    def __init__(
-        self,
-        *,
-        bot_token: str = BOT_TOKEN,
-        team_id: str = "T0SANDBOX",
-        app_id: str = "A0SANDBOX",
-        scopes: frozenset[str] = ALL_SCOPES,
-        now: Callable[[], datetime] = wall_clock,
-    ) -> None:
+    team_id = "T0SANDBOX"
+    app_id = "A0SANDBOX"
+
+    def __init__(self, bot_token: str = BOT_TOKEN, now: Callable[[], datetime] = wall_clock) -> None:
+        super().__init__()
         self.bot_token = bot_token
-        self.team_id = team_id
-        self.app_id = app_id
-        self.scopes = set(scopes)
+        self.scopes = set(ALL_SCOPES)
         self.now = now
         self.token_trouble: str | None = None
-        self.bot = User("U0HANDRAISE", "handraise", "", team_id, is_bot=True)
+        self.bot = User("U0HANDRAISE", "handraise", "", self.team_id, is_bot=True)
         self.users: dict[str, User] = {self.bot.id: self.bot}
         self.conversations: dict[str, Conversation] = {}
         self.usergroups: dict[str, set[str]] = {}
@@ -84,12 +175,11 @@ class Workspace:
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self._numbers = itertools.count(1)
-        self._changed = asyncio.Event()
 
     # --- setting the scene ---
 
-    def add_user(self, user_id: str, name: str, email: str, *, team_id: str | None = None) -> User:
-        self.users[user_id] = User(user_id, name, email, team_id or self.team_id)
+    def add_user(self, user_id: str, name: str, email: str) -> User:
+        self.users[user_id] = User(user_id, name, email, self.team_id)
         return self.users[user_id]
 
     def add_channel(self, channel_id: str, name: str, *members: str) -> Conversation:
@@ -108,18 +198,6 @@ class Workspace:
 
     def ephemeral_at(self, user_id: str, ts: str) -> Ephemeral | None:
         return next((one for one in self.ephemerals if ts and (one.user, one.ts) == (user_id, ts)), None)
-
-    async def until(self, look: Callable[[], Found | None], within: float = 30.0) -> Found:
-        """What ``look`` finds, as soon as it finds something; raises ``TimeoutError`` after ``within`` seconds."""
-        async with asyncio.timeout(within):
-            while (found := look()) is None:
-                await self._changed.wait()
-            return found
-
-    def touch(self) -> None:
-        """Something changed: everybody who waits looks again."""
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     # --- names and short-lived handles ---
 
@@ -160,3 +238,14 @@ class Workspace:
         name = f"{self.team_id}-{self.number()}"
         self.response_urls[name] = ResponseUrl(channel, user_id, message_ts, self.now() + RESPONSE_URL_LIVES)
         return name
+
+    def use_response_url(self, name: str) -> ResponseUrl:
+        handle = self.response_urls.get(name)
+        if handle is None:
+            raise SlackRefusal("invalid_url")
+        if self.now() > handle.expires:
+            raise SlackRefusal("expired_url")
+        if handle.uses >= RESPONSE_URL_USES:
+            raise SlackRefusal("used_url")
+        handle.uses += 1
+        return handle

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from bot.config import load
-from bot.sandbox.person import YOU
-from bot.sandbox.slack.records import Message
+from bot.sandbox.slack.world import Message
+from bot.sandbox.vendor import YOU
 from bot.sandbox.world import SandboxAddress, World
 
 

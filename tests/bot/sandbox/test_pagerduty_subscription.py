@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from bot.sandbox.pagerduty.app import PagerDutySandbox
-from bot.sandbox.pagerduty.subscription import Off
+from bot.sandbox.pagerduty.webhooks import Off
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, Receiver, opened, rest, subscribed
 from tests.clock import ManualClock

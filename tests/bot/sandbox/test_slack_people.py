@@ -18,8 +18,7 @@ from starlette.routing import Route
 
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.inputs import FormRefused
-from bot.sandbox.slack.views import TROUBLE
+from bot.sandbox.slack.views import TROUBLE, FormRefused
 
 BLOCKS: list[dict[str, Any]] = [
     {

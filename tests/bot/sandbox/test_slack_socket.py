@@ -15,8 +15,7 @@ import aiohttp
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.delivery import PayloadKind
+from bot.sandbox.slack.app import PayloadKind, SlackSandbox
 from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RateLimited, RefreshAfterDelivery
 from bot.sandbox.slack.socket import DISABLED
 

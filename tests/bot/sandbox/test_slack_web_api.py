@@ -24,8 +24,7 @@ from bot.sandbox.slack.faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack.records import Message
-from bot.sandbox.slack.world import Workspace
+from bot.sandbox.slack.world import Message, Workspace
 from tests.channels.slack.slack_examples import HandClock
 
 

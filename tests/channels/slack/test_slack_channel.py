@@ -27,7 +27,7 @@ from bot.sandbox.slack.faults import (
     ServerErrorAfterStoring,
     Slow,
 )
-from bot.sandbox.slack.records import Message as Posted
+from bot.sandbox.slack.world import Message as Posted
 from bot.sandbox.slack.world import Workspace
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client

@@ -15,7 +15,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.payloads import block_actions, view_submission
-from bot.sandbox.slack.records import Message, View
+from bot.sandbox.slack.world import Message, View
 from channels.slack.client import is_signed
 from channels.slack.interactions import (
     Chosen,
