@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
 from bot.web import errors, hooks, monitoring
-from bot.web.api import admin, answers, audit, client_streams, intents, openapi, sessions, streams, suspensions
+from bot.web.api import admin, answers, audit, intents, openapi, sessions, streams, suspensions
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.pages.rendering import Paper
@@ -96,7 +96,6 @@ def _api() -> APIRouter:
         sessions.routes,
         admin.pause_routes,
         streams.routes,
-        client_streams.routes,
         suspensions.collaboration_routes,
         audit.routes,
         admin.quarantine_routes,

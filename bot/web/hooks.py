@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 
-from bot.web.api.replies import reply
-from bot.web.api.responses import Accepted, Envelope, refusals
+from bot.web.api.replies import Accepted, Envelope, refusals, reply
 from bot.web.connections import vouch
 from core.errors import envelope
 

@@ -18,8 +18,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from bot.observability.telemetry import Metrics
-from bot.web.api.replies import reply
-from bot.web.api.responses import Envelope, HealthReply, ReadyReply
+from bot.web.api.replies import Envelope, HealthReply, ReadyReply, reply
 from core.errors import DatabaseUnavailable, envelope
 from core.ports import Clock
 from core.store import pauses, suspensions

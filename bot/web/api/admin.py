@@ -15,8 +15,7 @@ from fastapi import APIRouter, Path, Response
 from bot.web.api import requests
 from bot.web.api.auth import Admin, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, Limit, cursor_after, place
-from bot.web.api.replies import reply
-from bot.web.api.responses import BODY, refusals
+from bot.web.api.replies import BODY, refusals, reply
 from core.domain.people import LONGEST_KEY_NAME, Actor, Role, read_mail_address
 from core.domain.wire import Instant, JsonObject, Open, instant
 from core.errors import InvalidRequest, NotFound

@@ -11,8 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from bot.web.api import replies, requests
 from bot.web.api.auth import Agent, KeyedRoute, Operator, Served, Services
 from bot.web.api.paging import IdempotencyKey, once
-from bot.web.api.replies import reply
-from bot.web.api.responses import BODY, refusals
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Counted, Reception, Recorded, accepted

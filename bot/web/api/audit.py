@@ -12,9 +12,8 @@ from starlette.responses import StreamingResponse
 
 from bot.web.api.auth import Admin, KeyedRoute, Served
 from bot.web.api.paging import TEXT, Instant
-from bot.web.api.replies import reply
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.requests import Strict
-from bot.web.api.responses import BODY, refusals
 from core.audit.export import Wanted
 from core.audit.verify import Count, Mac, MacOrNone, Progress
 from core.domain.wire import Open

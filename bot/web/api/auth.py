@@ -36,16 +36,6 @@ from core.intents import Intents
 from core.ports import Responders
 
 
-class Keys(Protocol):
-    """Finds out whose key it is."""
-
-    async def actor(self, api_key: str) -> Actor | None: ...
-
-    def watching(self, api_key: str) -> AbstractContextManager[asyncio.Event]:
-        """An event that is set once ``api_key`` is not valid any more."""
-        ...
-
-
 class KeyedRoute(APIRoute):
     """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
@@ -65,7 +55,7 @@ class KeyedRoute(APIRoute):
 
 async def authenticate(request: Request) -> Actor:
     """Raises :class:`Unauthorized` for a missing or unknown key."""
-    keys: Keys = request.app.state.keys
+    keys: KeyRing = request.app.state.keys
     given = request.headers.get("x-api-key")
     actor = await keys.actor(given) if given else None
     if not given:
@@ -79,7 +69,7 @@ async def authenticate(request: Request) -> Actor:
 def while_valid(request: Request) -> AbstractContextManager[asyncio.Event]:
     """For what stays open long after it was authenticated: an event that is set once the caller's key is revoked or
     has run out."""
-    keys: Keys = request.app.state.keys
+    keys: KeyRing = request.app.state.keys
     return keys.watching(request.headers.get("x-api-key", ""))
 
 

@@ -186,19 +186,8 @@ RESPOND_EXAMPLES: Examples = [
         "metadata": {"reason": "The parcel was lost."},
     }
 ]
-SIGNAL_EXAMPLES: Examples = [{"value": "approve"}]
-CANCEL_EXAMPLES: Examples = [{"reason": "The customer withdrew."}]
-CLAIM_EXAMPLES: Examples = [{"seconds": 1800}]
-PAUSE_EXAMPLES: Examples = [{"reason": "refund-agent asks in a loop."}]
-ASSIGN_EXAMPLES: Examples = [{"to": "alice@example.com"}]
-CLARIFY_EXAMPLES: Examples = [{"question": "Which account does the refund go to?"}]
-CLARIFICATION_EXAMPLES: Examples = [{"text": "To the card that the order was paid with."}]
-SESSION_EXAMPLES: Examples = [{"metadata": {"thread": "t-1"}}]
-ENGAGEMENT_EXAMPLES: Examples = [{"confidence": 0.55, "risk": 0.4, "reversibility": 0.9}]
 INTENT_EXAMPLES: Examples = [{"title": "Refund order 12345", "status": "active", "state": {"cart": {"items": 7}}}]
-STATUS_EXAMPLES: Examples = [{"status": "active"}]
 STATE_EXAMPLES: Examples = [
     {"patches": [{"op": "set", "path": "/cart/items", "value": 7}]},
     {"state": {"cart": {"items": 7}}},
 ]
-EVENT_EXAMPLES: Examples = [{"event_type": "refund.prepared", "payload": {"amount": 499.99}}]

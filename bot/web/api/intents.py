@@ -13,145 +13,40 @@ from fastapi import APIRouter, Query, Request, Response
 from bot.web.api import replies, requests
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
-from bot.web.api.replies import reply
-from bot.web.api.responses import BODY, ETAG, refusals
+from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.intent import IntentStatus
 from core.domain.vocabulary import Event
 from core.idempotency import Replayed
 from core.intents import NewIntent, Shown
 
-EVENT_TYPES = frozenset(
-    {
-        "access_expired",
-        "access_granted",
-        "access_request_approved",
-        "access_request_denied",
-        "access_requested",
-        "access_revoked",
-        "added_to_portfolio",
-        "agent.dead",
-        "agent.identity.challenge_issued",
-        "agent.identity.registered",
-        "agent.identity.revoked",
-        "agent.identity.rotated",
-        "agent.identity.verified",
-        "agent.lifecycle",
-        "agent.registered",
-        "agent.status_changed",
-        "agent_assigned",
-        "agent_unassigned",
-        "arbitration_requested",
-        "attachment_added",
-        "channel.closed",
-        "channel.created",
-        "channel.message",
-        "comment",
-        "constraint_added",
-        "constraint_removed",
-        "coordinator.decision",
-        "coordinator.escalation_resolved",
-        "coordinator.failed_over",
-        "coordinator.guardrails_updated",
-        "coordinator.handoff",
-        "coordinator.heartbeat",
-        "coordinator.paused",
-        "coordinator.plan_overridden",
-        "coordinator.replaced",
-        "coordinator.resumed",
-        "coordinator.stalled",
-        "coordinator.unresponsive",
-        "credential.created",
-        "credential.expired",
-        "credential.revoked",
-        "credential.rotated",
-        "decision_recorded",
-        "dependency_added",
-        "dependency_removed",
-        "engagement.decision",
-        "failure_recorded",
-        "federation.budget_warning",
-        "federation.callback",
-        "federation.completed",
-        "federation.dispatched",
-        "federation.failed",
-        "federation.received",
-        "governance.approval_denied",
-        "governance.approval_enforced",
-        "governance.approval_granted",
-        "governance.policy_removed",
-        "governance.policy_set",
-        "governance.violation",
-        "grant.created",
-        "grant.delegated",
-        "grant.expired",
-        "grant.resumed",
-        "grant.revoked",
-        "grant.suspended",
-        "intent.resumed",
-        "intent.suspended",
-        "intent.suspension_escalated",
-        "intent.suspension_expired",
-        "intent.suspension_renotified",
-        "intent_created",
-        "lease_acquired",
-        "lease_released",
-        "llm_request_completed",
-        "llm_request_failed",
-        "llm_request_started",
-        "log.checkpoint.anchored",
-        "log.checkpoint.created",
-        "memory.archived",
-        "memory.created",
-        "memory.deleted",
-        "memory.evicted",
-        "memory.expired",
-        "memory.updated",
-        "plan.activated",
-        "plan.checkpoint_approved",
-        "plan.checkpoint_reached",
-        "plan.checkpoint_rejected",
-        "plan.completed",
-        "plan.created",
-        "plan.failed",
-        "plan.paused",
-        "plan.resumed",
-        "portfolio.member_resumed",
-        "portfolio.member_suspended",
-        "portfolio_created",
-        "removed_from_portfolio",
-        "state_patched",
-        "status_changed",
-        "stream_cancelled",
-        "stream_chunk",
-        "stream_completed",
-        "stream_started",
-        "task.blocked",
-        "task.cancelled",
-        "task.claimed",
-        "task.completed",
-        "task.created",
-        "task.delegated",
-        "task.escalated",
-        "task.failed",
-        "task.progress",
-        "task.ready",
-        "task.retrying",
-        "task.skipped",
-        "task.started",
-        "task.unblocked",
-        "tool.denied",
-        "tool.invoked",
-        "tool_call_completed",
-        "tool_call_failed",
-        "tool_call_started",
-        "trigger.cascade_limit",
-        "trigger.fired",
-        "trigger.namespace_blocked",
-        "trigger.skipped",
-    }
-)
-
+_KNOWN = """
+access_expired access_granted access_request_approved access_request_denied access_requested access_revoked
+added_to_portfolio agent.dead agent.identity.challenge_issued agent.identity.registered agent.identity.revoked
+agent.identity.rotated agent.identity.verified agent.lifecycle agent.registered agent.status_changed
+agent_assigned agent_unassigned arbitration_requested attachment_added channel.closed channel.created
+channel.message comment constraint_added constraint_removed coordinator.decision coordinator.escalation_resolved
+coordinator.failed_over coordinator.guardrails_updated coordinator.handoff coordinator.heartbeat
+coordinator.paused coordinator.plan_overridden coordinator.replaced coordinator.resumed coordinator.stalled
+coordinator.unresponsive credential.created credential.expired credential.revoked credential.rotated
+decision_recorded dependency_added dependency_removed engagement.decision failure_recorded
+federation.budget_warning federation.callback federation.completed federation.dispatched federation.failed
+federation.received governance.approval_denied governance.approval_enforced governance.approval_granted
+governance.policy_removed governance.policy_set governance.violation grant.created grant.delegated grant.expired
+grant.resumed grant.revoked grant.suspended intent.resumed intent.suspended intent.suspension_escalated
+intent.suspension_expired intent.suspension_renotified intent_created lease_acquired lease_released
+llm_request_completed llm_request_failed llm_request_started log.checkpoint.anchored log.checkpoint.created
+memory.archived memory.created memory.deleted memory.evicted memory.expired memory.updated plan.activated
+plan.checkpoint_approved plan.checkpoint_reached plan.checkpoint_rejected plan.completed plan.created
+plan.failed plan.paused plan.resumed portfolio.member_resumed portfolio.member_suspended portfolio_created
+removed_from_portfolio state_patched status_changed stream_cancelled stream_chunk stream_completed
+stream_started task.blocked task.cancelled task.claimed task.completed task.created task.delegated
+task.escalated task.failed task.progress task.ready task.retrying task.skipped task.started task.unblocked
+tool.denied tool.invoked tool_call_completed tool_call_failed tool_call_started trigger.cascade_limit
+trigger.fired trigger.namespace_blocked trigger.skipped
+"""
+EVENT_TYPES = frozenset(_KNOWN.split())
+"""Those of the published client."""
 
 routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
 

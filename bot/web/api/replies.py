@@ -1,4 +1,4 @@
-"""What responses hold, and how each of it is written: questions, notices, answers, intents and events.
+"""What responses hold, and how each of it is written: questions, notices, answers, intents, events, and every error.
 
 The type that mypy holds a writer to is the one that the OpenAPI document shows.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
@@ -24,6 +24,85 @@ from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, SuspensionReply, instant, ladder_json, record_json
 from core.intents import Shown
 from core.store.event_log import Logged
+
+
+class FieldProblem(Open):
+    path: str
+    message: str
+
+
+class Problem(Open):
+    """``error`` is a stable code; ``fields`` say which parts of the request it is about."""
+
+    error: str
+    message: str
+    fields: NotRequired[Annotated[list[FieldProblem], Field(json_schema_extra={"default": []})]]
+
+
+class Envelope(Open):
+    """Every error (API.md §1)."""
+
+    detail: Problem
+
+
+class Accepted(Open):
+    accepted: Literal[True]
+
+
+class HealthReply(Open):
+    status: Literal["alive"]
+
+
+class ReadyReply(Open):
+    """``paused``: new notices wait for ``handraise unpause``. ``slack``, in Socket Mode: whether Slack reaches this
+    process (``standby``: other processes have all the sockets); it is no reason to send agents elsewhere.
+    ``mail_listener`` and ``mail_poller``, where they are set up: how mail gets in (``standby``: another process looks
+    into the mailbox)."""
+
+    status: Literal["ready"]
+    paused: bool
+    slack: NotRequired[Literal["connected", "connecting", "standby"] | None]
+    mail_listener: NotRequired[Literal["listening", "closed"] | None]
+    mail_poller: NotRequired[Literal["connected", "connecting", "standby"] | None]
+
+
+ETAG: JsonObject = {
+    "ETag": {
+        "description": "The intent's version, for If-Match.",
+        "schema": {"type": "string", "pattern": '^"[0-9]+"$'},
+    }
+}
+_DESCRIPTIONS = {
+    400: "Not JSON, or not an object.",
+    401: "No valid X-API-Key.",
+    403: "The key's roles do not cover this, or this person may not do it.",
+    404: "There is no such thing for this caller.",
+    405: "This path does not take that method.",
+    409: "What is stored now does not allow it.",
+    413: "The body is too large.",
+    422: "A field holds what it may not.",
+    428: "If-Match is needed.",
+    429: "The key has used up its quota; ``Retry-After`` says when to try again, where time alone mends it.",
+    503: "The database is away; try again.",
+}
+
+_HEADERS: dict[int, dict[str, Any]] = {
+    429: {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer", "minimum": 1}}}}
+}
+
+_ALWAYS = (401, 503)
+
+
+def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of a route, for OpenAPI; 401 and 503 are everywhere."""
+    return {
+        status: {"model": Envelope, "description": _DESCRIPTIONS[status], **_HEADERS.get(status, {})}
+        for status in sorted({*_ALWAYS, *statuses})
+    }
+
+
+BODY = (400, 413, 422)
+"""What can be wrong with any body."""
 
 
 def reply(body: Mapping[str, object], status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -39,6 +39,11 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def such_as(example: JsonObject) -> JsonObject:
+    """What a body's schema shows as an example."""
+    return {"examples": [example]}
+
+
 class ChoiceBody(Strict):
     """RFC-0025 §4.2. A plain string is value and label at once."""
 
@@ -155,9 +160,7 @@ class RespondBody(Strict):
     metadata: AnswerMetadata | None = None
 
 
-class SignalBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.SIGNAL_EXAMPLES})
-
+class SignalBody(Strict, json_schema_extra=such_as({"value": "approve"})):
     value: JsonValue = None
     metadata: AnswerMetadata | None = None
     creator: Identity | None = Field(
@@ -169,59 +172,43 @@ class SignInLinkBody(Strict):
     email: Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.PERSON)]
 
 
-class CancelBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.CANCEL_EXAMPLES})
-
+class CancelBody(Strict, json_schema_extra=such_as({"reason": "The customer withdrew."})):
     reason: Reason | None = None
 
 
-class ClaimBody(Strict):
+class ClaimBody(Strict, json_schema_extra=such_as({"seconds": 1800})):
     """How long further attempts are held back; half an hour where nothing is said."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.CLAIM_EXAMPLES})
 
     seconds: Annotated[int, Field(strict=True, ge=60, le=7200)] | None = None
 
 
-class PauseBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.PAUSE_EXAMPLES})
-
+class PauseBody(Strict, json_schema_extra=such_as({"reason": "refund-agent asks in a loop."})):
     reason: Reason | None = None
 
 
-class AssignBody(Strict):
+class AssignBody(Strict, json_schema_extra=such_as({"to": "alice@example.com"})):
     """To whom: one person, by e-mail."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.ASSIGN_EXAMPLES})
 
     to: Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.PERSON)]
 
 
-class ClarifyBody(Strict):
+class ClarifyBody(Strict, json_schema_extra=such_as({"question": "Which account does the refund go to?"})):
     """What the agent has to say before somebody can answer."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.CLARIFY_EXAMPLES})
 
     question: Annotated[str, Field(min_length=1, max_length=3000, pattern=VISIBLE)]
 
 
-class ClarificationBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.CLARIFICATION_EXAMPLES})
-
+class ClarificationBody(Strict, json_schema_extra=such_as({"text": "To the card that the order was paid with."})):
     text: Annotated[str, Field(min_length=1, max_length=10_000, pattern=VISIBLE)]
 
 
-class SessionBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.SESSION_EXAMPLES})
-
+class SessionBody(Strict, json_schema_extra=such_as({"metadata": {"thread": "t-1"}})):
     callback_url: Url | None = None
     metadata: JsonObject | None = None
 
 
-class EngagementBody(Strict):
+class EngagementBody(Strict, json_schema_extra=such_as({"confidence": 0.55, "risk": 0.4, "reversibility": 0.9})):
     """RFC-0025 §7.1."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.ENGAGEMENT_EXAMPLES})
 
     confidence: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
     risk: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
@@ -247,9 +234,7 @@ class IntentBody(Strict):
     created_by: Annotated[str, Field(max_length=320)] | None = None
 
 
-class StatusBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.STATUS_EXAMPLES})
-
+class StatusBody(Strict, json_schema_extra=such_as({"status": "active"})):
     status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
     reason: Reason | None = None
 
@@ -277,9 +262,7 @@ class StateBody(Strict):
             raise InvalidRequest("Give either patches or state.", path="patches")
 
 
-class EventBody(Strict):
-    model_config = ConfigDict(json_schema_extra={"examples": conditions.EVENT_EXAMPLES})
-
+class EventBody(Strict, json_schema_extra=such_as({"event_type": "refund.prepared", "payload": {"amount": 499.99}})):
     event_type: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")]
     actor: Annotated[str, Field(max_length=320)] | None = None
     payload: JsonObject | None = None

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Response
 from bot.web.api import requests
 from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, Limit, cursor_after, place
-from bot.web.api.replies import reply
-from bot.web.api.responses import BODY, refusals
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from bot.web.api.timeline import callback_status
 from core.domain.people import Actor

@@ -27,8 +27,7 @@ from bot.web.api.paging import (
     place,
     version,
 )
-from bot.web.api.replies import reply
-from bot.web.api.responses import BODY, refusals
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.notice import Links, build_notice, what_silence_means
 from core.domain.policy import ResolvedPolicy
@@ -214,8 +213,7 @@ async def cancel(
     key: IdempotencyKey = None,
 ) -> Response:
     repeatable = await once(request, actor, key, shown)
-    done = await services.engine.cancel(suspension_id, actor, body.reason, repeatable)
-    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+    return _shown(await services.engine.cancel(suspension_id, actor, body.reason, repeatable))
 
 
 @routes.post(

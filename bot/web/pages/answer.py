@@ -14,9 +14,9 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_post
 from bot.web.pages.rendering import BrowserSession, PageContext
+from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
 from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_question
 from core.domain.answers import GivenAnswer

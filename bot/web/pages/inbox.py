@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.rendering import PageContext
+from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import INBOX, REF, question_place, sign_in_place
 from bot.web.pages.view import Moment, moment
 from core.delivery.pause import Pausing

@@ -14,10 +14,9 @@ from starlette.responses import Response
 
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
-from bot.web.pages.browser_sessions import Sessions
 from bot.web.pages.inbox import InboxPages
 from bot.web.pages.rendering import Handler, PageContext
-from bot.web.pages.signin import SignIn, SignInLinks, issue_sign_in_url
+from bot.web.pages.signin import Sessions, SignIn, SignInLinks
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT
 from core.delivery.pause import Pausing
 from core.engine.collaboration import Together
@@ -70,6 +69,3 @@ def pages_router(
     for method, path, handler in routes:
         router.add_route(path, room.guarded(handler), methods=[method], include_in_schema=False)
     return router
-
-
-__all__ = ["issue_sign_in_url", "pages_router"]

@@ -1,13 +1,15 @@
-"""Signing in by a link in a mail, and the links themselves.
+"""Signing in by a link in a mail: the links themselves, and the session that one begins.
 
 A GET shows a button, since mail scanners open links; only the button signs in. Links are signed, short-lived and for
 one use. Nothing is stored until one is used; then its nonce is.
+
+A session is a sealed cookie, ended by time, by signing out, or by the person's leaving the directory.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,15 +18,57 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bot.web.pages.browser_sessions import Sessions
+from bot.web.connections import vouch
 from bot.web.pages.cookies import Content, Seal
 from bot.web.pages.forms import Posted, read_post
-from bot.web.pages.rendering import PageContext
+from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address, canonical, read_mail_address
 from core.ports import Clock
 from core.store.markers import Marker
+
+SESSION = timedelta(hours=12)
+
+_SESSION = "session"
+"""What the cookie is called, and what its seal is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """``may_sign_in`` is asked at every request, so that whoever is removed is out at once."""
+
+    room: PageContext
+    may_sign_in: Callable[[str], bool]
+
+    async def current(self, request: Request) -> BrowserSession | None:
+        held = self.room.seal.open(_SESSION, self.room.cookies.get(request, _SESSION))
+        if held is None or int(held["until"]) <= self._now():
+            return None
+        mail, session_id = str(held["mail"]), str(held["id"])
+        if not self.may_sign_in(mail) or await self.room.incoming.was_seen(Marker.SIGNED_OUT, session_id):
+            return None
+        vouch(request.scope)
+        return BrowserSession(session_id, self.room.responders.actor(mail))
+
+    def begin(self, response: Response, mail: str) -> None:
+        """Sign ``mail`` in, in the browser that gets ``response``."""
+        content: Content = {"mail": mail, "until": self._now() + _whole_seconds(SESSION), "id": secrets.token_hex(16)}
+        sealed = self.room.seal.close(_SESSION, content)
+        self.room.cookies.set(response, _SESSION, sealed, max_age=_whole_seconds(SESSION))
+
+    async def end(self, response: Response, session: BrowserSession) -> None:
+        """Sign out: the cookie is worth nothing from now on, wherever a copy of it is."""
+        await self.room.incoming.seen(Marker.SIGNED_OUT, session.id)
+        self.room.cookies.drop(response, _SESSION)
+
+    def _now(self) -> int:
+        return int(self.room.clock.now().timestamp())
+
+
+def _whole_seconds(length: timedelta) -> int:
+    return int(length.total_seconds())
+
 
 log = structlog.get_logger(__name__)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bot.keys import root_key
-from bot.web.pages.router import issue_sign_in_url
+from bot.web.pages.signin import issue_sign_in_url
 from tests.bot.web.pages_world import ALICE, BOB, PEOPLE, SITE, Browser, Page, World, a_world
 
 STRANGER = "stranger@example.org"
