@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bot.commands import admin, ask, audit, backup, channels, keys
+from bot.commands.backup import ConfigFile
 from bot.observability.terminal import say, warn
 from core.errors import OperatorError
 
@@ -26,17 +26,21 @@ app = typer.Typer(
 app.add_typer(keys.app, name="keys")
 app.add_typer(channels.slack, name="slack")
 app.add_typer(channels.mail, name="mail")
-ask.add_to(app)
-admin.add_pause(app)
-admin.add_callbacks(app)
-audit.add_to(app)
-admin.add_signin(app)
-backup.add_to(app)
-
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
-]
-
+app.add_typer(audit.app, name="audit")
+app.command()(ask.ask)
+app.command()(ask.answer)
+app.command()(ask.assign)
+app.command()(ask.clarify)
+app.command("list")(ask.list_)
+app.command()(ask.show)
+app.command()(admin.pause)
+app.command()(admin.unpause)
+app.command("callbacks")(admin.list_)
+app.command()(admin.redrive)
+app.command()(audit.export)
+app.command()(admin.signin_link)
+app.command()(backup.backup)
+app.command()(backup.restore)
 
 RoleNames = Annotated[
     list[str] | None,

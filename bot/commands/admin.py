@@ -26,12 +26,6 @@ class _Status(StrEnum):
     ALL = "all"
 
 
-def add_callbacks(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command("callbacks")(list_)
-    app.command()(redrive)
-
-
 def list_(
     status: Annotated[_Status, typer.Option("--status", help="Which callbacks.")] = _Status.DEAD,
     limit: Annotated[int, typer.Option("--limit", min=1, max=200)] = 50,
@@ -66,12 +60,6 @@ def _of_question(client: Client, reference: str) -> list[str]:
     return failed
 
 
-def add_pause(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command()(pause)
-    app.command()(unpause)
-
-
 def pause(
     reason: Annotated[str | None, typer.Option("--reason", help="Why; operators are told.")] = None,
 ) -> None:
@@ -91,11 +79,6 @@ def warn_if_paused(client: Client) -> None:
     shown = client.get("/v1/pause")
     if shown["paused"]:
         warn(f"New notices are paused since {shown['paused_at']}; {shown['held']} wait.")
-
-
-def add_signin(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command("signin-link")(signin_link)
 
 
 def signin_link(

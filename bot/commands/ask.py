@@ -19,16 +19,6 @@ from bot.web.pages.view import span
 Id = Annotated[str, typer.Argument(help="The question's id, or its ref (HR-7F3K).")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command()(ask)
-    app.command()(answer)
-    app.command()(assign)
-    app.command()(clarify)
-    app.command("list")(list_)
-    app.command()(show)
-
-
 def ask(
     question: Annotated[str, typer.Argument(help="What to ask.")],
     choice: Annotated[list[str] | None, typer.Option("--choice", help="VALUE or VALUE=LABEL; may be repeated.")] = None,

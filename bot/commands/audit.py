@@ -108,12 +108,6 @@ INCOMPLETE: dict[str, Any] = {"fault": "file_incomplete", "intent_id": None, "po
 """What a file is that ends without its last line."""
 
 
-def add_to(root: typer.Typer) -> None:
-    """Register the commands."""
-    root.command()(export)
-    root.add_typer(app, name="audit")
-
-
 def export(
     output: Annotated[Path | None, typer.Option("--output", help="The file to write. Default: print it.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="Events from then on: 2026-03-24T11:00:00Z.")] = None,

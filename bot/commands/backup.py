@@ -35,12 +35,6 @@ ConfigFile = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command()(backup)
-    app.command()(restore)
-
-
 def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to: a folder that is not there yet, or empty.")],
     config: ConfigFile = None,
