@@ -80,10 +80,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "people": ("people: in the directory, and in Slack", "channels/slack core/domain"),
     "proposals": ("what a reply may mean: found, and kept until it is confirmed", "bot/inbound channels/grammar"),
     "reception": ("what became of an answer: its cases, and how they are told apart", "core/domain core/engine"),
-    "records": (
-        "what the pretend Slack keeps, and what the SDK is told of a question",
-        "bot/sandbox/slack sdk/handraise",
-    ),
     "render": (VENDOR, "channels/email channels/pagerduty channels/slack"),
     "rest": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "service": ("the service: wired, and as the demo starts it", "bot/demo bot/wiring"),
@@ -93,7 +89,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "suspensions": (LAYERS, "bot/web/api core/store"),
     "texts": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
     "tokens": (LAYERS, "core core/store"),
-    "user_actions": ("what people do in each sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
     "webhook": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
     "webhooks": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "world": (
