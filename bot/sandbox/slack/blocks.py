@@ -140,7 +140,7 @@ class Problems:
             self.add(f"must be less than {most + 1} characters", path)
 
     def items(self, items: Any, path: str, most: int | None = None) -> Iterator[tuple[JsonObject, str]]:
-        """The items, each with its own path; none where they are not a list of objects."""
+        """The items, each with its own path; none if they are not a list of objects."""
         if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
             self.add("must be a list with at least one item", path)
             return

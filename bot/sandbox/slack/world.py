@@ -54,7 +54,7 @@ class Conversation:
 
 
 def button_in(blocks: list[JsonObject], action_id: str) -> JsonObject | None:
-    """The element with this action id, with its block's id beside it; ``None`` where there is none."""
+    """The element with this action id, with its block's id beside it; ``None`` if there is none."""
     for block in blocks:
         for element in [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]:
             if element.get("action_id") == action_id:
