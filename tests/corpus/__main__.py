@@ -32,15 +32,16 @@ def summary(reads: list[Read]) -> str:
     )
 
 
-def line() -> str:
+def line(reads: Iterable[Read]) -> str:
     """The sentence of the page."""
-    return f"Wrong answers in all corpora: {summary([read(case) for cases in corpora().values() for case in cases])}"
+    return f"Wrong answers in all corpora: {summary(list(reads))}"
 
 
 def main() -> int:
-    for name, cases in corpora().items():
-        print(f"{name}: {summary([read(case) for case in cases])}")
-    told = line()
+    reads = {name: [read(case) for case in cases] for name, cases in corpora().items()}
+    for name, some in reads.items():
+        print(f"{name}: {summary(some)}")
+    told = line(one for some in reads.values() for one in some)
     print(told)
     if "--write" in sys.argv[1:]:
         _PAGE.write_text(_LINE.sub(told, _PAGE.read_text()))
