@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 import pytest
@@ -96,6 +97,7 @@ COUNTED = ["$2", "+1", "-1", "2 %", "1-2", "1.5", "2/3", "2 EUR", "2?", "²", "1
 LATER = ["reason: ", "Grund: x", "up to", "weeks", "EUR", "not", "wait", "Bob", "with limit", "12"]
 
 
+@cache
 def said_in(language: str) -> st.SearchStrategy[str]:
     """Words of one language, mostly; with names of options, and now and then something else."""
     kind = [st.sampled_from(listed(name, language)) for name in ("yes", "no", "approve", "deny", "claim")]

@@ -94,29 +94,61 @@ json_values = st.recursive(
 actions = st.dictionaries(words, json_values, max_size=4).map(lambda value: ShownAction(value, "1a2b3c4d"))
 
 
+bounds = st.integers(-5, 5) | st.floats(allow_nan=False, allow_infinity=False)
+few_scalars = st.lists(scalars, max_size=5)
+described = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["string", "number", "integer", "boolean", "array", ["string", "null"]]),
+        "items": st.fixed_dictionaries({"enum": few_scalars}),
+        "minItems": st.integers(0, 3),
+        "maxItems": st.integers(0, 3),
+        "title": words,
+        "description": words,
+        "enum": few_scalars,
+        "format": st.sampled_from(["date", "textarea", "email", "user"]),
+        "minLength": st.integers(0, 5000),
+        "maxLength": st.integers(0, 5000),
+        "minimum": bounds,
+        "maximum": bounds,
+    },
+)
+
+
+def _schema(fields: dict[str, Any], often: int, required: bool) -> dict[str, Any]:
+    properties = {f"{name}{number}": field for name, field in fields.items() for number in range(often)}
+    return {"type": "object", "properties": properties, "required": list(properties) if required else []}
+
+
+schemas = st.builds(_schema, st.dictionaries(words, described, max_size=6), st.sampled_from([1, 1, 40]), st.booleans())
+few_words = st.lists(words, min_size=1, max_size=2)
+labels = st.lists(words, max_size=6) | st.builds(
+    lambda two, count: (two * 101)[:count], few_words, st.integers(90, 102)
+)
+maybe_words = st.none() | words
+beside_a_label = st.tuples(words, maybe_words, st.none() | st.sampled_from(Style))
+fields_of_a_notice = st.fixed_dictionaries(
+    {
+        "question": words,
+        "response_type": st.sampled_from(ResponseType),
+        "context": st.dictionaries(words, json_values, max_size=14),
+        "attempt": st.integers(1, 3),
+        "asked_by": words,
+        "silence": words,
+        "kind": st.sampled_from(Kind),
+        "form_schema": st.none() | schemas,
+        "risk": maybe_words,
+        "notes": st.lists(words, max_size=3).map(tuple),
+        "action": st.none() | actions,
+        "in_part": st.sampled_from([False, False, False, True]),
+    }
+)
+
+
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
-    few_words = st.lists(words, min_size=1, max_size=2)
-    labels = draw(st.lists(words, max_size=6) | few_words.map(lambda two: (two * 101)[: draw(st.integers(90, 102))]))
-    choices = tuple(
-        NoticeChoice(number, label, draw(words), draw(st.none() | words), draw(st.none() | st.sampled_from(Style)))
-        for number, label in enumerate(labels)
-    )
-    return a_notice(
-        question=draw(words),
-        response_type=draw(st.sampled_from(ResponseType)),
-        choices=choices,
-        context=draw(st.dictionaries(words, json_values, max_size=14)),
-        attempt=draw(st.integers(1, 3)),
-        asked_by=draw(words),
-        silence=draw(words),
-        kind=draw(st.sampled_from(Kind)),
-        form_schema=draw(st.none() | schemas()),
-        risk=draw(st.none() | words),
-        notes=tuple(draw(st.lists(words, max_size=3))),
-        action=draw(st.none() | actions),
-        in_part=draw(st.sampled_from([False, False, False, True])),
-    )
+    choices = tuple(NoticeChoice(number, label, *draw(beside_a_label)) for number, label in enumerate(draw(labels)))
+    return a_notice(choices=choices, **draw(fields_of_a_notice))
 
 
 @st.composite
@@ -124,35 +156,7 @@ def endings(draw: st.DrawFn) -> Ending:
     return an_ending(
         question=draw(words),
         resolution=draw(st.sampled_from([Status.RESPONDED, Status.EXPIRED, Status.CANCELLED])),
-        answer=draw(st.none() | words),
+        answer=draw(maybe_words),
         by=draw(words)[:300],
-        continued_with=draw(st.none() | words),
+        continued_with=draw(maybe_words),
     )
-
-
-bounds = st.integers(-5, 5) | st.floats(allow_nan=False, allow_infinity=False)
-
-
-@st.composite
-def schemas(draw: st.DrawFn) -> dict[str, Any]:
-    described = st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(["string", "number", "integer", "boolean", "array", ["string", "null"]]),
-            "items": st.fixed_dictionaries({"enum": st.lists(scalars, max_size=5)}),
-            "minItems": st.integers(0, 3),
-            "maxItems": st.integers(0, 3),
-            "title": words,
-            "description": words,
-            "enum": st.lists(scalars, max_size=5),
-            "format": st.sampled_from(["date", "textarea", "email", "user"]),
-            "minLength": st.integers(0, 5000),
-            "maxLength": st.integers(0, 5000),
-            "minimum": bounds,
-            "maximum": bounds,
-        },
-    )
-    fields = draw(st.dictionaries(words, described, max_size=6))
-    often = draw(st.sampled_from([1, 1, 40]))
-    properties = {f"{name}{number}": field for name, field in fields.items() for number in range(often)}
-    return {"type": "object", "properties": properties, "required": draw(st.just(list(properties)) | st.just([]))}

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ FOR_ASKING = ["chat:write", "im:write", "channels:history", "groups:history", "i
 PLACES = [Address("slack", "C1"), Address("slack", "G1"), Address("slack", "U1", "alice@example.com")]
 
 
+@cache
 def handraise(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "bot.cli", "slack", "manifest", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
