@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from core.store import schema
 from core.store.database import open_database
 from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
+from tests.sqlite import lay_down
 from tests.world import World, running
 
 structlog.configure(
@@ -46,6 +47,12 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
     return {"uvloop": uvloop.new_event_loop}
 
 
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays until the end: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(name in str(item.path) for name in _LONG))
 
@@ -69,21 +76,12 @@ def postgres_url(postgres_cluster: str) -> str:
     return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
 
 
-@pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated database with nothing in it; migrating takes as long as many a test."""
-    path = tmp_path_factory.mktemp("template") / "handraise.db"
-    database = open_database(f"sqlite+aiosqlite:///{path}")
-    schema.prepare(database)
-    database.engine.dispose()
-    return path
-
-
 @pytest.fixture
-def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
+def sqlite_url(tmp_path: Path) -> str:
     """A migrated database of the test's own."""
-    shutil.copy(sqlite_template, tmp_path / "handraise.db")
-    return f"sqlite+aiosqlite:///{tmp_path}/handraise.db"
+    url = f"sqlite+aiosqlite:///{tmp_path}/handraise.db"
+    lay_down(url)
+    return url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

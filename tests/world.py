@@ -37,6 +37,7 @@ from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
+from tests.sqlite import lay_down
 
 WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 INBOUND_SECRET = "inbound-secret-of-the-tests"
@@ -269,6 +270,7 @@ async def running(
                 "webhook_secrets": list(pager.webhooks.secrets),
             },
         }
+        lay_down(database_url)
         service = _wired(folder, _changed(config(database_url, sandboxes), overrides), clock, tracing)
         url = await stack.enter_async_context(serving(build_app(service), http=protocol_for(connections)))
         slack.events_url = f"{url}/slack/events"

@@ -44,12 +44,13 @@ from core.engine.transitions import Transitions
 from core.hub import Hub
 from core.inbound.reports import Incoming
 from core.ports import Backoff, Channel
-from core.store import outbox, schema
+from core.store import outbox
 from core.store.database import open_database
 from core.store.locks import LockSlots
 from core.tokens import TokenMaker
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
+from tests.sqlite import lay_down
 from tests.world import UNHURRIED
 
 AGENT = Actor("refund-agent", frozenset({Role.AGENT}), "refund-agent")
@@ -137,8 +138,8 @@ async def slack_service(
     keys = [{"name": "olga@example.com", "key": "olga-key", "roles": ["operator"]}]
     settings = Settings(slack=slack, people=people, api_keys=keys)  # type: ignore[arg-type]
     database_file = folder / "handraise.db"
+    lay_down(f"sqlite:///{database_file}")
     database = open_database(f"sqlite:///{database_file}")
-    schema.prepare(database)
     agents = CallbackAgents(lambda name: (), clock=clock)
     async with serving(sandbox.app) as slack_url:
         client = web_client(workspace.bot_token, f"{slack_url}/api/")

@@ -31,6 +31,7 @@ from core.engine.engine import Engine
 from core.store.database import Tx
 from tests.clock import ManualClock
 from tests.ports import free_port
+from tests.sqlite import lay_down
 
 START = datetime(2026, 3, 24, 3, 0, tzinfo=UTC)
 SITE = "https://hand.example.com"
@@ -188,6 +189,7 @@ async def _wired(folder: Path, changes: Mapping[str, Any]) -> AsyncIterator[tupl
         "email": {"smtp_url": mailbox.smtp_url, "from": "hand@example.com", "reply_to": "answers@example.com"},
         **changes,
     }
+    lay_down(config["database_url"])
     file = folder / "handraise.yaml"
     file.write_text(yaml.safe_dump(config))
     try:

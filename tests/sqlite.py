@@ -1,0 +1,29 @@
+"""A migrated SQLite database, made once in a process, and a copy for each test."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from core.store import schema
+from core.store.database import open_database
+
+
+def lay_down(url: str) -> None:
+    """Put a migrated database with nothing in it where ``url`` has none yet. Another kind of database is left alone."""
+    parts = sa.make_url(url)
+    if parts.get_backend_name() == "sqlite" and parts.database and not (file := Path(parts.database)).exists():
+        file.write_bytes(_migrated())
+
+
+@cache
+def _migrated() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "handraise.db"
+        database = open_database(f"sqlite+aiosqlite:///{file}")
+        schema.prepare(database)
+        database.engine.dispose()
+        return file.read_bytes()
