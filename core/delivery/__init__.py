@@ -1,7 +1,8 @@
 """Delivery: what leaves. A row of the outbox is leased, looked at again, sent, and settled.
 
-Read ``relay`` first: one try, from the lease to its outcome. Rows wait in ``queues`` (memory) and ``backlog`` (the
-database beyond it); ``turns`` says whose turn it is. ``leases`` says whether a row is still ours to send.
+Read ``relay`` first: a row's way from the lease to its outcome; then ``tries``: how it is sent. Rows wait in ``queues``
+(memory) and ``backlog`` (the database beyond it); ``turns`` says whose turn it is. ``leases`` says whether a row is
+still ours to send.
 ``links`` and ``on_call`` complete a row as it is sent. ``pause`` holds new notices back. ``confirmation`` looks
 afterwards: did it arrive, and was anything left open? ``alerts`` tells the operators.
 

@@ -1,8 +1,7 @@
-"""The relay: sends what the outbox holds. Take a row, look again whether it still matters, send, settle.
+"""The relay: works the outbox off. Take a row, try it (``tries``), settle what became of it.
 
-No transaction is open while sending. A try ends as delivered, deferred, ambiguous or refused; what that means for the
-row is decided in :meth:`Relay._settle` and nowhere else. An **attempt** asks a person again (the engine's business); a
-**try** repeats a send (ours).
+What the outcome of a try means for the row is decided in :meth:`Relay._settle` and nowhere else. An **attempt** asks a
+person again (the engine's business); a **try** repeats a send (ours).
 
 Source: DESIGN.md, "The outbox"; API.md §3, §5.
 """
@@ -13,39 +12,25 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, assert_never, cast
+from typing import assert_never
 
 import structlog
 
-from core.delivery import alerts, leases, on_call
+from core.delivery import alerts, leases
 from core.delivery.backlog import Backlog
-from core.delivery.leases import BEAT, LeaseLost, Leases, Mislaid
+from core.delivery.leases import BEAT, Leases, Mislaid
 from core.delivery.links import LinkMaker
+from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
+from core.delivery.tries import Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import whole_second
-from core.domain.callback import ASKED_BACK
-from core.domain.clarification import awaited
-from core.domain.notice import (
-    Links,
-    Message,
-    Notice,
-    NoticeChoice,
-    Proposal,
-    Purpose,
-    build_ending,
-    build_notice,
-    shown_choices,
-)
-from core.domain.people import Address
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
-from core.domain.wording import claimed
 from core.engine.outages import locked
 from core.engine.presentation import Presentation
-from core.engine.recipients import no_longer_asked
 from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
@@ -54,17 +39,13 @@ from core.ports import (
     Alarm,
     Ambiguous,
     Backoff,
-    Callback,
     Channel,
     Clock,
     Deferred,
     Delivered,
     Delivery,
-    Refreshing,
     RefusalCause,
     Refused,
-    Sending,
-    Unconfirmed,
 )
 from core.store import markers, outbox, suspensions
 from core.store.database import Database, Tx
@@ -73,65 +54,58 @@ from core.work.health import RELAY, Health
 
 log = structlog.get_logger(__name__)
 
-SEND_TIMEOUT = timedelta(seconds=30)
 NOTICES = Backoff(timedelta(seconds=2), timedelta(minutes=10), timedelta(days=3))
 SILENCE = frozenset({"timeout", "connect_timeout"})
 """Reasons that mean that nobody has answered in time."""
 OUR_OWN = frozenset({"database_unavailable", "channel_failed", "waits_for_its_turn"})
 """Reasons that say nothing of whoever was to be reached."""
-UNCONFIRMED = "unconfirmed"
-"""The ``reason`` of a notice of which nobody can say whether it came, and that is asked by no more."""
 STILL_IN_HAND = timedelta(seconds=5)
 """How long a row is kept whose outcome can't be written down, before that is tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Dropped:
-    """Looked again, and it no longer matters. ``receipt`` takes back what an earlier try may have left."""
-
-    reason: str
-    receipt: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """New notices are paused: it was not tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Lost:
-    """Somebody else has it in hand: it was not tried."""
-
-
-@dataclass(slots=True)
 class Relay:
     """Sends what the lanes hold. ``beat`` is how often this process says that it is alive."""
 
-    database: Database
-    lanes: Lanes
-    transitions: Transitions
-    channels: Mapping[str, Channel]
-    agents: Agents
-    links: LinkMaker
-    clock: Clock
-    alarm: Alarm
-    callbacks: Backoff
-    pausing: Pausing
-    presentation: Presentation
-    health: Health | None = None
-    beat: timedelta = BEAT
-    _beginners: list[asyncio.Task[None]] = field(default_factory=list)
-    _sends: set[asyncio.Task[None]] = field(default_factory=set)
-    _mislaid: Mislaid = field(init=False)
-    _leases: Leases = field(init=False)
-    _backlog: Backlog = field(init=False)
-    _on_call: on_call.OnCallAddresses = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._on_call = on_call.OnCallAddresses(self.database, self.transitions, self.clock, self.lanes.owner)
-        self._mislaid = Mislaid(self.database, self.lanes)
-        self._leases = Leases(self.database, self.lanes, self.clock, self.beat)
-        self._backlog = Backlog(self.database, self.lanes, self.clock)
+    def __init__(
+        self,
+        database: Database,
+        lanes: Lanes,
+        transitions: Transitions,
+        channels: Mapping[str, Channel],
+        agents: Agents,
+        links: LinkMaker,
+        clock: Clock,
+        alarm: Alarm,
+        callbacks: Backoff,
+        pausing: Pausing,
+        presentation: Presentation,
+        health: Health | None = None,
+        beat: timedelta = BEAT,
+    ) -> None:
+        self.database = database
+        self.lanes = lanes
+        self.transitions = transitions
+        self.clock = clock
+        self.alarm = alarm
+        self.callbacks = callbacks
+        self.pausing = pausing
+        self.health = health
+        self.tries = Tries(
+            database,
+            transitions.responders,
+            channels,
+            agents,
+            links,
+            clock,
+            pausing,
+            presentation,
+            Leases(database, lanes, clock, beat),
+            OnCallAddresses(database, transitions, clock, lanes.owner),
+        )
+        self._beginners: list[asyncio.Task[None]] = []
+        self._sends: set[asyncio.Task[None]] = set()
+        self._mislaid = Mislaid(database, lanes)
+        self._backlog = Backlog(database, lanes, clock)
 
     async def start(self) -> None:
         """Begin to send."""
@@ -191,11 +165,11 @@ class Relay:
     async def _send_and_settle(self, row: Row) -> None:
         late, begun = self.clock.now() - row.due_at, self.lanes.elapsed()
         in_hand, row = row, replace(row, tries=row.tries + 1)
-        outcome = await self._try(row)
+        outcome = await self.tries.once(row)
         took = self.lanes.elapsed() - begun
-        if isinstance(outcome, _Lost):
+        if isinstance(outcome, NotOurs):
             return
-        if isinstance(outcome, _Held):
+        if isinstance(outcome, OnHold):
             await self.pausing.hold(in_hand)
             return
         self.transitions.observer.tried(row.channel, _name(outcome), late)
@@ -216,9 +190,9 @@ class Relay:
             await self._settle_later(row, outcome)
         await self._learn(row, outcome, took)
 
-    async def _learn(self, row: Row, outcome: Delivery | _Dropped, took: timedelta) -> None:
+    async def _learn(self, row: Row, outcome: Delivery | Dropped, took: timedelta) -> None:
         """What the outcome says of the lane. One that does not answer rests, and keeps nothing in memory meanwhile."""
-        if isinstance(outcome, _Dropped) or (isinstance(outcome, Deferred | Ambiguous) and outcome.reason in OUR_OWN):
+        if isinstance(outcome, Dropped) or (isinstance(outcome, Deferred | Ambiguous) and outcome.reason in OUR_OWN):
             return
         if not isinstance(outcome, Deferred | Ambiguous) or outcome.reason not in SILENCE:
             self.lanes.answered(row, took)
@@ -234,7 +208,7 @@ class Relay:
             await self.database.write(lambda tx: outbox.give_back(tx, ids, self.lanes.owner))
             self.alarm.nudge(until)
 
-    async def _settle_later(self, row: Row, outcome: Delivery | _Dropped) -> None:
+    async def _settle_later(self, row: Row, outcome: Delivery | Dropped) -> None:
         """What became of the try could not be written down: the row stays leased, and that is tried again until it can.
 
         If this process ends before that, the next start or another worker finds the row, as one that is in doubt.
@@ -255,183 +229,9 @@ class Relay:
         if self.health is not None:
             self.health.begins(RELAY)
 
-    # --- Sending --------------------------------------------------------------------------------------------------
-
-    async def _try(self, row: Row) -> Delivery | _Dropped | _Held | _Lost:
-        try:
-            async with asyncio.timeout(SEND_TIMEOUT.total_seconds()):
-                await self._leases.ensure(row)
-                return await self._send(row)
-        except LeaseLost:
-            return _Lost()
-        except TimeoutError:
-            return Ambiguous("timeout")
-        except DatabaseUnavailable:
-            return Deferred("database_unavailable")
-        except Exception as bug:
-            # A channel returns what the wire did; whatever it raises is our mistake, and must not lose the message.
-            log.exception("relay.channel_failed", delivery=row.id, channel=row.channel, error=type(bug).__name__)
-            return Ambiguous("channel_failed")
-
-    async def _send(self, row: Row) -> Delivery | _Dropped | _Held:
-        sending = Sending(row.id, row.tries, row.ambiguous, row.created_at)
-        match row.kind:
-            case RowKind.NOTIFY:
-                return await self._notify(row, sending)
-            case RowKind.WITHDRAW:
-                return await self._withdraw(row, sending)
-            case RowKind.TELL:
-                return await self._tell(row, sending)
-            case RowKind.RESUME:
-                return await self._resume(row)
-            case _ as unknown:
-                assert_never(unknown)
-
-    async def _notify(self, row: Row, sending: Sending) -> Delivery | _Dropped | _Held:
-        suspension = await self._suspension(row)
-        channel = self.channels.get(row.channel)
-        if suspension is None or channel is None or row.address is None or row.attempt is None:
-            return Refused("channel_not_configured", RefusalCause.SETUP)
-        to = _place_of(row)
-        if channel.follows_up and row.attempt > 1:
-            earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
-            sending = replace(sending, earlier=tuple(earlier))
-        if not suspension.is_open:
-            return await self._left_behind(suspension, channel, to, sending)
-        if await self.pausing.stands():
-            return _Held()
-        schedule = on_call.schedule_of(row)
-        asked = to if schedule is None else Address(row.channel, schedule)
-        unwanted = await self._unwanted(row, suspension, channel, asked, sending)
-        if unwanted is not None:
-            return unwanted
-        if schedule is not None:
-            found = await self._on_call.address(row, suspension, schedule)
-            if not isinstance(found, Address):
-                return found or _Dropped("on_call_asked_already")
-            to = found
-        shown = await self.presentation.shown_on(row.channel, suspension)
-        notice = self._notice(shown, row.attempt, self.links.question(suspension, to), to)
-        await self._leases.ensure(row)
-        return await channel.send(notice, to, sending)
-
-    async def _unwanted(
-        self, row: Row, suspension: Suspension, channel: Channel, asked: Address, sending: Sending
-    ) -> Delivery | _Dropped | None:
-        """Why a notice that has waited is not to be sent any more, ``None`` if it is."""
-        if await self._is_overtaken(row, suspension):
-            return _Dropped("superseded")
-        reason = no_longer_asked(suspension, row.attempt or 1, asked, self.transitions.responders)
-        if reason is None:
-            return None
-        left = await self._left_behind(suspension, channel, _place_of(row), sending)
-        return Refused(reason) if isinstance(left, _Dropped) and left.receipt is None else left
-
-    async def _is_overtaken(self, row: Row, suspension: Suspension) -> bool:
-        """Whether this notice could not be sent until a later attempt had asked at the same place: one is enough."""
-        if row.tries == 1 or row.ambiguous or row.attempt == suspension.attempt or row.address is None:
-            return False
-        address = row.address
-        latest = await self.database.read(lambda conn: outbox.latest_to(conn, suspension.id, address, row.channel))
-        return latest is not None and latest.id != row.id
-
-    async def _left_behind(
-        self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
-    ) -> Delivery | _Dropped:
-        """No longer to be asked: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
-        if not (sending.ambiguous and channel.withdraws):
-            return _Dropped("question_ended")
-        found = await channel.recover(suspension.ask.ref, to, sending)
-        if isinstance(found, Unconfirmed):
-            return _Dropped(UNCONFIRMED, found.receipt)
-        return _Dropped("question_ended") if isinstance(found, Refused) else found
-
-    async def _withdraw(self, row: Row, sending: Sending) -> Delivery | _Dropped:
-        suspension = await self._suspension(row)
-        channel = self.channels.get(row.channel)
-        if channel is None or suspension is None:
-            return Refused("channel_not_configured", RefusalCause.SETUP)
-        receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
-        if suspension.is_open:
-            return await self._refresh(row, suspension, channel, receipt, sending)
-        shown = await self.presentation.shown_on(row.channel, suspension)
-        await self._leases.ensure(row)
-        return await channel.withdraw(build_ending(shown), receipt, sending)
-
-    async def _refresh(
-        self, row: Row, suspension: Suspension, channel: Channel, receipt: Mapping[str, str], sending: Sending
-    ) -> Delivery | _Dropped:
-        """The question waits still: its message shows who is on it, who has answered, and what was said."""
-        if not isinstance(channel, Refreshing) or row.address is None or row.attempt is None:
-            return _Dropped("not_shown")
-        to = Address(row.channel, row.address, row.person)
-        links = self.links.question(suspension, to)
-        shown = await self.presentation.shown_on(row.channel, suspension)
-        notice = self._notice(shown, row.attempt, links, to)
-        notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
-        await self._leases.ensure(row)
-        return await channel.refresh(notice, to, receipt, str((row.body or {}).get("notice")), sending)
-
-    async def _tell(self, row: Row, sending: Sending) -> Delivery:
-        channel = self.channels.get(row.channel)
-        if channel is None or row.address is None or row.body is None:
-            return Refused("channel_not_configured", RefusalCause.SETUP)
-        body = cast("Mapping[str, Any]", row.body)
-        to = Address(row.channel, row.address, row.person)
-        if (schedule := on_call.schedule_of(row)) is not None:
-            found = await self._on_call.anybody(row.channel, schedule)
-            if not isinstance(found, Address):
-                return found
-            to = found
-        suspension = await self._suspension(row)
-        links = self.links.question(suspension, to) if suspension is not None else None
-        token = links.reply_token if links is not None else None
-        purpose, link = Purpose(body["purpose"]), self.links.message(row, links)
-        if purpose is Purpose.CLARIFIED and links is not None:
-            link = links.best  # where to answer, now that they know more
-        subject, text = body["subject"], body["text"]
-        if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
-            subject, text = (self.presentation.text_on(row.channel, one) for one in (subject, text))
-        choices = await self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
-        message = Message(purpose, subject, text, link, body["ref"], token, choices, Proposal.of(body))
-        await self._leases.ensure(row)
-        return await channel.tell(message, to, sending)
-
-    async def _still_open(self, suspension: Suspension | None, channel: str) -> tuple[NoticeChoice, ...]:
-        """What can be chosen now, as it may be shown there."""
-        if suspension is None or not suspension.is_open:
-            return ()
-        return shown_choices((await self.presentation.shown_on(channel, suspension)).ask.choices)
-
-    async def _resume(self, row: Row) -> Delivery:
-        body = cast("Mapping[str, Any]", row.body)
-        if body["body"]["type"] == ASKED_BACK and not await self._is_asked_back(row):
-            return Refused("nothing_to_clarify")
-        told = Callback(
-            row.id, body["url"], body["key"], body["body"], row.tries, body.get("ref"), body.get("traceparent")
-        )
-        await self._leases.ensure(row)
-        return await self.agents.resume(told)
-
-    async def _is_asked_back(self, row: Row) -> bool:
-        """Whether the agent's word is still wanted."""
-        suspension = await self._suspension(row)
-        return suspension is not None and suspension.is_open and awaited(suspension) is not None
-
-    async def _suspension(self, row: Row) -> Suspension | None:
-        suspension_id = row.suspension_id
-        if suspension_id is None:
-            return None
-        return await self.database.read(lambda conn: suspensions.get(conn, suspension_id))
-
-    def _notice(self, shown: Suspension, attempt: int, links: Links, to: Address) -> Notice:
-        """With the times of wherever its one reader lives."""
-        zone = None if to.person is None else self.transitions.responders.time_zone(to.person)
-        return build_notice(shown, attempt, links, to.person, zone)
-
     # --- Settling -------------------------------------------------------------------------------------------------
 
-    async def _settle(self, row: Row, outcome: Delivery | _Dropped) -> None:
+    async def _settle(self, row: Row, outcome: Delivery | Dropped) -> None:
         """One transaction for what became of a try."""
         now = self.clock.now()
         match outcome:
@@ -439,7 +239,7 @@ class Relay:
                 await self.database.write(lambda tx: self._delivered(tx, row, delivered, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
-            case _Dropped() as dropped:
+            case Dropped() as dropped:
                 await self.database.write(lambda tx: self._dropped(tx, row, dropped, now))
             case Deferred(reason, until) as deferral:
                 await self._again(row, reason, now, until, deferral.fault)
@@ -472,7 +272,7 @@ class Relay:
         if delivered.awaits is not None:
             markers.await_arrival(tx, row.channel, delivered.awaits, now)
 
-    def _dropped(self, tx: Tx, row: Row, dropped: _Dropped, now: datetime) -> None:
+    def _dropped(self, tx: Tx, row: Row, dropped: Dropped, now: datetime) -> None:
         """What may be there all the same is withdrawn, now or when its question ends."""
         reason, receipt = dropped.reason, dropped.receipt
         ended = self._ended(tx, row) if receipt is not None else None
@@ -545,12 +345,8 @@ class Relay:
         tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
 
 
-def _place_of(row: Row) -> Address:
-    return Address(row.channel, row.address or "", row.person)
-
-
-def _name(outcome: Delivery | _Dropped) -> str:
-    return type(outcome).__name__.strip("_").lower()
+def _name(outcome: Delivery | Dropped) -> str:
+    return type(outcome).__name__.lower()
 
 
 def delay(backoff: Backoff, tries: int) -> timedelta:

@@ -146,7 +146,7 @@ async def test_a_notice_held_by_a_process_that_has_not_heard_of_the_end_goes_out
     world = any_world
     here = world.service.services.pausing
     there = Pausing(world.service.database, world.service.engine._transitions, world.clock)
-    world.service.relay.pausing = there
+    world.service.relay.pausing = world.service.relay.tries.pausing = there
     await here.pause(Actor("root"), None)
     assert await there.stands()
     await here.lift()

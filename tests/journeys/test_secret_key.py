@@ -120,7 +120,7 @@ async def test_a_message_that_is_sent_again_has_a_link_that_works(tmp_path: Path
         async with running(tmp_path, sqlite_url, **changed) as world:
             relay = world.service.relay
             for purpose in TokenPurpose:
-                token = relay.links.tokens.token(purpose, asked["suspension_id"], "email", "carol@example.com")
+                token = relay.tries.links.tokens.token(purpose, asked["suspension_id"], "email", "carol@example.com")
                 held = await world.service.database.read(lambda c, t=token, p=purpose: tokens.find(c, t, p))
                 assert held is not None
                 assert held.address.person == "carol@example.com"

@@ -15,7 +15,7 @@ from channels.email import smtp
 from channels.email import smtp as connecting
 from channels.email.channel import EmailChannel
 from channels.email.mail_server import SmtpServer, Tls
-from core.delivery.relay import SEND_TIMEOUT
+from core.delivery.tries import SEND_TIMEOUT
 from core.domain.notice import Ending, Message, Purpose
 from core.domain.people import Address
 from core.domain.suspension import Status
