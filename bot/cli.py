@@ -46,7 +46,7 @@ RoleNames = Annotated[
     list[str] | None,
     typer.Option(
         "--role",
-        help="Run only this part: api, worker, slack, mail. Again or with commas for several. Needs PostgreSQL.",
+        help="Run only this part: api, worker, slack, mail. For several, repeat it or use commas. Needs PostgreSQL.",
     ),
 ]
 

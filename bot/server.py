@@ -44,7 +44,7 @@ _CANT_GO_ON = 2
 """The exit status of a service whose database has gone (API.md §9, as one that can't begin)."""
 _SHUT_OUT = (
     "api_keys has {name}, which was revoked or renewed by `handraise keys`: the key that stands there is not valid. "
-    "Take it out."
+    "Remove it."
 )
 _BACKLOG = 256
 """Connections that wait to be taken. All of them may be taken at once, before any that has to go for it has gone."""

@@ -205,7 +205,7 @@ class _Resolver(AbstractResolver):
             raise OSError("the name does not resolve") from None
         allowed = [address for address in found if may_reach(address, self._allow)]
         if not allowed:
-            raise AddressRefused("the name leads out of bounds")
+            raise AddressRefused("the name leads to an address that may not be called")
         return [
             ResolveResult(
                 hostname=host,
@@ -236,7 +236,7 @@ class _Sockets:
         except ValueError:  # a name here would be looked up by the loop, unseen
             reachable = False
         if not reachable:
-            raise AddressRefused("the address is out of bounds")
+            raise AddressRefused("the address may not be called")
         opened = socket.socket(family, kind, protocol)
         self._opened.add(opened)
         return opened

@@ -25,13 +25,16 @@ def ask(
     to: Annotated[str | None, typer.Option("--to", help="Whom to ask: an e-mail, group:NAME, slack:C…")] = None,
     channel: Annotated[str | None, typer.Option("--channel", help="slack, email or pagerduty.")] = None,
     timeout: Annotated[
-        int | None, typer.Option("--timeout", min=1, help="Seconds that each attempt waits; how many, the policy says.")
+        int | None,
+        typer.Option("--timeout", min=1, help="Seconds that each attempt waits; the policy says how many there are."),
     ] = None,
     deadline: Annotated[
         int | None, typer.Option("--deadline", min=1, help="Seconds in all, however many attempts there are.")
     ] = None,
-    fallback: Annotated[str | None, typer.Option("--fallback", help="What to go on with if nobody answers.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it alone.")] = False,
+    fallback: Annotated[
+        str | None, typer.Option("--fallback", help="The value that the agent goes on with if nobody answers.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print nothing else.")] = False,
 ) -> None:
     """Ask a person. With no --choice, any text is an answer; with yes and no, it is a confirmation."""
     body = _question(question, choice or [])
@@ -52,7 +55,7 @@ def ask(
 def answer(
     suspension: Id,
     value: Annotated[str, typer.Argument(help="A choice's value, yes or no, or a text.")],
-    reason: Annotated[str | None, typer.Option("--reason", help="Why; it travels to the agent.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; the agent gets it too.")] = None,
 ) -> None:
     """Answer an open question."""
     client = Client()
@@ -92,7 +95,7 @@ def assign(
     say(f"{done['ref']}: handed over to {done['assigned_to']}")
 
 
-def clarify(suspension: Id, question: Annotated[str, typer.Argument(help="What the agent has to say first.")]) -> None:
+def clarify(suspension: Id, question: Annotated[str, typer.Argument(help="The question to the agent.")]) -> None:
     """Ask the agent back; reminders and the deadline wait until it answers."""
     client = Client()
     found = client.find(suspension)

@@ -110,9 +110,11 @@ INCOMPLETE: dict[str, Any] = {"fault": "file_incomplete", "intent_id": None, "po
 
 def export(
     output: Annotated[Path | None, typer.Option("--output", help="The file to write. Default: print it.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="Events from then on: 2026-03-24T11:00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Events before this instant.")] = None,
-    intent: Annotated[str | None, typer.Option("--intent", help="The events of this intent alone.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Only events from this instant on, such as 2026-03-24T11:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only events before this instant.")] = None,
+    intent: Annotated[str | None, typer.Option("--intent", help="Only the events of this intent.")] = None,
 ) -> None:
     """Write the audit trail as JSON Lines: every event with its MAC. Needs an admin's key."""
     optional = {"since": since, "until": until, "intent_id": intent}

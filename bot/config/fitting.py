@@ -41,7 +41,7 @@ def _people(settings: Settings) -> Iterator[Misfit]:
     people = settings.people
     for index, person in enumerate(people):
         if person.time_zone is None and (person.hours or person.holidays):
-            yield ("people", index, "time_zone"), "is missing: hours and holidays are those of a place"
+            yield ("people", index, "time_zone"), "is missing: hours and holidays need a time zone"
     yield from _twice("people", "email", [canonical(person.email) for person in people])
     yield from _twice("people", "slack_user_id", [person.slack_user_id for person in people])
     yield from _twice("people", "pagerduty_routing_key", [person.pagerduty_routing_key for person in people])
@@ -86,7 +86,7 @@ def _mailbox(settings: Settings) -> Iterator[Misfit]:
         return
     server = ImapServer.parse(mail.imap_url)
     if (server.password is None) == (mail.imap_token_file is None):
-        yield ("email", "imap_url"), "must have a password (or email.imap_token_file be set), and not both"
+        yield ("email", "imap_url"), "needs a password or email.imap_token_file, and not both"
     if mail.imap_done_folder == server.folder:
         yield ("email", "imap_done_folder"), "must be another folder than email.imap_url's"
 

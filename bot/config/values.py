@@ -66,7 +66,7 @@ def _flag(value: object) -> bool:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("must be text (in quotes, where YAML reads it as something else)")
+        raise ValueError("must be text (in quotes, if YAML reads it as something else)")
     text = str(value).strip()
     if not text:
         raise ValueError("must not be empty")

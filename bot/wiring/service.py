@@ -388,8 +388,8 @@ def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
         if not installation.key_check(tx, check):
             if not any(installation.key_check(tx, old.derive(_KEY_CHECK).hex()) for old in root.previous):
                 raise ConfigError(
-                    "secret_key is not the one that this database was made with; restore it, or put that one into "
-                    "secret_key_previous to change it for this one."
+                    "secret_key is not the one that this database was made with. Put the old key "
+                    "back, or into secret_key_previous to change to the new one."
                 )
             store_tokens.renew(tx, tokens)  # first: done again, should we end here
             installation.renew_key_check(tx, check)

@@ -16,7 +16,7 @@ STRANGER = "Handraise does not know your Slack account. Whoever runs it here can
 OTHER_WORKSPACE = "This question is not asked in your workspace, so your answer does not count."
 SLACK_IS_SILENT = "Slack does not tell us just now whether you may answer. Nothing was recorded: try again in a moment."
 SLACK_REFUSES = (
-    "Slack does not tell us whether you may answer, and whoever runs Handraise has to mend that. Nothing was recorded: "
+    "Slack does not tell us whether you may answer, and whoever runs Handraise has to fix that. Nothing was recorded: "
     "answer on the question's page."
 )
 RECORDED = "Your answer is recorded."

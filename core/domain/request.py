@@ -129,7 +129,7 @@ def _check_veto(request: AskRequest) -> None:
     if window.timeout is None:
         raise InvalidRequest("A veto window needs timeout_seconds.", path="timeout_seconds")
     if window.deadline is not None and window.deadline < window.timeout:
-        message = "The timeout_seconds of a veto window are all its time, and deadline_seconds must not be less."
+        message = "A veto window lasts timeout_seconds in all; deadline_seconds must not be less."
         raise DeadlineTooShort(message, path="deadline_seconds")
     given = {
         "fallback_policy": request.fallback_policy,

@@ -83,7 +83,7 @@ def check_given_interval(window: Window, interval: timedelta, attempts: int) -> 
         raise InvalidRequest(f"{INTERVAL} must not be greater than timeout_seconds.", path=INTERVAL)
     if window.is_veto and interval * attempts > timeout:
         total = f"{attempts} attempts, {_seconds(interval)} s apart, take longer than that"
-        message = f"The timeout_seconds of a veto window ({_seconds(timeout)}) are all its time: {total}."
+        message = f"A veto window lasts timeout_seconds in all ({_seconds(timeout)} s): {total}."
         raise InvalidRequest(message, path=INTERVAL)
 
 

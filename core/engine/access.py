@@ -113,6 +113,8 @@ def _is_named(answer: GivenAnswer) -> bool:
 def _raise(code: str | None) -> None:
     match code:
         case SelfResponseForbidden.code:
-            raise SelfResponseForbidden("Whoever asked, or is asked for, may not answer.")
+            raise SelfResponseForbidden(
+                "You asked this question, or it is asked on your behalf: you may not answer it."
+            )
         case NotAResponder.code:
             raise NotAResponder("You are not among those who may answer this question.")

@@ -92,13 +92,15 @@ class Together:
             message = f"{person} is not among the recipients that this service may ask."
             raise RecipientNotAllowed(message, path="to")
         if asks_for_itself(suspension, responders.actor(person)) and not self.access.allow_self:
-            raise RecipientNotAllowed(f"{person} has asked this, or is asked for: they may not answer.", path="to")
+            raise RecipientNotAllowed(
+                f"{person} asked this question, or it is asked on their behalf: they may not answer it.", path="to"
+            )
         if quorum.answer_of(suspension, person) is not None:
             raise RecipientNotAllowed(f"{person} has already answered.", path="to")
         current = suspension.ask.planned(suspension.attempt).channel
         address = personal_address(responders, self.transitions.channels, person, current)
         if address is None:
-            raise NoRecipient(f"{person} is not reachable by themselves on any channel.", path="to")
+            raise NoRecipient(f"{person} can't be reached in person on any channel.", path="to")
         return address.channel
 
     async def clarify(

@@ -120,7 +120,7 @@ class Database:
         until = time.monotonic() + patience.total_seconds()
         ended = [await _ended(close, until) for close in (self._writer.close, self._readers.close)]
         if not all(ended):
-            raise DatabaseUnavailable("The database does not let go: what was under way has not ended.")
+            raise DatabaseUnavailable("The database did not close in time: a call is still under way.")
         self.engine.dispose()
         if self._file is not None:
             self._file.release()

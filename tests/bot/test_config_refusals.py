@@ -87,7 +87,7 @@ TIMES = 'must have times such as "09:00-17:30" or "09:00-12:00, 13:00-17:30", in
 MAILBOX = "email: {smtp_url: 'smtp://h', from: a@example.com, "
 A_LISTENER = "email.listen must look like lmtp://127.0.0.1:2424 or smtp://127.0.0.1:2525"
 AN_ACCOUNT = "email.imap_url must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
-ONE_WAY_TO_LOG_IN = "email.imap_url must have a password (or email.imap_token_file be set), and not both"
+ONE_WAY_TO_LOG_IN = "email.imap_url needs a password or email.imap_token_file, and not both"
 
 WRONG = [
     *[
@@ -134,7 +134,7 @@ WRONG = [
     ("http: {port: 80.5}", f"http.port {NUMBER} 1 to 65535"),
     ("http: {port: 0}", f"http.port {NUMBER} 1 to 65535"),
     ("http: {host: ''}", "http.host must not be empty"),
-    ("http: {host: 1}", "http.host must be text (in quotes, where YAML reads it as something else)"),
+    ("http: {host: 1}", "http.host must be text (in quotes, if YAML reads it as something else)"),
     ('http: {host: "a\\nb"}', "http.host must be one line of printable text"),
     ("public_url: example.com", "public_url must look like https://host or http://host:port"),
     ("public_url: 'https://h:port'", "public_url must look like https://host or http://host:port"),
@@ -270,11 +270,11 @@ WRONG = [
     ),
     (
         f"people: [{A_PERSON}, hours: {{mon: '09:00-17:00'}}}}]",
-        "people[0].time_zone is missing: hours and holidays are those of a place",
+        "people[0].time_zone is missing: hours and holidays need a time zone",
     ),
     (
         f"people: [{A_PERSON}, holidays: [2026-12-25]}}]",
-        "people[0].time_zone is missing: hours and holidays are those of a place",
+        "people[0].time_zone is missing: hours and holidays need a time zone",
     ),
     (
         f"people: [{A_PERSON}, time_zone: UTC, hours: 9to5}}]",

@@ -91,7 +91,7 @@ async def sign_in(page: Page, site: World, person: str) -> None:
     await page.goto("/signin")
     await page.get_by_label("E-mail").fill(person)
     await page.get_by_role("button", name="Send me a link").click()
-    await expect(page.get_by_role("heading")).to_have_text("Look into your mail")
+    await expect(page.get_by_role("heading")).to_have_text("Check your mail")
     await site.mailbox.expect(to=person, subject="sign-in link")
     await page.goto(await site.sign_in_link_of(person))
     await page.get_by_role("button", name="Sign in").click()

@@ -93,11 +93,11 @@ def parse_form(body: bytes) -> Posted:
             body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
         )
     except ValueError:  # no ASCII, no UTF-8 behind the percent signs, or too many fields
-        raise BadPost(400, "The form held something that is no text.") from None
+        raise BadPost(400, "A field of the form is not text.") from None
     fields: dict[str, list[str]] = {}
     for name, value in pairs:
         if "\x00" in name or "\x00" in value:
-            raise BadPost(400, "The form held something that is no text.")
+            raise BadPost(400, "A field of the form is not text.")
         # browsers send the lines of a text with CR LF, whatever was typed (HTML, "constructing the entry list")
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return Posted({name: tuple(values) for name, values in fields.items()})

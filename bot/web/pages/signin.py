@@ -158,7 +158,7 @@ class SignIn:
         if mail is None or MAIL_CHANNEL not in self.channels:
             return self._ask(request, leads_to, posted)
         page = self.room.paper.message(
-            "Look into your mail",
+            "Check your mail",
             f"If {mail} is known here, a link is on its way. It works once, within {LINK_LIFE.seconds // 60} minutes.",
             "There is at most one link a minute. You can close this page.",
         )

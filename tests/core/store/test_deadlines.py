@@ -246,7 +246,7 @@ async def test_closing_leaves_behind_what_is_stuck(sqlite_url: str) -> None:
     with pytest.raises(DatabaseUnavailable):
         await database.write(disk)
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(DatabaseUnavailable, match="does not let go"):
+        with pytest.raises(DatabaseUnavailable, match="did not close in time"):
             await database.close(timedelta(seconds=0.1))
     disk.back.set()
     await database.close()
