@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.web.pages.forms import LONGEST_REASON, Filled, Kind, Posted, form_fields, read_answer
+from bot.web.pages.forms import LONGEST_REASON, FieldKind, Filled, Posted, form_fields, read_answer
 from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt, ResponseType
 from tests.bot.web.pages_world import REFUND, START
 
@@ -170,9 +170,9 @@ def test_a_required_list_without_a_tick_is_empty_rather_than_missing() -> None:
 def test_without_a_schema_each_key_of_the_context_is_an_optional_text() -> None:
     ask = a_question(ResponseType.FORM, context={"street": "Old Road 1", "city": None, "zip": 52062})
     assert [(one.name, one.kind, one.is_required) for one in form_fields(None, ask.context)] == [
-        ("street", Kind.TEXT, False),
-        ("city", Kind.TEXT, False),
-        ("zip", Kind.TEXT, False),
+        ("street", FieldKind.TEXT, False),
+        ("city", FieldKind.TEXT, False),
+        ("zip", FieldKind.TEXT, False),
     ]
     assert read(ask, f0="New Road 2", f2="012") == Filled({"street": "New Road 2", "zip": "012"})
 
