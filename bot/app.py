@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
 from bot.web import errors, hooks, monitoring
-from bot.web.api import admin, answers, audit, intents, openapi, sessions, streams, suspensions
+from bot.web.api import admin, answers, audit, intents, openapi, receipts, sessions, streams, suspensions
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.pages.rendering import Paper
@@ -95,6 +95,7 @@ def _api() -> APIRouter:
         intents.routes,
         sessions.routes,
         admin.pause_routes,
+        receipts.routes,
         streams.routes,
         suspensions.collaboration_routes,
         audit.routes,

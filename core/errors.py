@@ -119,6 +119,13 @@ class ResumePayloadInvalid(InvalidRequest):
     code = "suspension_resume_payload_invalid"
 
 
+class ReceiptInvalid(InvalidRequest):
+    """The receipt does not prove what was asked of it. ``reason``: ``forged``, ``other_key``, ``expired``,
+    ``other_action``, ``other_value``, ``expired_window`` (API.md §5)."""
+
+    code = "receipt_invalid"
+
+
 class NotFound(CallerError):
     """There is no such thing, or the caller may not know of it."""
 
@@ -209,6 +216,12 @@ class NothingToClarify(Conflict):
     """Nobody has asked back, or the agent has said its word."""
 
     code = "nothing_to_clarify"
+
+
+class ReceiptUsed(Conflict):
+    """The receipt has been used before: what it allows was to be done once (API.md §5)."""
+
+    code = "receipt_used"
 
 
 class CallbackNotRedrivable(Conflict):

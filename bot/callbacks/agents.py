@@ -11,12 +11,14 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 
 from bot.callbacks.client import GuardedClient, HttpReply, Network, Unanswered, check_url
 from bot.observability.tracing import NO_TRACING, Tracing
 from channels import http
+from core.engine.receipts import Receipts
 from core.ports import Callback, Clock, Deferred, Delivered, Delivery, Refused
 
 Secrets = Callable[[str], Sequence[str]]
@@ -43,12 +45,14 @@ class CallbackAgents:
         secrets: Secrets,
         *,
         clock: Clock,
+        receipts: Receipts | None = None,
         allow: Sequence[Network] = (),
         timeout: timedelta = timedelta(seconds=10),
         tracing: Tracing = NO_TRACING,
     ) -> None:
         self._secrets = secrets
         self._clock = clock
+        self._receipts = receipts
         self._allow = tuple(allow)
         self._tracing = tracing
         self._client = GuardedClient(allow, timeout=timeout, connections=LANES, kept=KEPT)
@@ -63,9 +67,13 @@ class CallbackAgents:
 
     async def resume(self, callback: Callback) -> Delivery:
         """One try. A 2xx is delivered, a 410 refused, all else deferred: the agent knows a repeat by its id."""
+        if self._receipts is not None:
+            callback = replace(callback, body=await self._receipts.fill(callback.body))
         with self._tracing.resuming(callback) as span:
             outcome = await self._post(callback, span.headers)
             span.ended(outcome)
+        if self._receipts is not None and isinstance(outcome, Delivered):
+            await self._receipts.delivered(callback.body)
         return outcome
 
     async def _post(self, callback: Callback, more: Mapping[str, str]) -> Delivery:
@@ -98,7 +106,8 @@ class CallbackAgents:
 
 
 def encode(callback: Callback) -> bytes:
-    """The body, byte for byte the same on every try. ASCII, so that any string JSON can hold can be sent."""
+    """The body, byte for byte the same on every try but for its receipt. ASCII, so that any string JSON can hold can be
+    sent."""
     return json.dumps(callback.body, separators=(",", ":")).encode()
 
 

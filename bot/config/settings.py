@@ -250,6 +250,16 @@ class Alerts(Section):
     heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
 
 
+class ReceiptSettings(Section):
+    """``ttl_seconds``: how long a receipt counts after its agent got it first."""
+
+    ttl_seconds: Annotated[int, between(1, A_YEAR)] = 900
+
+    @property
+    def ttl(self) -> timedelta:
+        return timedelta(seconds=self.ttl_seconds)
+
+
 class RetentionSettings(Section):
     """How long ended suspensions stay, ``None`` for ever, and the folder of the files that they are moved to then."""
 
@@ -299,6 +309,7 @@ class Settings(BaseSettings):
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     answers: Answers = Answers()
+    receipts: ReceiptSettings = ReceiptSettings()
     redaction: RedactionSettings = RedactionSettings()
     quotas: QuotaEntry = QuotaEntry()
     work: WorkSettings = WorkSettings()

@@ -49,6 +49,7 @@ from core.engine.drafting import Drafter
 from core.engine.engine import Engine
 from core.engine.planning import Planner
 from core.engine.queries import Books
+from core.engine.receipts import Receipts
 from core.engine.transitions import Transitions
 from core.errors import ConfigError, DatabaseUnavailable
 from core.hub import Hub
@@ -254,9 +255,11 @@ def wire(
     people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
     keys.introduce(people)
     channels = channels_of(settings, folder, clock, instance, root, accounts)
+    receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
         keys.secrets,
         clock=clock,
+        receipts=receipts,
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
         tracing=tracing,
@@ -313,6 +316,7 @@ def wire(
         together,
         Books(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
+        receipts,
         hub,
         pausing,
         _platform_policy(settings),

@@ -192,7 +192,7 @@ def clarification_json(suspension: Suspension) -> ClarificationReply | None:
 
 
 class SuspensionReply(Open):
-    """Every field of RFC-0025 §5, and where the ladder stands."""
+    """Every field of RFC-0025 §5, and where the ladder stands. ``receipt`` is for the key that asked alone."""
 
     id: str
     ref: str
@@ -242,6 +242,7 @@ class SuspensionReply(Open):
     metadata: JsonObject
     error: str | None
     continued_with: JsonValue
+    receipt: str | None
 
 
 def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> SuspensionReply:
@@ -296,6 +297,7 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Sus
         "metadata": dict(ended.metadata) if ended else {},
         "error": ended.error if ended else None,
         "continued_with": continued_with(suspension),
+        "receipt": None,
     }
 
 

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 from core.domain.intent import title_of
 from core.store.database import Tx
 from core.store.outbox import RowKind, RowStatus
-from core.store.tables import archived, intents, outbox, suspensions, tokens
+from core.store.tables import answer_receipts, archived, intents, outbox, suspensions, tokens
 
 Place = tuple[datetime, str]
 """Where a search goes on: when the last one found was asked, and its id."""
 
-BELONGINGS = (outbox,)
+BELONGINGS = (outbox, answer_receipts)
 """Tables whose rows belong to one suspension (``suspension_id``, indexed) and leave with it."""
 
 _UNSETTLED = (RowStatus.PENDING.value, RowStatus.SENDING.value)

@@ -227,6 +227,14 @@ sessions = sa.Table(
     sa.Column("updated_at", Instant, nullable=False),
 )
 
+answer_receipts = sa.Table(
+    "answer_receipts",
+    metadata,
+    sa.Column("suspension_id", sa.Text, primary_key=True),
+    sa.Column("delivered_at", Instant),
+    sa.Column("used_at", Instant),
+)
+
 agent_policies = sa.Table(
     "agent_policies",
     metadata,

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 from urllib.parse import quote, urlsplit
 
 from pydantic import JsonValue, ValidationError
 
-from handraise.errors import ConfigurationError, UnexpectedResponse
+from handraise.errors import ConfigurationError, ReceiptRefused, Refusal, RequestRefused, UnexpectedResponse
 from handraise.questions import Options, body
 from handraise.records import Received, Suspended, SuspensionRecord
 
 WINDOW_SECONDS = 55
 """The longest that ``wait`` may be asked to take (API.md §2)."""
+
+_NO_RECEIPT = Refusal(422, "receipt_invalid", "There is no receipt.", details={"reason": "missing"})
 
 Answer = TypeVar("Answer", bound=Received)
 
@@ -97,6 +100,26 @@ class Handraise:
         path = f"suspensions/{_segment(suspension_id)}/cancel"
         given = json.dumps({} if reason is None else {"reason": reason}).encode()
         return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
+
+    async def execute_once(
+        self, receipt: str | None, action: Mapping[str, JsonValue], *, when: JsonValue, allow_silence: bool = False
+    ) -> None:
+        """Use up ``receipt``, right before running ``action``: it returns once, and only if a person answered ``when``
+        to exactly this action (API.md §5).
+
+        Raises :class:`ReceiptRefused`, whose ``reason`` says why, and then ``action`` must not run. With
+        ``allow_silence`` a fallback or a veto's silence counts as an answer too. A process that ends between this and
+        its action has used the receipt up: ask again.
+        """
+        if not receipt:
+            raise ReceiptRefused(_NO_RECEIPT)
+        asked = {"receipt": receipt, "action": dict(action), "when": when, "allow_silence": allow_silence}
+        try:
+            await self._transport.call("POST", "receipts/verify", json.dumps(asked).encode(), str(uuid.uuid4()))
+        except RequestRefused as refusal:
+            if refusal.code in {"receipt_used", "receipt_invalid"}:
+                raise ReceiptRefused(refusal.refusal) from None
+            raise
 
     async def assign(self, suspension_id: str, to: str) -> SuspensionRecord:
         """Hand the question over ``to`` a person, by e-mail: they are asked at once and may answer from now on.

@@ -3,6 +3,7 @@
     HandraiseError
     ├── ConfigurationError      url or key are missing or can't be used
     ├── RequestRefused          the server said no (4xx): ``code`` says why
+    │   └── ReceiptRefused      the receipt does not allow this action: ``reason`` says why
     ├── ServerUnavailable       no answer for as long as the client was patient
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
@@ -58,6 +59,7 @@ class RequestRefused(HandraiseError):
     """
 
     def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
         where = "".join(f"; {problem.path}: {problem.message}" for problem in refusal.fields)
         super().__init__(f"{refusal.status} {refusal.code}: {refusal.message}{where}")
         self.status = refusal.status
@@ -65,6 +67,15 @@ class RequestRefused(HandraiseError):
         self.message = refusal.message
         self.fields = refusal.fields
         self.details = refusal.details
+
+
+class ReceiptRefused(RequestRefused):
+    """The receipt does not allow this action. ``reason``: ``used``, ``missing``, ``forged``, ``other_key``,
+    ``expired``, ``other_action``, ``other_value`` or ``expired_window`` (nobody answered)."""
+
+    @property
+    def reason(self) -> str:
+        return "used" if self.code == "receipt_used" else str(self.details.get("reason", self.code))
 
 
 class ServerUnavailable(HandraiseError):

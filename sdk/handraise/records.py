@@ -72,7 +72,8 @@ class SuspensionRecord(Received):
     """One question and how far it has come (RFC-0025 §5). ``id`` is a secret: it goes to nobody but the agent.
 
     ``resolution`` is ``None`` while it is open. ``continued_with`` is what silence meant: the fallback value, or the
-    choice to go ahead of a veto window.
+    choice to go ahead of a veto window. ``receipt`` proves what was answered about ``action``
+    (:meth:`Handraise.execute_once`).
     """
 
     id: str
@@ -123,6 +124,7 @@ class SuspensionRecord(Received):
     metadata: JsonObject = Field(default_factory=dict)
     error: str | None = None
     continued_with: JsonValue = None
+    receipt: str | None = None
 
     @property
     def is_open(self) -> bool:

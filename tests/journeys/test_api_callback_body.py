@@ -99,14 +99,16 @@ async def test_an_answer_resumes_the_intent(room: World) -> None:
         reason="fine",
         metadata={"reason": "fine"},
         signal_payload={"response": "approve", "reason": "fine"},
+        receipt=body["data"]["receipt"],
     )
+    assert isinstance(body["data"]["receipt"], str)
 
 
 async def test_a_fallback_resumes_the_intent_too(room: World) -> None:
     asked, body = await ended(room, "time", **FALLBACK)
     assert body["type"] == "intent.resumed"
     assert without_payload(body) == data(asked, value="deny", choice_label="Deny refund") | {
-        "choice_label": body["data"]["choice_label"]
+        name: body["data"][name] for name in ("choice_label", "receipt")
     }
     assert body["data"]["signal_payload"] == {"response": "deny", "reason": None}
 

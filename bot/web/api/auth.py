@@ -30,6 +30,7 @@ from core.engine.engine import Engine
 from core.engine.presentation import Presentation
 from core.engine.queries import Books
 from core.engine.quotas import Quotas
+from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub
 from core.intents import Intents
@@ -128,6 +129,7 @@ class Services:
     together: Together
     books: Books
     intents: Intents
+    receipts: Receipts
     hub: Hub
     pausing: Pausing
     platform_policy: JsonObject

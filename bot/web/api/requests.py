@@ -202,6 +202,20 @@ class ClarificationBody(Strict, json_schema_extra=such_as({"text": "To the card 
     text: Annotated[str, Field(min_length=1, max_length=10_000, pattern=VISIBLE)]
 
 
+_ACTION: JsonObject = {"tool": "stripe.refund", "args": {"amount": 49}}
+
+
+class ReceiptBody(
+    Strict, json_schema_extra=such_as({"receipt": "eyJraWQi…", "action": _ACTION, "when": "approve"})
+):
+    """``action`` is what is about to run, ``when`` the answer that it needs."""
+
+    receipt: Annotated[str, Field(min_length=1, max_length=4096)]
+    action: JsonObject
+    when: JsonValue
+    allow_silence: Annotated[bool, Field(strict=True)] = False
+
+
 class SessionBody(Strict, json_schema_extra=such_as({"metadata": {"thread": "t-1"}})):
     callback_url: Url | None = None
     metadata: JsonObject | None = None

@@ -155,7 +155,7 @@ async def page(
     responses={200: {"model": SuspensionReply}, **refusals(404, 422)},
 )
 async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
-    return reply(replies.suspension_json(await services.books.suspension(suspension_id, actor)))
+    return await _whole(services, await services.books.suspension(suspension_id, actor), actor)
 
 
 @routes.get(
@@ -196,7 +196,7 @@ async def wait(
 ) -> Response:
     with while_valid(request) as gone:
         ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds), gone)
-    return Response(status_code=204) if ended is None else reply(replies.suspension_json(ended))
+    return Response(status_code=204) if ended is None else await _whole(services, ended, actor)
 
 
 @routes.post(
@@ -236,6 +236,12 @@ async def claim(services: Served, suspension_id: Id, actor: Operator, body: requ
 )
 async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
     return reply(replies.claim_json(await services.engine.release(suspension_id, actor)))
+
+
+async def _whole(services: Services, suspension: Suspension, actor: Caller) -> Response:
+    """The record, with the receipt of its answer for the key that asked."""
+    written = replies.suspension_json(suspension)
+    return reply({**written, "receipt": await services.receipts.for_reader(suspension, actor)})
 
 
 async def wait_for_end(

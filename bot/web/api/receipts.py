@@ -1,0 +1,47 @@
+"""Receipts: proof of an answer, used once by the agent that acts on it.
+
+Source: API.md §5, "Receipts".
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+
+from bot.web.api import requests
+from bot.web.api.auth import Agent, KeyedRoute, Served
+from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.replies import reply, write
+from bot.web.api.responses import BODY, refusals
+from bot.web.api.suspensions import replayed
+from core.domain.wire import Open
+from core.idempotency import Replayed
+
+routes = APIRouter(route_class=KeyedRoute, tags=["receipts"])
+
+
+class ValidReply(Open):
+    valid: Literal[True]
+
+
+_VALID = ValidReply(valid=True)
+
+
+@routes.post(
+    "/receipts/verify",
+    summary="Use a receipt: this action got this answer, and has not run",
+    responses={200: {"model": ValidReply}, **refusals(*BODY, 403, 409)},
+)
+async def verify(
+    services: Served, request: Request, actor: Agent, body: requests.ReceiptBody, key: IdempotencyKey = None
+) -> Response:
+    done = await services.receipts.verify(
+        body.receipt,
+        body.action,
+        body.when,
+        actor,
+        allow_silence=body.allow_silence,
+        once=await once(request, actor, key, lambda _: (200, write(_VALID))),
+    )
+    return replayed(done) if isinstance(done, Replayed) else reply(_VALID)
