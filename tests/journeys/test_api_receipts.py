@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import secrets
 import zlib
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from core.store.tables import answer_receipts
 from tests.world import World, after, running
 
 ACTION = {"tool": "stripe.refund", "amount": 49.0}
@@ -113,7 +115,7 @@ async def test_a_value_is_compared_as_json(world: World, value: Any) -> None:
 
 
 async def test_a_long_value_is_named_by_its_digest(world: World) -> None:
-    text = "Dear Sir! " * 3999 + "Bye."
+    text = secrets.token_hex(20_000)
     _, receipt = await approved(world, text, response_type="text")
     assert len(receipt) <= 1024
     is_refused(await verify(world, receipt, when=text + "!"), "other_value")
@@ -164,6 +166,16 @@ async def test_a_callback_that_comes_late_brings_one_that_still_counts(world: Wo
     assert expires_at((await read(world, asked))["receipt"]) == given[-1]
 
 
+async def test_a_callback_after_the_first_reading_moves_no_end(world: World) -> None:
+    world.agent.answers = [503]
+    asked = await world.ask(action=ACTION)
+    await world.answer(asked, "approve")
+    first = (await read(world, asked))["receipt"]
+    await world.advance(minutes=5)
+    assert len(world.agent.told_of(asked)) == 2
+    assert expires_at((await read(world, asked))["receipt"]) == expires_at(first)
+
+
 async def test_how_long_it_counts_is_configured(tmp_path: Path, sqlite_url: str) -> None:
     async with running(tmp_path, sqlite_url, receipts={"ttl_seconds": 60}) as world:
         _, receipt = await approved(world)
@@ -207,7 +219,9 @@ async def test_what_was_not_made_here_is_forged(world: World) -> None:
     content, signature = receipt.rsplit(".", 1)
     other = "A" if signature[0] != "A" else "B"
     changed = base64.urlsafe_b64encode(json.dumps({**claims(receipt), "value": "deny"}).encode()).decode().rstrip("=")
-    for text in (receipt[:-1], content, f"{content}.{other}{signature[1:]}", f"{changed}.{signature}", "x", "ä", " "):
+    texts = [receipt[:-1], content, f"{content}.{other}{signature[1:]}", f"{changed}.{signature}", "x", "ä", " "]
+    texts += [f"{receipt}=", f"{content}.{signature[:9]}~{signature[9:]}"]
+    for text in texts:
         is_refused(await verify(world, text), "forged")
     assert (await verify(world, receipt)).status_code == 200
 
@@ -242,4 +256,5 @@ async def test_it_leaves_with_its_question(tmp_path: Path, sqlite_url: str) -> N
     async with running(tmp_path, sqlite_url, retention={"ended_days": 1}) as world:
         _, receipt = await approved(world)
         await world.advance(days=3)
-        assert (await verify(world, receipt)).status_code == 422
+        is_refused(await verify(world, receipt), "other_key")
+        assert await world.service.database.read(lambda conn: conn.execute(answer_receipts.select()).all()) == []
