@@ -205,9 +205,7 @@ class ClarificationBody(Strict, json_schema_extra=such_as({"text": "To the card 
 _ACTION: JsonObject = {"tool": "stripe.refund", "args": {"amount": 49}}
 
 
-class ReceiptBody(
-    Strict, json_schema_extra=such_as({"receipt": "eyJraWQi…", "action": _ACTION, "when": "approve"})
-):
+class ReceiptBody(Strict, json_schema_extra=such_as({"receipt": "eyJraWQi…", "action": _ACTION, "when": "approve"})):
     """``action`` is what is about to run, ``when`` the answer that it needs."""
 
     receipt: Annotated[str, Field(min_length=1, max_length=4096)]
