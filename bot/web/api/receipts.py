@@ -12,8 +12,7 @@ from fastapi import APIRouter, Request, Response
 from bot.web.api import requests
 from bot.web.api.auth import Agent, KeyedRoute, Served
 from bot.web.api.paging import IdempotencyKey, once
-from bot.web.api.replies import reply, write
-from bot.web.api.responses import BODY, refusals
+from bot.web.api.replies import BODY, refusals, reply, write
 from bot.web.api.suspensions import replayed
 from core.domain.wire import Open
 from core.idempotency import Replayed
