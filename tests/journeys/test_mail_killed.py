@@ -44,8 +44,8 @@ told = {place}
 """Read by the interpreter as it starts: what is called there never returns the first time, and the file says when."""
 
 BEFORE_250 = {
-    "imports": "from channels.email.lmtp import Conversation",
-    "place": "Conversation.push",
+    "imports": "from channels.email.lmtp import MailSession",
+    "place": "MailSession.push",
     "definition": "async def stuck(self, *args):",
     "condition": "and args[0].startswith('250 2.0.0 Taken')",
     "wait": "await asyncio.Event().wait()",
