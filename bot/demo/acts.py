@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bot.demo.auto import Play
-from bot.demo.children import DemoFailed
 from bot.demo.samples import REFUND, SAMPLES
 from bot.demo.show import Show, faint, say, strong
 from bot.demo.stage import staged
@@ -91,7 +90,7 @@ async def _show(interval: int) -> AsyncIterator[Show]:
 
 async def while_it_stands(show: Show, playing: Coroutine[Any, Any, None]) -> None:
     """Play, and tell what happens, until the play is over; raises :class:`DemoFailed` if a process is gone."""
-    tasks = [asyncio.create_task(one) for one in (playing, show.tell_events(), show.tell_page(), _broken(show))]
+    tasks = [asyncio.create_task(one) for one in (playing, show.tell_events(), show.tell_page(), show.stage.broken())]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -100,8 +99,3 @@ async def while_it_stands(show: Show, playing: Coroutine[Any, Any, None]) -> Non
         await asyncio.gather(*tasks, return_exceptions=True)
     for task in done:
         task.result()
-
-
-async def _broken(show: Show) -> None:
-    failure: DemoFailed = await show.stage.broken()
-    raise failure

@@ -18,7 +18,6 @@ from typing import Any
 import httpx
 
 from bot.demo.board import Board, Card
-from bot.demo.children import Child
 from bot.demo.samples import Sample
 from bot.demo.stage import DemoStage
 from bot.demo.transcript import Transcript
@@ -118,7 +117,8 @@ class Show:
         child = await self.stage.agent(sample, interval=interval, attempts=attempts)
         async for told in child.said():
             self._heard(card, told)
-        await self._over(card, child)
+        if await child.ended() != 0 or card.resumed is None:
+            raise child.failure()
         return card
 
     def _heard(self, card: Card, told: Mapping[str, Any]) -> None:
@@ -130,10 +130,6 @@ class Show:
                 card.result = self.transcript.resumed(told)
                 say(strong(card.result) + faint(f"   ({card.sample.agent}, {(card.asked or told).get('ref')})"))
         self._changed.set()
-
-    async def _over(self, card: Card, child: Child) -> None:
-        if await child.ended() != 0 or card.resumed is None:
-            raise child.failure()
 
 
 def say(text: str) -> None:

@@ -112,15 +112,15 @@ class DemoStage:
             },
         )
 
-    async def broken(self) -> DemoFailed:
-        """Wait until the sandbox or the service has ended, which neither should."""
+    async def broken(self) -> None:
+        """Raises :class:`DemoFailed` once the sandbox or the service has ended, which neither should."""
         watching = {asyncio.create_task(child.ended()): child for child in (self.sandbox, self.service)}
         try:
             done, _ = await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in watching:
                 task.cancel()
-        return watching[done.pop()].failure()
+        raise watching[done.pop()].failure()
 
     def listen(self, told: AsyncIterator[dict[str, Any]]) -> None:
         """Keep reading what both say: a pipe that nobody reads would stop them."""
@@ -172,7 +172,7 @@ async def staged(folder: Path) -> AsyncIterator[DemoStage]:
         stage = DemoStage(children, keys, service_url, ready["page"], page, sandbox, service)
         stage.listen(told)
         try:
-            await _sign_in(page, ready["page"])
+            (await page.get(ready["page"], follow_redirects=True)).raise_for_status()
             await _until_ready(service_url, service)
             yield stage
         finally:
@@ -190,10 +190,6 @@ async def _first(told: AsyncIterator[dict[str, Any]], child: Child) -> Mapping[s
             await child.ended()
             raise child.failure()
     raise DemoFailed(f"The {child.name} was not ready within {READY_SECONDS:.0f} s.")
-
-
-async def _sign_in(page: httpx.AsyncClient, url: str) -> None:
-    (await page.get(url, follow_redirects=True)).raise_for_status()
 
 
 async def _until_ready(url: str, service: Child) -> None:

@@ -20,33 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Mount
 
 from bot.web.headers import FIELDS
-from core.errors import (
-    AlreadyAnswered,
-    AnswersDisagree,
-    CallerError,
-    ClaimedByAnother,
-    Conflict,
-    DatabaseUnavailable,
-    Forbidden,
-    HandraiseError,
-    IdentityMismatch,
-    InvalidAnswer,
-    InvalidRequest,
-    MalformedRequest,
-    NotAResponder,
-    NotClaimed,
-    NotFound,
-    NotShownWhole,
-    NotSuspended,
-    QuotaExceeded,
-    SelfResponseForbidden,
-    SuspensionEnded,
-    SuspensionIdRequired,
-    SuspensionMismatch,
-    Unauthorized,
-    VersionRequired,
-    envelope,
-)
+from core import errors
+from core.errors import HandraiseError, envelope
 
 log = structlog.get_logger(__name__)
 
@@ -151,29 +126,29 @@ def sentence(problem: Mapping[str, Any]) -> str:
 
 
 STATUSES: Mapping[type[HandraiseError], int] = {
-    MalformedRequest: 400,
-    Unauthorized: 401,
-    Forbidden: 403,
-    NotFound: 404,
-    Conflict: 409,
-    InvalidRequest: 422,
-    VersionRequired: 428,
-    QuotaExceeded: 429,
-    CallerError: 400,
-    SuspensionIdRequired: 422,
-    InvalidAnswer: 422,
-    NotSuspended: 409,
-    NotShownWhole: 409,
-    SuspensionMismatch: 409,
-    AlreadyAnswered: 409,
-    AnswersDisagree: 409,
-    SuspensionEnded: 409,
-    ClaimedByAnother: 409,
-    NotClaimed: 409,
-    SelfResponseForbidden: 403,
-    IdentityMismatch: 403,
-    NotAResponder: 403,
-    DatabaseUnavailable: 503,
+    errors.MalformedRequest: 400,
+    errors.Unauthorized: 401,
+    errors.Forbidden: 403,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.InvalidRequest: 422,
+    errors.VersionRequired: 428,
+    errors.QuotaExceeded: 429,
+    errors.CallerError: 400,
+    errors.SuspensionIdRequired: 422,
+    errors.InvalidAnswer: 422,
+    errors.NotSuspended: 409,
+    errors.NotShownWhole: 409,
+    errors.SuspensionMismatch: 409,
+    errors.AlreadyAnswered: 409,
+    errors.AnswersDisagree: 409,
+    errors.SuspensionEnded: 409,
+    errors.ClaimedByAnother: 409,
+    errors.NotClaimed: 409,
+    errors.SelfResponseForbidden: 403,
+    errors.IdentityMismatch: 403,
+    errors.NotAResponder: 403,
+    errors.DatabaseUnavailable: 503,
 }
 """The status of each error; an error without one has its nearest parent's."""
 
@@ -195,7 +170,7 @@ def status_of(error: HandraiseError) -> int:
 def error_body(error: HandraiseError, path: str) -> dict[str, Any]:
     """The envelope of ``error``, with what older clients read at the top level beside it."""
     body = envelope(error.code, error.message, **error.details)
-    if isinstance(error, InvalidAnswer) and error.valid_choices:
+    if isinstance(error, errors.InvalidAnswer) and error.valid_choices:
         body["valid_choices"] = [choice["value"] for choice in error.valid_choices]
     if status_of(error) == 409 and path.startswith(("/v1/", "/api/v1/")):
         body["message"] = error.message
@@ -213,7 +188,7 @@ def install(app: FastAPI) -> None:
 
 async def _handraise_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HandraiseError)  # noqa: S101 (registered for this class)
-    wait = error.retry_after if isinstance(error, QuotaExceeded) else None
+    wait = error.retry_after if isinstance(error, errors.QuotaExceeded) else None
     headers = {"Retry-After": str(wait)} if wait is not None else None
     return JSONResponse(error_body(error, request.url.path), status_of(error), headers=headers)
 
@@ -263,7 +238,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     if any(_is_not_an_object(problem) for problem in problems):
         return JSONResponse(envelope("malformed_json", "The body must be a JSON object."), 400)
     if all(_is_missing_version(problem) for problem in problems):
-        needed = VersionRequired("If-Match with the intent's version is needed.")
+        needed = errors.VersionRequired("If-Match with the intent's version is needed.")
         return JSONResponse(error_body(needed, request.url.path), status_of(needed))
     fields = [{"path": _path(problem["loc"]), "message": sentence(problem)} for problem in problems]
     first = fields[0]

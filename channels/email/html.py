@@ -12,19 +12,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from channels.email.quoting import (
-    MARKER,
-    QUOTE_CLASSES,
-    QUOTE_MARKERS,
-    QUOTE_NAMES,
-    REST_IDS,
-    REST_STYLE,
-    SIGNATURE_CLASSES,
-    SIGNATURE_IDS,
-    SIGNATURE_MARKERS,
-    STRUCK,
-    STRUCK_STYLE,
-)
+from channels.email import quoting
 
 _QUOTE = "\n>\n"
 _REST = "\n-----Original Message-----\n"
@@ -105,7 +93,7 @@ def _collect(root: etree._Element, pieces: list[str]) -> bool:
             pieces.append(_collapsed(element.tail))
             continue
         pieces.append(_drawn(element, tag))
-        struck = _STRUCK if tag in STRUCK or STRUCK_STYLE.search(element.get("style") or "") else ""
+        struck = _STRUCK if tag in quoting.STRUCK or quoting.STRUCK_STYLE.search(element.get("style") or "") else ""
         pieces.append("\n" + struck if tag in _BLOCKS else struck)
         pieces.append(_collapsed(element.text))
         if len(element):
@@ -129,7 +117,7 @@ def _drawn(element: etree._Element, tag: str) -> str:
 
 def _quotes_us(element: etree._Element) -> bool:
     """Whether the container holds a mail of ours: a quote of anything else is shown like the writer's own words."""
-    return MARKER in " ".join("".join(map(str, element.itertext())).casefold().split())
+    return quoting.MARKER in " ".join("".join(map(str, element.itertext())).casefold().split())
 
 
 def _is_plain(element: etree._Element, tag: str) -> bool:
@@ -164,14 +152,14 @@ def _mark(element: etree._Element, tag: str) -> str | None:
 def _mark_by_attributes(element: etree._Element) -> str | None:
     style, identifier = element.get("style") or "", _plain(element.get("id") or "")
     classes = {_plain(one) for one in (element.get("class") or "").split()}
-    if identifier in REST_IDS or REST_STYLE.search(style):
+    if identifier in quoting.REST_IDS or quoting.REST_STYLE.search(style):
         return _REST
-    if classes & QUOTE_CLASSES or "yahoo_quoted" in identifier:
+    if classes & quoting.QUOTE_CLASSES or "yahoo_quoted" in identifier:
         return _QUOTE
-    if element.get("name") in QUOTE_NAMES or element.get("data-marker") in QUOTE_MARKERS:
+    if element.get("name") in quoting.QUOTE_NAMES or element.get("data-marker") in quoting.QUOTE_MARKERS:
         return _QUOTE
-    signed = element.get("data-marker") in SIGNATURE_MARKERS or identifier in SIGNATURE_IDS
-    return _SIGNATURE if signed or classes & SIGNATURE_CLASSES else None
+    signed = element.get("data-marker") in quoting.SIGNATURE_MARKERS or identifier in quoting.SIGNATURE_IDS
+    return _SIGNATURE if signed or classes & quoting.SIGNATURE_CLASSES else None
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,6 @@ it says that the operation may have succeeded in part), https://docs.slack.dev/a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -102,7 +101,7 @@ def _answered(response: Any, now: datetime) -> Failure:
     if verdict is Verdict.NEVER:
         return Refused(reason, fault_of(reason))
     if verdict is Verdict.NOT_SENT:
-        return Deferred(reason, retry_after(_headers(response), now))
+        return Deferred(reason, retry_after(response.headers, now))
     return Ambiguous(reason)  # accepted, but not in words that we understand, is a doubt too
 
 
@@ -123,8 +122,3 @@ def _code(response: Any) -> str | None:
 def _status(response: Any) -> int:
     """The SDK hands over its own response or, where the body was no JSON, aiohttp's."""
     return int(response.status_code if isinstance(response, AsyncSlackResponse) else response.status)
-
-
-def _headers(response: Any) -> Mapping[str, str]:
-    headers: Mapping[str, str] = response.headers
-    return headers

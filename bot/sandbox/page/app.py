@@ -217,7 +217,8 @@ class SandboxPage:
         trouble = TROUBLES.get((await request.json())["name"])
         if trouble is None:
             raise LookupError("there is no such trouble")
-        await trouble.make(self._slack)
+        if (lasts := trouble.make(self._slack)) is not None:
+            await lasts
         return done()
 
     # --- Mail -----------------------------------------------------------------------------------------------------

@@ -73,14 +73,82 @@ LATELY = timedelta(days=30)
 """What is listed of the incidents unless ``date_range`` is ``all``."""
 
 
-class Calls:
-    """What each call answers, and what it changes; a change is told by ``webhooks``."""
+class RestApi:
+    """``api.pagerduty.com`` for one account."""
 
-    def __init__(self, account: Account, webhooks: Webhooks) -> None:
-        self._account = account
+    def __init__(self, account: Account, token: str, webhooks: Webhooks) -> None:
+        self.account = account
+        self.token = token
+        self.read_only_token = READ_ONLY_TOKEN
+        """Reads everything and changes nothing."""
+        self.down_with: int | None = None
+        """A status that every call gets instead of an answer."""
+        self.answering = asyncio.Event()
+        """While it is not set, calls get no answer at all."""
+        self.answering.set()
+        self.calls: list[str] = []
+        """Every call, as ``METHOD /path``, oldest first."""
+        self._limited = 0
+        self._cut_off = False
+        self._dropped = 0
+        self._reset_seconds = 20
         self._webhooks = webhooks
 
-    def table(self) -> Mapping[tuple[str, str], Endpoint]:
+    def limit_next(self, calls: int = 1, reset_seconds: int = 20) -> None:
+        """Refuse so many of the next calls, for they come too often."""
+        self._limited, self._reset_seconds = calls, reset_seconds
+
+    def cut_off_next(self) -> None:
+        """The next change is made, and the connection dies before it is said."""
+        self._cut_off = True
+
+    def drop_next(self, calls: int = 1) -> None:
+        """The connections of so many of the next calls die before anything is done or said."""
+        self._dropped = calls
+
+    def routes(self) -> list[Route]:
+        table = self._table()
+        return [Route(path, self._guarded(call), methods=[method]) for (method, path), call in table.items()]
+
+    def _guarded(self, endpoint: Endpoint) -> Endpoint:
+        async def guarded(request: Request) -> Response:
+            self.calls.append(f"{request.method} {request.url.path}")
+            if self._dropped > 0:
+                self._dropped -= 1
+                return CutOff()
+            await self.answering.wait()
+            said = self._refusal(request) or await endpoint(request)
+            if request.method != "GET" and self._cut_off:
+                self._cut_off = False
+                return CutOff()
+            return said
+
+        return guarded
+
+    def _refusal(self, request: Request) -> Response | None:
+        if self.down_with is not None:
+            return error(self.down_with, 2000, "An internal error has occurred.")
+        given = request.headers.get("authorization")
+        if given not in {f"Token token={self.token}", f"Token token={self.read_only_token}"}:
+            return error(401, _UNAUTHENTICATED, "Authentication failed")
+        if self._limited > 0:
+            self._limited -= 1
+            return self._too_often()
+        if request.method != "GET" and given != f"Token token={self.token}":
+            return error(403, _ACCESS_DENIED, "Access Denied")
+        return None
+
+    def _too_often(self) -> Response:
+        headers = {
+            "ratelimit-limit": str(CALLS_A_MINUTE),
+            "ratelimit-remaining": "0",
+            "ratelimit-reset": str(self._reset_seconds),
+        }
+        return JSONResponse({"error": {"message": "Rate Limit Exceeded", "code": _RATE_LIMITED}}, 429, headers)
+
+    # --- The calls ------------------------------------------------------------------------------------------------
+
+    def _table(self) -> Mapping[tuple[str, str], Endpoint]:
         return {
             ("GET", "/incidents"): self._incidents,
             ("GET", "/incidents/{id}"): self._of_incident(self._incident),
@@ -101,7 +169,7 @@ class Calls:
 
     def _of_incident(self, call: Callable[[Request, Incident], Awaitable[Response]]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            incident = self._account.incident(request.path_params["id"])
+            incident = self.account.incident(request.path_params["id"])
             return not_found() if incident is None else await call(request, incident)
 
         return endpoint
@@ -112,10 +180,10 @@ class Calls:
         """``incident_key`` finds those too whose alerts have it; ``statuses[]`` keeps those of any of these."""
         query = request.query_params
         statuses, key = set(query.getlist("statuses[]")), query.get("incident_key")
-        since = None if query.get("date_range") == "all" else self._account.now() - LATELY
+        since = None if query.get("date_range") == "all" else self.account.now() - LATELY
         found = [
             incident_data(one)
-            for one in self._account.incidents
+            for one in self.account.incidents
             if since is None or one.created_at >= since
             if (not statuses or one.status.value in statuses) and (key is None or _has_key(one, key))
         ]
@@ -140,7 +208,7 @@ class Calls:
         content = ((await _body(request)).get("note") or {}).get("content")
         if not isinstance(content, str) or not content.strip():
             return error(400, _INVALID_INPUT, "Invalid Input Provided", "Content cannot be empty.")
-        note = self._account.annotate(incident, author, content)
+        note = self.account.annotate(incident, author, content)
         self._tell("incident.annotated", note_data(incident, note), author)
         return JSONResponse({"note": _note(note)}, 201)
 
@@ -148,14 +216,14 @@ class Calls:
         if self._requester(request) is None:
             return error(400, _NO_REQUESTER, "Requester User Not Found")
         body = await _body(request)
-        requester = self._account.users.get(str(body.get("requester_id")))
-        targets = [self._account.users.get(id_) for id_ in _targets(body)]
+        requester = self.account.users.get(str(body.get("requester_id")))
+        targets = [self.account.users.get(id_) for id_ in _targets(body)]
         asked = [user for user in targets if user is not None]
         message = body.get("message")
         if requester is None or not isinstance(message, str) or not asked or len(asked) < len(targets):
             return error(400, _INVALID_INPUT, "Invalid Input Provided", "Responder request is invalid.")
         for user in asked:
-            self._account.add_responder(incident, user)
+            self.account.add_responder(incident, user)
             self._tell("incident.responder.added", responder_data(incident, user, message, "pending"), requester)
         said = {
             "incident": {"id": incident.id, "type": "incident_reference"},
@@ -177,35 +245,35 @@ class Calls:
 
     def _requester(self, request: Request) -> User | None:
         """A call that changes an incident says in ``From`` by whose hand."""
-        return self._account.user_with_email(request.headers.get("from", ""))
+        return self.account.user_with_email(request.headers.get("from", ""))
 
     def _tell(self, event_type: str, data: JsonObject, agent: User | None) -> None:
-        self._account.touch()
-        self._webhooks.send_later(envelope(event_type, data, agent, self._account.now()))
+        self.account.touch()
+        self._webhooks.send_later(envelope(event_type, data, agent, self.account.now()))
 
     # --- People ---------------------------------------------------------------------------------------------------
 
     async def _users(self, request: Request) -> Response:
         query = request.query_params.get("query", "").lower()
-        found = [one for one in self._account.users.values() if query in one.email.lower() or query in one.name.lower()]
+        found = [one for one in self.account.users.values() if query in one.email.lower() or query in one.name.lower()]
         return page(request, "users", [_user(one) for one in found])
 
     async def _user(self, request: Request) -> Response:
-        user = self._account.users.get(request.path_params["id"])
+        user = self.account.users.get(request.path_params["id"])
         return not_found() if user is None else JSONResponse({"user": _user(user)})
 
     async def _on_calls(self, request: Request) -> Response:
         """Who is on call between ``since`` and ``until``, both now by default; a user may stand there twice."""
-        now = self._account.now()
+        now = self.account.now()
         try:
             since, until = instant(request, "since", now), instant(request, "until", now)
         except ValueError:
             return error(400, _INVALID_TIME, "Invalid time values in 'since' and/or 'until' parameters")
-        wanted = request.query_params.getlist("schedule_ids[]") or list(self._account.schedules)
+        wanted = request.query_params.getlist("schedule_ids[]") or list(self.account.schedules)
         found = [
             _on_call(schedule, shift)
             for schedule in wanted
-            for shift in self._account.schedules.get(schedule, ())
+            for shift in self.account.schedules.get(schedule, ())
             if shift.covers(since, until)
         ]
         return page(request, "oncalls", found)
@@ -298,77 +366,3 @@ CALLS_A_MINUTE = 960
 _UNAUTHENTICATED = 2006
 _ACCESS_DENIED = 2010
 _RATE_LIMITED = 2020
-
-
-class RestApi:
-    """``api.pagerduty.com`` for one account."""
-
-    def __init__(self, account: Account, token: str, webhooks: Webhooks) -> None:
-        self.account = account
-        self.token = token
-        self.read_only_token = READ_ONLY_TOKEN
-        """Reads everything and changes nothing."""
-        self.down_with: int | None = None
-        """A status that every call gets instead of an answer."""
-        self.answering = asyncio.Event()
-        """While it is not set, calls get no answer at all."""
-        self.answering.set()
-        self.calls: list[str] = []
-        """Every call, as ``METHOD /path``, oldest first."""
-        self._limited = 0
-        self._cut_off = False
-        self._dropped = 0
-        self._reset_seconds = 20
-        self._calls = Calls(account, webhooks)
-
-    def limit_next(self, calls: int = 1, reset_seconds: int = 20) -> None:
-        """Refuse so many of the next calls, for they come too often."""
-        self._limited, self._reset_seconds = calls, reset_seconds
-
-    def cut_off_next(self) -> None:
-        """The next change is made, and the connection dies before it is said."""
-        self._cut_off = True
-
-    def drop_next(self, calls: int = 1) -> None:
-        """The connections of so many of the next calls die before anything is done or said."""
-        self._dropped = calls
-
-    def routes(self) -> list[Route]:
-        table = self._calls.table()
-        return [Route(path, self._guarded(call), methods=[method]) for (method, path), call in table.items()]
-
-    def _guarded(self, endpoint: Endpoint) -> Endpoint:
-        async def guarded(request: Request) -> Response:
-            self.calls.append(f"{request.method} {request.url.path}")
-            if self._dropped > 0:
-                self._dropped -= 1
-                return CutOff()
-            await self.answering.wait()
-            said = self._refusal(request) or await endpoint(request)
-            if request.method != "GET" and self._cut_off:
-                self._cut_off = False
-                return CutOff()
-            return said
-
-        return guarded
-
-    def _refusal(self, request: Request) -> Response | None:
-        if self.down_with is not None:
-            return error(self.down_with, 2000, "An internal error has occurred.")
-        given = request.headers.get("authorization")
-        if given not in {f"Token token={self.token}", f"Token token={self.read_only_token}"}:
-            return error(401, _UNAUTHENTICATED, "Authentication failed")
-        if self._limited > 0:
-            self._limited -= 1
-            return self._too_often()
-        if request.method != "GET" and given != f"Token token={self.token}":
-            return error(403, _ACCESS_DENIED, "Access Denied")
-        return None
-
-    def _too_often(self) -> Response:
-        headers = {
-            "ratelimit-limit": str(CALLS_A_MINUTE),
-            "ratelimit-remaining": "0",
-            "ratelimit-reset": str(self._reset_seconds),
-        }
-        return JSONResponse({"error": {"message": "Rate Limit Exceeded", "code": _RATE_LIMITED}}, 429, headers)

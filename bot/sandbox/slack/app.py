@@ -175,8 +175,15 @@ class SlackSandbox:
         if self.events_url is None:
             return await over_socket(self.sockets, kind, payload)
         sent_at = timestamp if timestamp is not None else str(int(self.workspace.now().timestamp()))
-        secret = secret or self.signing_secret
-        return await over_http(self.events_url, kind, payload, secret, sent_at, self.sockets.ack_within)
+        content_type, body = _encoded(kind, payload)
+        verifier = SignatureVerifier(secret or self.signing_secret)
+        headers = {
+            "Content-Type": content_type,
+            "X-Slack-Request-Timestamp": sent_at,
+            "X-Slack-Signature": verifier.generate_signature(timestamp=sent_at, body=body) or "",
+        }
+        async with loopback_client(self.sockets.ack_within) as client:
+            return await client.post(self.events_url, content=body, headers=headers)
 
     async def _respond(self, request: Request) -> Response:
         """A fault that is switched on for the method ``response_url`` cuts the connection, whatever its kind."""
@@ -217,20 +224,6 @@ def _usable(response: httpx.Response) -> JsonObject | None:
     except ValueError:
         return None
     return said if isinstance(said, dict) else None
-
-
-async def over_http(
-    url: str, kind: PayloadKind, payload: JsonObject, secret: str, timestamp: str, ack_within: float
-) -> httpx.Response:
-    """Signed at ``timestamp`` (Unix seconds); raises ``httpx.ReadTimeout`` if nothing came in time."""
-    content_type, body = _encoded(kind, payload)
-    headers = {
-        "Content-Type": content_type,
-        "X-Slack-Request-Timestamp": timestamp,
-        "X-Slack-Signature": SignatureVerifier(secret).generate_signature(timestamp=timestamp, body=body) or "",
-    }
-    async with loopback_client(ack_within) as client:
-        return await client.post(url, content=body, headers=headers)
 
 
 async def over_socket(sockets: SocketMode, kind: PayloadKind, payload: JsonObject) -> httpx.Response:

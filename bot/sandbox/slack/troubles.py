@@ -21,39 +21,15 @@ class Trouble:
 
     label: str
     expect: str
-    make: Callable[[SlackSandbox], Awaitable[None]]
+    make: Callable[[SlackSandbox], Awaitable[None] | None]
     is_on: Callable[[SlackSandbox], bool] = lambda slack: False
-
-
-async def _drop(slack: SlackSandbox) -> None:
-    slack.sockets.drop()
-
-
-async def _silence(slack: SlackSandbox) -> None:
-    slack.sockets.silence()
-
-
-async def _refresh(slack: SlackSandbox) -> None:
-    await slack.sockets.disconnect()
-
-
-async def _duplicate(slack: SlackSandbox) -> None:
-    slack.sockets.fail_next(Duplicated())
-
-
-async def _lose_acknowledgement(slack: SlackSandbox) -> None:
-    slack.sockets.fail_next(AckLost())
-
-
-async def _cut(slack: SlackSandbox) -> None:
-    slack.fail_next(DropAfterStoring(), POST)
 
 
 def _is_limited(slack: SlackSandbox) -> bool:
     return slack.faults.is_on(POST)
 
 
-async def _limit(slack: SlackSandbox) -> None:
+def _limit(slack: SlackSandbox) -> None:
     if _is_limited(slack):
         slack.faults.switch_off(POST)
     else:
@@ -64,7 +40,7 @@ def _has_no_scope(slack: SlackSandbox) -> bool:
     return SCOPE not in slack.workspace.scopes
 
 
-async def _take_scope(slack: SlackSandbox) -> None:
+def _take_scope(slack: SlackSandbox) -> None:
     slack.workspace.scopes ^= {SCOPE}
 
 
@@ -72,36 +48,36 @@ TROUBLES: Mapping[str, Trouble] = {
     "drop": Trouble(
         "Drop the sockets",
         "Both connections to Slack die without a word. Handraise opens new ones at once: press a button, it counts.",
-        _drop,
+        lambda slack: slack.sockets.drop(),
     ),
     "silence": Trouble(
         "Silence the sockets",
         "Both connections stay open and are dead, so a press fails now. Within half a minute Handraise has noticed and "
         "opened new ones: press again, it counts.",
-        _silence,
+        lambda slack: slack.sockets.silence(),
     ),
     "refresh": Trouble(
         "Refresh the sockets",
         "Slack asks for new connections, as it does every few hours. Handraise opens them at once: press a button, it "
         "counts.",
-        _refresh,
+        lambda slack: slack.sockets.disconnect(),
     ),
     "duplicate": Trouble(
         "Deliver the next click twice",
         "Press an answer: it reaches Handraise twice, over both connections. It is recorded once, and you are told so.",
-        _duplicate,
+        lambda slack: slack.sockets.fail_next(Duplicated()),
     ),
     "unheard": Trouble(
         "Lose the next acknowledgement",
         "Press an answer: Slack says that it failed, since it did not hear from Handraise. The answer is recorded all "
         "the same, and the message says so.",
-        _lose_acknowledgement,
+        lambda slack: slack.sockets.fail_next(AckLost()),
     ),
     "cut": Trouble(
         "Cut the next post's connection",
         "Ask something in Slack: the message is stored, but Handraise does not hear so. It looks into the channel's "
         "history instead of posting a second time.",
-        _cut,
+        lambda slack: slack.fail_next(DropAfterStoring(), POST),
     ),
     "limit": Trouble(
         "Rate-limit posts",

@@ -57,9 +57,9 @@ class WebApi:
         if isinstance(fault, DropBeforeStoring):
             return CutOff()
         if isinstance(fault, RateLimited):
-            return _answer(_no("ratelimited"), 429, {"Retry-After": str(fault.retry_after)})
+            return JSONResponse(_no("ratelimited"), 429, {"Retry-After": str(fault.retry_after)})
         if isinstance(fault, SaysNo):
-            return _answer(_no(fault.code))
+            return JSONResponse(_no(fault.code))
         said = await self._perform(method, request)
         self.workspace.touch()
         if fault is None:
@@ -69,8 +69,8 @@ class WebApi:
 
     def _answered(self, said: JsonObject) -> Response:
         if "retry_after" in said:
-            return _answer(said, 429, {"Retry-After": str(said["retry_after"])})
-        return _answer(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})
+            return JSONResponse(said, 429, {"Retry-After": str(said["retry_after"])})
+        return JSONResponse(said, headers={"X-OAuth-Scopes": ",".join(sorted(self.workspace.scopes))})
 
     async def _perform(self, method: str, request: Request) -> JsonObject:
         try:
@@ -133,10 +133,10 @@ async def _spoil(request: Request, said: JsonObject, fault: Fault) -> Response:
         case ServerErrorAfterStoring(status):
             return Response("<html>Server Error</html>", status, media_type="text/html")
         case SaysNoAfterStoring(code):
-            return _answer(_no(code))
+            return JSONResponse(_no(code))
         case Slow(seconds, released):
             await _dawdle(request, seconds, released)
-            return _answer(said)
+            return JSONResponse(said)
         case DropAfterStoring():
             return CutOff()
     raise AssertionError(f"{fault!r} happens before anything is stored")
@@ -152,7 +152,3 @@ async def _dawdle(request: Request, seconds: float, released: asyncio.Event) -> 
 
 def _no(code: str, **details: Any) -> JsonObject:
     return {"ok": False, "error": code, **details}
-
-
-def _answer(said: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse(said, status, headers)

@@ -77,16 +77,7 @@ class ResumeBody(Strict):
     payload_schema: JsonObject | None = None
 
     def resume(self) -> Resume:
-        return Resume(
-            session_id=self.session_id,
-            callback_url=self.callback_url,
-            state=self.state,
-            invocation_id=self.invocation_id,
-            correlation_id=self.correlation_id,
-            signal_id=self.signal_id,
-            signal_metadata=self.signal_metadata or {},
-            payload_schema=self.payload_schema,
-        )
+        return Resume(**{name: value for name, value in self if value is not None})
 
 
 class SuspendBody(Strict):

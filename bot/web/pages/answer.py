@@ -19,36 +19,14 @@ from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
 from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_question
+from core import errors
+from core.domain import reception
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
-from core.domain.reception import (
-    AlreadyYours,
-    Counted,
-    Disagrees,
-    HeldByAnother,
-    NotAnAnswer,
-    NotYours,
-    Recorded,
-    TooLate,
-    Unclaimed,
-)
 from core.domain.redaction.redaction import PAGE
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
 from core.engine.collaboration import Together
-from core.errors import (
-    AlreadyAnswered,
-    ClaimedByAnother,
-    ClarificationOpen,
-    ClarificationsSpent,
-    NotAResponder,
-    NotClaimed,
-    NotFound,
-    NotSuspended,
-    RecipientNotAllowed,
-    SelfResponseForbidden,
-    SuspensionEnded,
-)
 from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
@@ -98,11 +76,11 @@ class Answering:
             return self.room.paper.stale()
         try:
             return await self._do(request, seat, posted)
-        except (AlreadyAnswered, SuspensionEnded):
+        except (errors.AlreadyAnswered, errors.SuspensionEnded):
             return await self._show_anew(request, seat, Attempted(news=Flash(_TOO_LATE)), 409)
-        except (NotAResponder, SelfResponseForbidden) as refusal:
+        except (errors.NotAResponder, errors.SelfResponseForbidden) as refusal:
             return await self.show(request, seat, Attempted(posted, news=Flash(refusal.message)), 403)
-        except (NotFound, NotSuspended):
+        except (errors.NotFound, errors.NotSuspended):
             return self.room.paper.unknown()
 
     async def _do(self, request: Request, seat: Seat, posted: Posted) -> Response:
@@ -127,10 +105,10 @@ class Answering:
         given = GivenAnswer(seat.suspension.id, seat.actor, WEB, filled.value, filled.choice, filled.reason)
         done = await self.room.engine.respond(given, seat.suspension)
         match done:
-            case Recorded() | Counted():
+            case reception.Recorded() | reception.Counted():
                 log.info("page.answered", ref=ask.ref)
                 return self.room.paper.redirect(seat.place)
-            case AlreadyYours():  # a double click is no mistake worth telling
+            case reception.AlreadyYours():  # a double click is no mistake worth telling
                 return self.room.paper.redirect(seat.place)
             case _:
                 return await self._refused(request, seat, posted, done)
@@ -143,24 +121,28 @@ class Answering:
         return await self.show(request, replace(seat, suspension=claimed), Attempted(posted, news=news))
 
     async def _refused(
-        self, request: Request, seat: Seat, posted: Posted, refusal: TooLate | Disagrees | Unclaimed
+        self,
+        request: Request,
+        seat: Seat,
+        posted: Posted,
+        refusal: reception.TooLate | reception.Disagrees | reception.Unclaimed,
     ) -> Response:
         """The page as it now is, and why nothing was recorded."""
         if refusal.suspension is None:
             return self.room.paper.unknown()
         now, attempted, status = replace(seat, suspension=refusal.suspension), Attempted(posted), 409
         match refusal:
-            case TooLate():
+            case reception.TooLate():
                 attempted = Attempted(news=Flash(_TOO_LATE))
-            case Disagrees(suspension, own=own):
+            case reception.Disagrees(suspension, own=own):
                 why = disagreement(await self._shown(suspension), seat.actor.identity)
                 news = Flash(f"Your answer was not recorded: {why} The question stays open.")
                 attempted = Attempted(posted, news=news) if own is None else Attempted(news=news)
-            case HeldByAnother(error=held):
+            case reception.HeldByAnother(error=held):
                 attempted = Attempted(posted, news=Flash(held.message))
-            case NotYours(error=error):
+            case reception.NotYours(error=error):
                 attempted, status = Attempted(posted, news=Flash(error.message)), 403
-            case NotAnAnswer(error=error):
+            case reception.NotAnAnswer(error=error):
                 attempted, status = Attempted(posted, {input_of(now.suspension.ask): error.message}), 422
         return await self.show(request, now, attempted, status)
 
@@ -170,7 +152,7 @@ class Answering:
     async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
         try:
             released = await self.room.engine.release(seat.suspension.id, seat.actor)
-        except NotClaimed as refusal:
+        except errors.NotClaimed as refusal:
             return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
         news = Flash("Given back: reminders go out again.", Tone.GOOD)
         return await self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
@@ -182,7 +164,7 @@ class Answering:
             return await self.show(request, seat, Attempted(posted, {"clarify": problem}), 422)
         try:
             await self.together.clarify(seat.suspension.id, seat.actor, question)
-        except (ClarificationOpen, ClarificationsSpent) as refusal:
+        except (errors.ClarificationOpen, errors.ClarificationsSpent) as refusal:
             return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
         return self.room.paper.redirect(seat.place)
 
@@ -196,7 +178,7 @@ class Answering:
             return await self.show(request, seat, Attempted(posted, problem), 422)
         try:
             await self.together.assign(seat.suspension.id, seat.actor, to)
-        except (ClaimedByAnother, RecipientNotAllowed) as refusal:
+        except (errors.ClaimedByAnother, errors.RecipientNotAllowed) as refusal:
             return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
         log.info("page.handed_over", ref=seat.suspension.ask.ref)
         news = Flash(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
