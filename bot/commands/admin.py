@@ -60,9 +60,7 @@ def _of_question(client: Client, reference: str) -> list[str]:
     return failed
 
 
-def pause(
-    reason: Annotated[str | None, typer.Option("--reason", help="Why; operators are told.")] = None,
-) -> None:
+def pause(reason: Annotated[str | None, typer.Option("--reason", help="Why; operators are told.")] = None) -> None:
     """Pause all new notices: nobody is asked anything. Answers, callbacks and the clock go on."""
     shown = Client().post("/v1/pause", {} if reason is None else {"reason": reason})
     say(f"Paused since {shown['paused_at']} by {shown['paused_by']}. `handraise unpause` ends it.")

@@ -84,10 +84,7 @@ def list_(
         say(f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], 60):<60} {state}")
 
 
-def assign(
-    suspension: Id,
-    to: Annotated[str, typer.Argument(help="The person who takes it over, by e-mail.")],
-) -> None:
+def assign(suspension: Id, to: Annotated[str, typer.Argument(help="The person who takes it over, by e-mail.")]) -> None:
     """Hand an open question over to one person, who is asked at once."""
     client = Client()
     found = client.find(suspension)

@@ -92,9 +92,7 @@ _ALIKE = 0.8
 
 def _most_like(path: Path, candidates: list[Path]) -> Path:
     return max(
-        candidates,
-        key=lambda other: (_likeness(path, other), _ratio(written(path), written(other))),
-        default=("http",),
+        candidates, key=lambda other: (_likeness(path, other), _ratio(written(path), written(other))), default=("http",)
     )
 
 

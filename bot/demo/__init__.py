@@ -14,7 +14,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bot.demo.acts import AN_HOUR, AUTO, FAST, automatic, interactive
-from bot.demo.children import DemoFailed
+from bot.demo.stage import DemoFailed
 
 
 def run(*, fast: bool, auto: bool) -> int:

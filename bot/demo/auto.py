@@ -15,9 +15,9 @@ import httpx
 from pydantic import JsonValue
 
 from bot.demo.board import Card
-from bot.demo.children import DemoFailed
 from bot.demo.samples import CLEANUP, DEPLOY_CLIMBS, INVOICE_CLIMBS, REFUND, RESPONDER, Sample
 from bot.demo.show import Show
+from bot.demo.stage import DemoFailed
 
 Found = TypeVar("Found")
 World = Mapping[str, Any]
@@ -74,11 +74,7 @@ def _button(world: World, question: str, label: str) -> dict[str, Any] | None:
             if question in message["text"]:
                 for element in _elements(message):
                     if element.get("text", {}).get("text") == label:
-                        return {
-                            "channel": conversation["id"],
-                            "ts": message["key"],
-                            "action_id": element["action_id"],
-                        }
+                        return {"channel": conversation["id"], "ts": message["key"], "action_id": element["action_id"]}
     return None
 
 

@@ -69,11 +69,7 @@ class OtelTracing:
     def asking(self, headers: Mapping[str, str]) -> Iterator[_AskSpan]:
         caller = _W3C.extract(headers, Context())
         with self._tracer.start_as_current_span(
-            "suspension.request",
-            caller,
-            SpanKind.SERVER,
-            record_exception=False,
-            set_status_on_exception=False,
+            "suspension.request", caller, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span:
             try:
                 yield _AskSpan(span)

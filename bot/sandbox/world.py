@@ -73,13 +73,7 @@ class World:
         )
         self._inbound_secret = secrets.token_hex(16)
         self.page = SandboxPage(
-            self.slack,
-            self.mailbox,
-            self.pagerduty,
-            person,
-            ask=ask,
-            stay_silent=stay_silent,
-            opened=opened,
+            self.slack, self.mailbox, self.pagerduty, person, ask=ask, stay_silent=stay_silent, opened=opened
         )
         # The mailbox's own routes stay out: they let anybody answer, and only the page may.
         self.app = Starlette(routes=[*self.page.routes, *self.slack.app.routes, *self.pagerduty.app.routes])

@@ -94,11 +94,7 @@ NOTICES: Mapping[str, Notice] = {
         FIRST, question="What should the apology to the customer say?", response_type=ResponseType.TEXT, choices=()
     ),
     "form": replace(
-        FIRST,
-        question="Please fill in the refund.",
-        response_type=ResponseType.FORM,
-        choices=(),
-        form_schema=_FORM,
+        FIRST, question="Please fill in the refund.", response_type=ResponseType.FORM, choices=(), form_schema=_FORM
     ),
     "no-replies": replace(
         FIRST,
@@ -133,10 +129,7 @@ MESSAGES: Mapping[str, Message] = {
         FIRST.choices,
     ),
     "confirmation": Message(
-        Purpose.CONFIRMATION,
-        _ABOUT,
-        "Recorded: “Approve refund”.\n\nThe agent is told. Thank you.",
-        ref=FIRST.ref,
+        Purpose.CONFIRMATION, _ABOUT, "Recorded: “Approve refund”.\n\nThe agent is told. Thank you.", ref=FIRST.ref
     ),
     "too-late": Message(
         Purpose.TOO_LATE,

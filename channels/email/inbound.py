@@ -95,11 +95,7 @@ def _is_overlong(field: re.Match[bytes]) -> bool:
     return end - start > LONGEST_CONTENT_FIELD or field.string.count(b";", start, end) > MOST_PARAMETERS
 
 
-_TOKEN_FIELDS = (
-    ("Delivered-To",),
-    ("X-Original-To", "Envelope-To", "X-Gm-Original-To"),
-    ("To", "Cc"),
-)
+_TOKEN_FIELDS = (("Delivered-To",), ("X-Original-To", "Envelope-To", "X-Gm-Original-To"), ("To", "Cc"))
 """Behind the envelope: from what our MX wrote down to what the sender wrote. The first that bears a token decides."""
 _LONGEST_ID = 500
 

@@ -199,11 +199,7 @@ class IncidentsApi:
         return self._user_ids[email]
 
     async def _ask(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        params: Sequence[tuple[str, str]] = (),
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Sequence[tuple[str, str]] = ()
     ) -> Mapping[str, Any]:
         """The body of a 2xx. Raises :class:`CallFailed`."""
         send = partial(self._client.request, method, self._url + path, json=body, params=list(params))

@@ -36,10 +36,7 @@ def home_view(waiting: Sequence[Notice], more: int, when_cut: WhenCut = WhenCut.
 
 def closed_view(text: str) -> Block:
     """For somebody to whom nothing is shown; ``text`` says why."""
-    return {
-        "type": "home",
-        "blocks": [{"type": "section", "block_id": "told", "text": mrkdwn(escaped(text, PROBLEM))}],
-    }
+    return {"type": "home", "blocks": [{"type": "section", "block_id": "told", "text": mrkdwn(escaped(text, PROBLEM))}]}
 
 
 def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:

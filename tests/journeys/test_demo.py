@@ -18,10 +18,9 @@ import pytest
 from bot.demo.acts import FAST, agents_on_demand, while_it_stands
 from bot.demo.auto import ExpectedEnding, problem
 from bot.demo.board import Card
-from bot.demo.children import DemoFailed
 from bot.demo.samples import PARCEL, REFUND, Sample
 from bot.demo.show import Show
-from bot.demo.stage import staged
+from bot.demo.stage import DemoFailed, staged
 
 pytestmark = pytest.mark.kills
 

@@ -92,11 +92,7 @@ class Mailbox(Watched):
     """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and tell it the door with :meth:`answer_at`."""
 
     def __init__(
-        self,
-        *,
-        login: tuple[str, str] | None = None,
-        now: Callable[[], datetime] = wall_clock,
-        offers: Offers = PLAIN,
+        self, *, login: tuple[str, str] | None = None, now: Callable[[], datetime] = wall_clock, offers: Offers = PLAIN
     ) -> None:
         super().__init__()
         self.mails: list[Mail] = []
@@ -212,12 +208,7 @@ class Mailbox(Watched):
         self._door = (url, secret)
 
     async def reply(
-        self,
-        mail: Mail,
-        text: str,
-        *,
-        sender: str | None = None,
-        html: str | None = None,
+        self, mail: Mail, text: str, *, sender: str | None = None, html: str | None = None
     ) -> httpx.Response:
         """Press reply, write ``text`` above the quote, send. The MX finds the sender authentic."""
         sender = sender or mail.recipient

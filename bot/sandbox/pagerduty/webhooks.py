@@ -77,10 +77,7 @@ def incident_data(incident: Incident) -> JsonObject:
 def _resolve_reason(incident: Incident) -> JsonObject | None:
     if incident.merged_into is None:
         return None
-    return {
-        "type": "merge_resolve_reason",
-        "incident": {"id": incident.merged_into, "type": "incident_reference"},
-    }
+    return {"type": "merge_resolve_reason", "incident": {"id": incident.merged_into, "type": "incident_reference"}}
 
 
 def _incident_reference(incident: Incident) -> JsonObject:

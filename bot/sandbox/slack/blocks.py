@@ -332,10 +332,7 @@ _CHOSEN = _PICKED | {"options", "option_groups", "initial_option", "initial_opti
 
 ELEMENTS: Known = {
     "button": ({"text", "url", "value", "style", "confirm", "accessibility_label"}, _button),
-    "plain_text_input": (
-        _TYPED | {"multiline", "min_length", "max_length", "dispatch_action_config"},
-        _text_input,
-    ),
+    "plain_text_input": (_TYPED | {"multiline", "min_length", "max_length", "dispatch_action_config"}, _text_input),
     "number_input": (_TYPED | {"is_decimal_allowed", "min_value", "max_value"}, _number_input),
     "datepicker": (_PICKED | {"initial_date"}, _nothing_more),
     "users_select": (_PICKED | {"initial_user"}, _nothing_more),

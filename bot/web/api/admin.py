@@ -61,9 +61,7 @@ class RevokedReply(Open):
 
 
 @key_routes.get(
-    "/me",
-    summary="Who the caller is, and what its key may do",
-    responses={200: {"model": MeReply}, **refusals()},
+    "/me", summary="Who the caller is, and what its key may do", responses={200: {"model": MeReply}, **refusals()}
 )
 async def me(services: Served, actor: Caller) -> Response:
     name = actor.key or actor.identity
@@ -132,9 +130,7 @@ class UnpauseReply(Open):
 
 
 @pause_routes.get(
-    "/pause",
-    summary="Whether new notices are paused",
-    responses={200: {"model": PauseReply}, **refusals()},
+    "/pause", summary="Whether new notices are paused", responses={200: {"model": PauseReply}, **refusals()}
 )
 async def show(services: Served, actor: Caller) -> Response:
     return reply(pause_json(*await services.pausing.current(), actor))

@@ -71,8 +71,7 @@ _FORM_FIELD: JsonSchema = {
     },
 }
 _FORM: JsonSchema = _given(
-    type={"const": "object"},
-    properties={"type": "object", "minProperties": 1, "additionalProperties": _FORM_FIELD},
+    type={"const": "object"}, properties={"type": "object", "minProperties": 1, "additionalProperties": _FORM_FIELD}
 )
 
 SUSPEND: list[JsonValue] = [

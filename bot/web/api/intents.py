@@ -73,9 +73,7 @@ async def create(
 
 
 @routes.get(
-    "/intents",
-    summary="List intents, newest first",
-    responses={200: {"model": replies.IntentPage}, **refusals(422)},
+    "/intents", summary="List intents, newest first", responses={200: {"model": replies.IntentPage}, **refusals(422)}
 )
 async def page(
     services: Served,

@@ -120,9 +120,7 @@ async def put_session(services: Served, session_id: Id, actor: Agent, body: requ
 
 
 @routes.get(
-    "/sessions/{session_id}",
-    summary="Show a session",
-    responses={200: {"model": SessionReply}, **refusals(404, 422)},
+    "/sessions/{session_id}", summary="Show a session", responses={200: {"model": SessionReply}, **refusals(404, 422)}
 )
 async def get_session(services: Served, session_id: Id, actor: Caller) -> Response:
     return reply(session_json(await services.books.session(session_id, actor), actor))
@@ -155,11 +153,7 @@ async def get_policy(services: Served, agent_id: AgentName, actor: Caller) -> Re
     responses={200: {"model": CallbackPage}, **refusals(422)},
 )
 async def callbacks(
-    services: Served,
-    actor: Caller,
-    status: CallbackStatus | None = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    services: Served, actor: Caller, status: CallbackStatus | None = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     found = await services.books.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None

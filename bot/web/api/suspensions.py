@@ -16,17 +16,7 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from bot.observability.tracing import AskSpan
 from bot.web.api import replies, requests
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
-from bot.web.api.paging import (
-    TEXT,
-    Cursor,
-    IdempotencyKey,
-    Limit,
-    OptionalIfMatch,
-    cursor_after,
-    once,
-    place,
-    version,
-)
+from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.notice import Links, build_notice, what_silence_means
@@ -181,11 +171,7 @@ async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Respon
 @routes.get(
     "/suspensions/{suspension_id}/wait",
     summary="Wait until it has ended",
-    responses={
-        200: {"model": SuspensionReply},
-        204: {"description": "It is still open."},
-        **refusals(404, 422),
-    },
+    responses={200: {"model": SuspensionReply}, 204: {"description": "It is still open."}, **refusals(404, 422)},
 )
 async def wait(
     services: Served,

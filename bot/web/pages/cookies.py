@@ -79,13 +79,7 @@ class Cookies:
 
     def set(self, response: Response, short: str, value: str, max_age: int | None = None) -> None:
         response.set_cookie(
-            self.name(short),
-            value,
-            max_age=max_age,
-            path="/",
-            httponly=True,
-            samesite="lax",
-            secure=self.site.is_https,
+            self.name(short), value, max_age=max_age, path="/", httponly=True, samesite="lax", secure=self.site.is_https
         )
 
     def drop(self, response: Response, short: str) -> None:
