@@ -281,14 +281,7 @@ def wire(
     planner = Planner(people, frozenset(channels), default_channel, paging)
     access = Access(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, access, agents, settings.suspension.policy, settings.redaction.rules)
-    engine = Engine(
-        database,
-        transitions,
-        drafter,
-        clock,
-        quotas=settings.key_quotas,
-        when_cut=settings.when_cut,
-    )
+    engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
@@ -348,7 +341,18 @@ def wire(
         agents=agents,
         services=services,
         doors=doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
-        pages=_pages(settings, engine, together, incoming, pausing, clock, root, people.is_known),
+        pages=pages_router(
+            engine,
+            together,
+            incoming,
+            pausing,
+            public_url=settings.public_url.rstrip("/"),
+            key=root.derive("pages"),
+            clock=clock,
+            may_sign_in=people.is_known,
+            channels=settings.channels,
+            require_sign_in=settings.answers.require_sign_in,
+        ),
         scrape=Scrape(metrics, database, clock),
         asking=source,
         parking=None if pager is None else pager.parking,
@@ -410,27 +414,3 @@ def _told_of_arrivals(settings: Settings) -> Sequence[str]:
 def _platform_policy(settings: Settings) -> JsonObject:
     policy = settings.suspension.default_retry_policy
     return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
-
-
-def _pages(
-    settings: Settings,
-    engine: Engine,
-    together: Together,
-    incoming: Incoming,
-    pausing: Pausing,
-    clock: Clock,
-    root: RootKey,
-    known: Callable[[str], bool],
-) -> APIRouter:
-    return pages_router(
-        engine,
-        together,
-        incoming,
-        pausing,
-        public_url=settings.public_url.rstrip("/"),
-        key=root.derive("pages"),
-        clock=clock,
-        may_sign_in=known,
-        channels=settings.channels,
-        require_sign_in=settings.answers.require_sign_in,
-    )

@@ -55,12 +55,7 @@ def slack_people(settings: Settings, clock: Clock) -> SlackPeople | None:
 
 
 def channels_of(
-    settings: Settings,
-    folder: Path,
-    clock: Clock,
-    instance: str,
-    root: RootKey,
-    accounts: SlackPeople | None = None,
+    settings: Settings, folder: Path, clock: Clock, instance: str, root: RootKey, accounts: SlackPeople | None = None
 ) -> dict[str, Channel]:
     """By name, in the order in which the first is the default. ``folder`` is the configuration's."""
     channels: dict[str, Channel] = {}

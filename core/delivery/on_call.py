@@ -61,7 +61,7 @@ class OnCallAddresses:
         What an earlier try has perhaps sent to somebody stays theirs, whoever is on call by now.
         """
         if row.ambiguous and row.address is not None and row.address != schedule:
-            return Address(row.channel, row.address, row.person)
+            return row.to
         found = await self._addresses(row.channel, schedule)
         if not isinstance(found, Sequence):
             return found
@@ -105,17 +105,7 @@ class OnCallAddresses:
             return Deferred("in_other_hands")
         now = self.clock.now()
         more = [
-            Row(
-                RowKind.NOTIFY,
-                row.channel,
-                now,
-                now,
-                suspension_id=suspension.id,
-                attempt=row.attempt,
-                address=one.value,
-                person=one.person,
-                body=body,
-            )
+            replace(outbox.notice(suspension.id, row.attempt, one, now), body=body)
             for one in free
             if one.value != own.value
         ]

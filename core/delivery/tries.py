@@ -134,7 +134,7 @@ class Tries:
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)
-        to = _place_of(row)
+        to = row.to
         if channel.follows_up and row.attempt > 1:
             earlier = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
             sending = replace(sending, earlier=tuple(earlier))
@@ -166,7 +166,7 @@ class Tries:
         reason = no_longer_asked(suspension, row.attempt or 1, asked, self.responders)
         if reason is None:
             return None
-        left = await self._left_behind(suspension, channel, _place_of(row), sending)
+        left = await self._left_behind(suspension, channel, row.to, sending)
         return Refused(reason) if isinstance(left, Dropped) and left.receipt is None else left
 
     async def _is_overtaken(self, row: Row, suspension: Suspension) -> bool:
@@ -206,7 +206,7 @@ class Tries:
         """The question waits still: its message shows who is on it, who has answered, and what was said."""
         if not isinstance(channel, Refreshing) or row.address is None or row.attempt is None:
             return Dropped("not_shown")
-        to = Address(row.channel, row.address, row.person)
+        to = row.to
         links = self.links.question(suspension, to)
         shown = await self.presentation.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, links, to)
@@ -219,7 +219,7 @@ class Tries:
         if channel is None or row.address is None or row.body is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)
         body = cast("Mapping[str, Any]", row.body)
-        to = Address(row.channel, row.address, row.person)
+        to = row.to
         if (schedule := on_call.schedule_of(row)) is not None:
             found = await self.on_call.anybody(row.channel, schedule)
             if not isinstance(found, Address):
@@ -270,7 +270,3 @@ class Tries:
         """With the times of wherever its one reader lives."""
         zone = None if to.person is None else self.responders.time_zone(to.person)
         return build_notice(shown, attempt, links, to.person, zone)
-
-
-def _place_of(row: Row) -> Address:
-    return Address(row.channel, row.address or "", row.person)

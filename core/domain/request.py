@@ -16,15 +16,7 @@ from pydantic import JsonValue
 
 from core.domain.json_schema import check_form_schema, check_schema
 from core.domain.policy import PolicyFields, ResolvedPolicy
-from core.domain.suspension import (
-    AUTHORIZE_VETO,
-    YES_NO,
-    Choice,
-    FallbackPolicy,
-    Kind,
-    ResponseType,
-    Resume,
-)
+from core.domain.suspension import AUTHORIZE_VETO, YES_NO, Choice, FallbackPolicy, Kind, ResponseType, Resume
 from core.domain.window import Window
 from core.errors import DeadlineTooShort, InvalidRequest
 

@@ -141,11 +141,7 @@ class Drafter:
         its caller, since a preview shows them."""
         choices = settle_choices(request)
         resolved = resolve_policy(
-            request.policy,
-            agent_default,
-            self.platform,
-            window=request.window,
-            fallback_policy=request.fallback_policy,
+            request.policy, agent_default, self.platform, window=request.window, fallback_policy=request.fallback_policy
         )
         check_request(request, choices, resolved)
         request = self._with_people(request)

@@ -8,7 +8,7 @@ Source: API.md §2, §3, §5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -93,7 +93,7 @@ class Queries:
             row = outbox.get(conn, delivery)
             if row is None or (row.kind, row.channel) != (RowKind.NOTIFY, channel) or row.address is None:
                 return None
-            return self._holder(conn, row.suspension_id or "", Address(row.channel, row.address, row.person))
+            return self._holder(conn, row.suspension_id or "", row.to)
 
         return await self._holding(look_up)
 
@@ -155,13 +155,7 @@ class Books:
 
     async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> Sequence[Suspension]:
         """Newest first."""
-        mine = Filter(
-            wanted.status,
-            wanted.session_id,
-            wanted.channel,
-            wanted.text,
-            None if by.has(Role.OPERATOR) else by.key,
-        )
+        mine = replace(wanted, created_by=None if by.has(Role.OPERATOR) else by.key)
         return await self._database.read(lambda conn: suspensions.page(conn, mine, before=before, limit=limit))
 
     async def story(self, suspension_id: str, by: Actor) -> Story:

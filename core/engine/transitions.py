@@ -204,19 +204,7 @@ class Transitions:
         """A row for each address, once."""
         addresses = addresses_of(suspension, references, channel, self.responders)
         self.keep_tokens(tx, suspension, addresses)
-        return [
-            Row(
-                RowKind.NOTIFY,
-                channel,
-                now,
-                due_at,
-                suspension_id=suspension.id,
-                attempt=attempt,
-                address=address.value,
-                person=address.person,
-            )
-            for address in addresses
-        ]
+        return [outbox.notice(suspension.id, attempt, address, now, due_at=due_at) for address in addresses]
 
     def keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
         """What the links and mailboxes of messages to ``addresses`` are known by when they come back."""
@@ -325,14 +313,7 @@ def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | 
     if message.proposal is not None:
         body["proposal"] = {"index": message.proposal.index, "value": message.proposal.value}
     return Row(
-        RowKind.TELL,
-        to.channel,
-        now,
-        now,
-        suspension_id=suspension_id,
-        address=to.value,
-        person=to.person,
-        body=body,
+        RowKind.TELL, to.channel, now, now, suspension_id=suspension_id, address=to.value, person=to.person, body=body
     )
 
 
@@ -342,9 +323,6 @@ def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:
             intent = replace(intent, status=IntentStatus.ACTIVE, version=intent.version + 1)
         elif isinstance(effect, AbandonIntent):
             intent = replace(
-                intent,
-                status=IntentStatus.ABANDONED,
-                version=intent.version + 1,
-                abandonment_reason=effect.reason,
+                intent, status=IntentStatus.ABANDONED, version=intent.version + 1, abandonment_reason=effect.reason
             )
     return intent

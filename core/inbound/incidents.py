@@ -163,17 +163,7 @@ class Incidents:
         now = self.clock.now()
         latest = {one.address: one for one in pages if one.status is RowStatus.DELIVERED}
         return [
-            Row(
-                RowKind.NOTIFY,
-                self.channel,
-                now,
-                now,
-                suspension_id=suspension.id,
-                attempt=one.attempt,
-                address=one.address,
-                person=one.person,
-                body=again(one.body),
-            )
+            replace(outbox.notice(suspension.id, one.attempt, one.to, now), body=again(one.body))
             for one in latest.values()
         ]
 

@@ -23,11 +23,7 @@ from core.store.tables import archived, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _ENDED: TypeAdapter[Ended] = TypeAdapter(Ended)
-_ENDS: Mapping[str, Status] = {
-    RESUMED: Status.RESPONDED,
-    EXPIRED: Status.EXPIRED,
-    CANCELLED: Status.CANCELLED,
-}
+_ENDS: Mapping[str, Status] = {RESUMED: Status.RESPONDED, EXPIRED: Status.EXPIRED, CANCELLED: Status.CANCELLED}
 
 
 @dataclass(frozen=True, slots=True)

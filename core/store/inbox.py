@@ -36,14 +36,7 @@ _NO_RESPONDERS = '"responders":[]'
 _table = suspensions.c
 _is_open = _table.status == sa.literal_column("'open'")
 _is_kept = sa.and_(_table.audience.is_not(None), _table.audience_version == _table.version)
-_COLUMNS = (
-    _table.suspended_at,
-    _table.id,
-    _table.ref,
-    _table.expires_at,
-    _table.audience,
-    _is_kept.label("kept"),
-)
+_COLUMNS = (_table.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience, _is_kept.label("kept"))
 _ask_text, _assigned_text = (sa.type_coerce(column, sa.Text) for column in (_table.ask, _table.assigned))
 _named = sa.case((_is_kept, _table.audience), else_=_ask_text + sa.func.coalesce(_assigned_text, ""))
 """Text that has whom a question names, as JSON writes it."""

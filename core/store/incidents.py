@@ -180,13 +180,7 @@ def _parked(row: Any) -> Parked:
 
 
 def _move_json(move: Move) -> dict[str, Any]:
-    return {
-        "id": move.id,
-        "at": move.at.isoformat(),
-        "did": move.did.value,
-        "by": move.by,
-        "may": list(move.may),
-    }
+    return {"id": move.id, "at": move.at.isoformat(), "did": move.did.value, "by": move.by, "may": list(move.may)}
 
 
 def _move(kept: dict[str, Any]) -> Move:

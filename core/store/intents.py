@@ -105,12 +105,7 @@ def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
 
 
 def page(
-    conn: sa.Connection,
-    *,
-    status: str | None,
-    created_by: str | None,
-    limit: int,
-    offset: int,
+    conn: sa.Connection, *, status: str | None, created_by: str | None, limit: int, offset: int
 ) -> Sequence[Intent]:
     """Newest first."""
     statement = sa.select(intents).order_by(intents.c.created_at.desc(), intents.c.id.desc())

@@ -24,6 +24,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.domain.people import Address
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import outbox, suspensions, workers
@@ -72,6 +73,18 @@ class Row:
     lease_until: datetime | None = None
     lane: str = ""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def to(self) -> Address:
+        """Where a message goes; a callback has its URL in the body."""
+        return Address(self.channel, self.address or "", self.person)
+
+
+def notice(
+    suspension_id: str, attempt: int | None, to: Address, now: datetime, *, due_at: datetime | None = None
+) -> Row:
+    """A notice of this attempt to one address, due now if nothing else is said."""
+    return Row(RowKind.NOTIFY, to.channel, now, due_at or now, suspension_id, attempt, to.value, to.person)
 
 
 _COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
@@ -410,12 +423,7 @@ _CALLBACK_STATUS = {
 
 
 def callbacks(
-    conn: sa.Connection,
-    *,
-    status: str | None,
-    created_by: str | None,
-    before: tuple[datetime, str] | None,
-    limit: int,
+    conn: sa.Connection, *, status: str | None, created_by: str | None, before: tuple[datetime, str] | None, limit: int
 ) -> list[Row]:
     """Callbacks to agents, newest first; those of one key if ``created_by`` is given."""
     statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
