@@ -16,6 +16,7 @@ def lay_down(url: str) -> None:
     """Put a migrated database with nothing in it where ``url`` has none yet. Another kind of database is left alone."""
     parts = sa.make_url(url)
     if parts.get_backend_name() == "sqlite" and parts.database and not (file := Path(parts.database)).exists():
+        file.touch(mode=0o600)  # as the service makes it: it has nothing to close then
         file.write_bytes(_migrated())
 
 
