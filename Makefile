@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench corpus chaos document kills mail browser lock clean
+.PHONY: help install demo quick test check format bench corpus chaos document kills mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,9 @@ install: $(STAMP) ## make .venv with everything in it (PROD=1: without the tools
 
 demo: $(STAMP) ## the service, a pretend Slack, mailbox and pager, and an agent (ARGS="--auto", ARGS="--fast")
 	@$(BIN)/handraise demo $(ARGS)
+
+quick: $(STAMP) ## the pure third of the tests, in half a minute: no database, no socket, no process
+	$(BIN)/python -m pytest -n 2 -p tests.quick -m "not io and not slow" tests/core/domain tests/channels tests/corpus $(ARGS)
 
 test: $(STAMP) ## the tests, on SQLite and on a PostgreSQL of their own
 	$(BIN)/python -m pytest $(ARGS)

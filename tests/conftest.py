@@ -7,6 +7,7 @@ import gc
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
@@ -20,7 +21,9 @@ from core.store.database import open_database
 from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
 from tests.sqlite import lay_down
-from tests.world import World, running
+
+if TYPE_CHECKING:  # importing the whole service takes longer than many tests that need nothing of it
+    from tests.world import World
 
 structlog.configure(
     processors=[
@@ -37,7 +40,7 @@ if settings.get_current_profile_name() == "default":  # with CI set, Hypothesis 
 
 _numbers = itertools.count(1)
 
-_LONG = ("openapi", "slack_properties", "retention_store", "export_audit", "replicas")
+_LONG = ("openapi", "slack_properties", "closed_language", "retention_store", "export_audit", "replicas")
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 
@@ -94,6 +97,8 @@ def database_url(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
     """A running service on SQLite."""
+    from tests.world import running
+
     async with running(tmp_path, sqlite_url) as world:
         yield world
 
@@ -101,6 +106,8 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
 @pytest.fixture
 async def any_world(tmp_path: Path, database_url: str) -> AsyncIterator[World]:
     """A running service on each database."""
+    from tests.world import running
+
     async with running(tmp_path, database_url) as world:
         yield world
 
@@ -111,6 +118,8 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
 
     For many small tests that don't disturb each other; they say ``pytest.mark.asyncio(loop_scope="module")``.
     """
+    from tests.world import running
+
     folder = tmp_path_factory.mktemp("room")
     async with running(folder, f"sqlite+aiosqlite:///{folder}/handraise.db") as world:
         yield world

@@ -24,6 +24,8 @@ from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sendin
 from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
 
+pytestmark = pytest.mark.io
+
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 

@@ -16,6 +16,8 @@ from core.ports import Ambiguous, Deferred, Delivered, RefusalCause, Refused
 from tests.channels.email.test_email_channel import NOTICE, send, sending
 from tests.channels.email.test_email_render import ALICE
 
+pytestmark = pytest.mark.io
+
 TOLD = Message(Purpose.CONFIRMATION, "Re: [HR-7F3K] Refund?", "Recorded.", ref="HR-7F3K")
 GROESSE = Address("email", "größe@bücher.example", "größe@bücher.example")
 

@@ -13,6 +13,8 @@ from channels.email.inbound import Inbound, read_mail, unfit
 from tests.channels.email.incoming import RULES, TO, TOKEN, raw, read
 from tests.channels.email.worst import worst
 
+pytestmark = pytest.mark.slow
+
 MANY = 2_000_000
 MULTIPART = "multipart/mixed; boundary=x"
 

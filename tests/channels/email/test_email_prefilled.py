@@ -20,6 +20,8 @@ from core.domain.suspension import ResponseType
 from tests.channels.email.incoming import RULES, TO
 from tests.channels.recogniser import listed
 
+pytestmark = pytest.mark.slow
+
 # --- How a mail program sends what somebody has before them -------------------------------------------------------
 
 

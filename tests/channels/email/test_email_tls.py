@@ -19,6 +19,8 @@ from core.ports import Deferred, Delivered, Delivery, RefusalCause, Refused
 from tests.channels.email.certificates import Authority, self_signed
 from tests.channels.email.test_email_channel import send
 
+pytestmark = pytest.mark.io
+
 SENDER = "handraise@example.com"
 PASSWORD = "not-for-everybody"
 LOGIN = ("handraise", PASSWORD)

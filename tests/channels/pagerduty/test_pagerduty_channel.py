@@ -17,6 +17,8 @@ from core.domain.people import Address
 from core.domain.suspension import ResponseType, Status
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
 
+pytestmark = pytest.mark.io
+
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SOON = NOW + timedelta(seconds=30)
 SENDING = Sending("delivery-1", 1, ambiguous=False, since=NOW)

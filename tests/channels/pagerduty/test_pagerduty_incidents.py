@@ -17,6 +17,8 @@ from core.ports import Deferred, Delivered, RefusalCause, Refused, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, enqueue, event
 from tests.clock import START, ManualClock
 
+pytestmark = pytest.mark.io
+
 SENDING = Sending("d1", 1, ambiguous=False, since=START)
 
 

@@ -19,6 +19,8 @@ from core.ports import Ambiguous, Delivered, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, enqueue, event
 from tests.clock import START, ManualClock
 
+pytestmark = pytest.mark.io
+
 SENDING = Sending("d1", 1, ambiguous=False, since=START)
 TRIES = 2
 """Of one call whose connection is lost."""

@@ -36,6 +36,8 @@ from core.domain.people import Address
 from core.ports import Ambiguous, Deferred, Delivered, Refused, Sending
 from tests.channels.slack.slack_examples import ASKED, HandClock, a_notice, an_ending
 
+pytestmark = pytest.mark.io
+
 OPS = Address("slack", "C1")
 ALICE = Address("slack", "U1", "alice@example.com")
 FIRST = Sending("delivery-1", 1, ambiguous=False, since=ASKED)

@@ -25,6 +25,8 @@ from core.ports import Delivered, Refused, Sending
 from tests.channels.slack.slack_examples import ASKED, a_notice, an_ending
 from tests.process import ROOT
 
+pytestmark = pytest.mark.io
+
 URL = "https://handraise.example.com"
 EVENTS_URL = f"{URL}/slack/events"
 SCHEMA = jsonschema_rs.validator_for(json.loads((Path(__file__).parent / "manifest_schema.json").read_text()))

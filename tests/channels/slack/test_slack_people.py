@@ -14,6 +14,8 @@ from channels.slack.people import LookupFailed, SlackPeople
 from core.ports import Deferred, Refused
 from tests.channels.slack.slack_examples import HandClock
 
+pytestmark = pytest.mark.io
+
 ALICE = "alice@example.com"
 
 

@@ -24,6 +24,8 @@ from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import a_notice, endings, many_choices, notices, words
 
+pytestmark = pytest.mark.slow
+
 BARE = re.compile(r"&(?!(amp|lt|gt);)|[<>]")
 CODE = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 VIEW_JSON = 250_000

@@ -76,6 +76,7 @@ def test_what_is_no_schema_is_refused_by_the_name_of_its_field(schema: Schema) -
     assert refused.value.details["fields"] == [{"path": "resume.payload_schema", "message": refused.value.message}]
 
 
+@pytest.mark.io
 @pytest.mark.parametrize("reference", ["{url}", "{url}#/x", "file:///etc/hostname", "other.json", "#anchor", "#"])
 def test_a_reference_to_elsewhere_is_refused_and_never_fetched(reference: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
