@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 import httpx
@@ -72,16 +73,11 @@ def _button(world: World, question: str, label: str) -> dict[str, Any] | None:
     for conversation in world["slack"]["conversations"]:
         for message in conversation["items"]:
             if question in message["text"]:
-                for element in _elements(message):
+                actions = (block["elements"] for block in message["blocks"] if block["type"] == "actions")
+                for element in chain.from_iterable(actions):
                     if element.get("text", {}).get("text") == label:
                         return {"channel": conversation["id"], "ts": message["key"], "action_id": element["action_id"]}
     return None
-
-
-def _elements(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for block in message["blocks"]:
-        if block["type"] == "actions":
-            yield from block["elements"]
 
 
 PATIENT = 15

@@ -83,7 +83,8 @@ class Show:
             self._changed.set()
             line = self.transcript.event(event)
             if line is not None:
-                self._line(*line)
+                agent, text = line
+                say(f"{time.monotonic() - self._began:7.1f} s  {agent:<15} {visible(text)}")
 
     async def connected(self) -> None:
         """From now on no event is missed."""
@@ -100,9 +101,6 @@ class Show:
                 response = await self.stage.page.put("/board", json=self.board.as_json(NAMES))
                 response.raise_for_status()
             await self._changed.wait()
-
-    def _line(self, agent: str, text: str) -> None:
-        say(f"{time.monotonic() - self._began:7.1f} s  {agent:<15} {visible(text)}")
 
     # --- Agents ---------------------------------------------------------------------------------------------------
 

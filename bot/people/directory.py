@@ -41,18 +41,8 @@ ON_CALL = f"{RecipientKind.SCHEDULE}:"
 StoredRoles = Callable[[str], frozenset[Role]]
 """The roles of the key of that name which was made on the command line; none if there is no such key."""
 
-
-def _no_stored_roles(_name: str) -> frozenset[Role]:
-    return frozenset()
-
-
 StoredNames = Callable[[], Collection[str]]
 """The names of the keys that were made on the command line."""
-
-
-def _nothing_shut_out(_name: str) -> bool:
-    return False
-
 
 ShutOut = Callable[[str], bool]
 """Whether the configuration's key of that name was revoked, or replaced by a stored one."""
@@ -65,11 +55,11 @@ class Directory:
     def __init__(
         self,
         settings: Settings,
-        stored_roles: StoredRoles = _no_stored_roles,
+        stored_roles: StoredRoles = lambda _name: frozenset(),
         stored_names: StoredNames = tuple,
         accounts: Accounts | None = None,
         on_calls: OnCalls | None = None,
-        shut_out: ShutOut = _nothing_shut_out,
+        shut_out: ShutOut = lambda _name: False,
     ) -> None:
         self._settings = settings
         self._on_calls = on_calls

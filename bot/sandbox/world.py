@@ -94,14 +94,11 @@ class World:
                 try:
                     yield SandboxAddress(url, self.mailbox.smtp_url, self.page.door.signed_in(url))
                 finally:
-                    await self._let_go()
+                    async with asyncio.timeout(5):
+                        await self.pagerduty.close()
+                        await self.slack.close()
         finally:
             await self.mailbox.stop()
-
-    async def _let_go(self) -> None:
-        async with asyncio.timeout(5):
-            await self.pagerduty.close()
-            await self.slack.close()
 
     def settings(self, place: SandboxAddress) -> dict[str, Any]:
         """The sections of the service's configuration that make it a part of this world."""

@@ -54,7 +54,8 @@ class EmailChannel:
         reached = deliverable(to)
         if reached is None:
             return _UNREACHABLE
-        return await self._deliver(self._asking(notice, reached, sending), sending)
+        mail = notice_mail(notice, reached, sending.id, self.ours, self._templates, self._when_cut)
+        return await self._deliver(mail, sending)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
@@ -72,9 +73,6 @@ class EmailChannel:
 
     def is_cut(self, notice: Notice) -> bool:
         return is_cut(notice, self._templates)
-
-    def _asking(self, notice: Notice, to: Address, sending: Sending) -> OutgoingMail:
-        return notice_mail(notice, to, sending.id, self.ours, self._templates, self._when_cut)
 
     async def close(self) -> None:
         await self._smtp.close()

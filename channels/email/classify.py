@@ -150,7 +150,7 @@ def classify(message: Message, ours: Mailboxes, sender: str | None = None, recip
         return reported
     if _is_automatic(message):
         return MailKind.AUTO
-    if sender == "" or _came_from_nobody(message) or _came_back(message, ours, recipients):
+    if sender == "" or header(message, "Return-Path").strip() == "<>" or _came_back(message, ours, recipients):
         return MailKind.BOUNCE
     if any(name in message for name in _LIST_HEADERS):
         return MailKind.LIST
@@ -170,10 +170,6 @@ def _reported(message: Message) -> MailKind | None:
         return MailKind.BOUNCE
     sender = mailbox_in(header(message, "From"))
     return MailKind.BOUNCE if sender is not None and sender.partition("@")[0] in _DAEMONS else None
-
-
-def _came_from_nobody(message: Message) -> bool:
-    return header(message, "Return-Path").strip() == "<>"
 
 
 def _came_back(message: Message, ours: Mailboxes, recipients: Sequence[str]) -> bool:

@@ -68,7 +68,7 @@ def own_words(text: str) -> OwnWords:
         if not line:
             continue
         if _quote_begins(lines, position):
-            words = _unless_below(lines, position, _wrote_below(lines[position:]))
+            words = _below(lines) if _wrote_below(lines[position:]) else OwnWords(_stripped(lines[:position]))
             may_be_amount = AMOUNT.match(line) is not None and sum(map(_is_quoted, lines[position:])) <= _FEW_QUOTED
             return replace(words, doubt="amount_or_quote") if may_be_amount else words
         if _says_nothing_special(line):
@@ -113,10 +113,6 @@ def _disclaims(lines: Sequence[str], position: int) -> bool:
     """Whether a disclaimer begins there: they are long. "Confidential: only if Bob agrees" is the writer's own."""
     rest = (line for line in lines[position : position + 20] if not _is_quoted(line))
     return DISCLAIMER.match(lines[position][:_LONGEST_MARK]) is not None and len(" ".join(rest)) >= _SHORTEST_DISCLAIMER
-
-
-def _unless_below(lines: Sequence[str], position: int, below: bool) -> OwnWords:
-    return _below(lines) if below else OwnWords(_stripped(lines[:position]))
 
 
 def _below(lines: Sequence[str]) -> OwnWords:

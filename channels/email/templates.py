@@ -103,7 +103,7 @@ def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
     text, html = (templates.get_template(f"{kind}.{form}.j2").render(view) for form in ("txt", "html"))
     link, action = view["link"], view.get("action")
     lines = [] if action is None else [action.digest, *action.text.splitlines()[:_LINES_LOOKED_FOR]]
-    for form, made, shown in (("txt", text, str), ("html", html, _escaped)):
+    for form, made, shown in (("txt", text, str), ("html", html, lambda text: str(escape(text)))):
         if link and shown(link) not in made:
             raise PartMissing(form, "the link to answer at")
         if any(shown(line.strip()) not in made for line in lines):
@@ -113,7 +113,3 @@ def rendered(templates: Environment, kind: str, view: View) -> tuple[str, str]:
 
 _LINES_LOOKED_FOR = 5
 """Of the action: enough to know that it is there."""
-
-
-def _escaped(text: str) -> str:
-    return str(escape(text))

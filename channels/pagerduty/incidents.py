@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from channels import http
@@ -82,7 +83,8 @@ class IncidentsApi:
         for one in body.get("incidents", []):
             service = (one.get("service") or {}).get("id", "")
             found = FoundIncident(one["id"], one.get("status") in OPEN, service)
-            newest[service] = max(newest.get(service, ("", found)), (one.get("created_at", ""), found), key=_first)
+            dated = (one.get("created_at", ""), found)
+            newest[service] = max(newest.get(service, dated), dated, key=itemgetter(0))
         return [found for _, found in newest.values()]
 
     async def is_open(self, key: str) -> bool | None:
@@ -224,10 +226,6 @@ class IncidentsApi:
 
 def _may_be_there(sending: Sending) -> bool:
     return sending.tries > 1 or sending.ambiguous
-
-
-def _first(dated: tuple[str, FoundIncident]) -> str:
-    return dated[0]
 
 
 _INCIDENT = "incident/"

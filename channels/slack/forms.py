@@ -34,12 +34,8 @@ def block_id(number: int) -> str:
     return f"f:{number}"
 
 
-def _unnamed(_user_id: str) -> str | None:
-    return None
-
-
 def read(
-    form: tuple[Field, ...], entered: Mapping[str, str], named: Named = _unnamed
+    form: tuple[Field, ...], entered: Mapping[str, str], named: Named = lambda _user_id: None
 ) -> tuple[dict[str, JsonValue], dict[str, str]]:
     """The form's values, and what is wrong by block id. What was left empty is left out.
 

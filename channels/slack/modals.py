@@ -27,14 +27,19 @@ def answer_modal(notice: Notice, delivery: str, sign: Sign, when_cut: WhenCut = 
         *context_blocks(notice),
         *action_block(notice),
     ]
+    carried = Carried(notice.ref, delivery)
+    return _to_fill_in(ANSWER_CALLBACK, carried, sign, "Send answer", [*head, *_inputs(notice)])
+
+
+def _to_fill_in(callback: str, carried: Carried, sign: Sign, submit: str, blocks: list[Block]) -> Block:
     return {
         "type": "modal",
-        "callback_id": ANSWER_CALLBACK,
-        "private_metadata": sealed(Carried(notice.ref, delivery), sign),
-        "title": plain_text(notice.ref, limits.MODAL_TITLE, "Question"),
-        "submit": plain_text("Send answer", limits.MODAL_TITLE, "—"),
+        "callback_id": callback,
+        "private_metadata": sealed(carried, sign),
+        "title": plain_text(carried.ref, limits.MODAL_TITLE, "Question"),
+        "submit": plain_text(submit, limits.MODAL_TITLE, "Send answer"),
         "close": plain_text("Cancel", limits.MODAL_TITLE, "—"),
-        "blocks": [*head, *_inputs(notice)],
+        "blocks": blocks,
     }
 
 
@@ -61,19 +66,19 @@ def _inputs(notice: Notice) -> list[Block]:
         case ResponseType.TEXT:
             element = forms.text_input(multiline=True)
             hint = f"At most {limits.INPUT_TEXT:,} characters here; the page takes more."
-            return [_answer_input("Your answer", element) | {"hint": plain_text(hint, limits.HINT, "—")}]
+            return [_input(ANSWER_BLOCK, "Your answer", element) | {"hint": plain_text(hint, limits.HINT, "—")}]
         case ResponseType.FORM:
             form = forms.fields(notice.form_schema, notice.context) or ()
             return [forms.input_block(number, field) for number, field in enumerate(form)]
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             options = [(label_of(choice), choice.description) for choice in notice.choices]
-            return [_answer_input("Your answer", forms.select(options))]
+            return [_input(ANSWER_BLOCK, "Your answer", forms.select(options))]
 
 
-def _answer_input(label: str, element: Block) -> Block:
+def _input(block_id: str, label: str, element: Block) -> Block:
     return {
         "type": "input",
-        "block_id": ANSWER_BLOCK,
+        "block_id": block_id,
         "label": plain_text(label, limits.LABEL, "—"),
         "element": {"action_id": "v", **element},
     }
@@ -89,23 +94,12 @@ def reason_modal(notice: Notice, index: int, wanted: ReasonWanted, delivery: str
     label = label_of(notice.choices[index])
     picked = f"Your answer will be “{escaped(label, limits.BUTTON_TEXT)}”. The agent gets your reason."
     question = escaped(notice.question, limits.QUESTION, limits.MORE)
-    return {
-        "type": "modal",
-        "callback_id": REASON_CALLBACK,
-        "private_metadata": sealed(Carried(notice.ref, delivery, index), sign),
-        "title": plain_text(notice.ref, limits.MODAL_TITLE, "Question"),
-        "submit": plain_text(clipped(label, limits.MODAL_TITLE), limits.MODAL_TITLE, "Send answer"),
-        "close": plain_text("Cancel", limits.MODAL_TITLE, "—"),
-        "blocks": [
-            {"type": "section", "block_id": "question", "text": mrkdwn(question), "expand": True},
-            *action_block(notice),
-            {"type": "context", "block_id": "picked", "elements": [mrkdwn(picked)]},
-            {
-                "type": "input",
-                "block_id": REASON_BLOCK,
-                "label": plain_text("Reason", limits.LABEL, "—"),
-                "optional": wanted is not ReasonWanted.REQUIRED,
-                "element": {"action_id": "v", **forms.text_input(multiline=True)},
-            },
-        ],
-    }
+    blocks = [
+        {"type": "section", "block_id": "question", "text": mrkdwn(question), "expand": True},
+        *action_block(notice),
+        {"type": "context", "block_id": "picked", "elements": [mrkdwn(picked)]},
+        _input(REASON_BLOCK, "Reason", forms.text_input(multiline=True))
+        | {"optional": wanted is not ReasonWanted.REQUIRED},
+    ]
+    carried = Carried(notice.ref, delivery, index)
+    return _to_fill_in(REASON_CALLBACK, carried, sign, clipped(label, limits.MODAL_TITLE), blocks)

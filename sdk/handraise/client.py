@@ -97,9 +97,7 @@ class Handraise:
 
     async def cancel(self, suspension_id: str, reason: str | None = None) -> SuspensionRecord:
         """Take the question back. Raises :class:`RequestRefused` if it has ended already."""
-        path = f"suspensions/{_segment(suspension_id)}/cancel"
-        given = json.dumps({} if reason is None else {"reason": reason}).encode()
-        return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
+        return await self._say(suspension_id, "cancel", {} if reason is None else {"reason": reason})
 
     async def execute_once(
         self, receipt: str | None, action: Mapping[str, JsonValue], *, when: JsonValue, allow_silence: bool = False

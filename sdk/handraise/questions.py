@@ -107,12 +107,8 @@ def body(question: str, options: Options) -> bytes:
     if choices is not None:
         if isinstance(choices, str):
             raise TypeError("choices is a list of choices, not one string")
-        fields["choices"] = [_choice(choice) for choice in choices]
+        fields["choices"] = [{"value": one, "label": one} if isinstance(one, str) else one for one in choices]
     return json.dumps(fields, default=_plain, allow_nan=False).encode()
-
-
-def _choice(choice: SuspensionChoice | Mapping[str, JsonValue] | str) -> object:
-    return {"value": choice, "label": choice} if isinstance(choice, str) else choice
 
 
 def _plain(value: object) -> object:

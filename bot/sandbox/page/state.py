@@ -73,7 +73,7 @@ def _message(message: Message, others: Sequence[Message]) -> JsonObject:
         "key": message.ts,
         "at": _at(message),
         "place": _at(root) if root is not None and beside else _at(message),
-        "thread": None if root is None else {"text": _first_line(root), "beside": beside},
+        "thread": None if root is None else {"text": (root.text.splitlines() or [""])[0], "beside": beside},
         "replies": sum(1 for one in others if one.thread_ts == message.ts and one is not message),
         "text": message.text,
         "blocks": message.blocks,
@@ -85,10 +85,6 @@ def _message(message: Message, others: Sequence[Message]) -> JsonObject:
 def _at(message: Message) -> str:
     seconds, _, counter = message.ts.partition(".")
     return _instant(datetime.fromtimestamp(int(seconds), UTC).replace(microsecond=min(int(counter), 999_999)))
-
-
-def _first_line(message: Message) -> str:
-    return message.text.splitlines()[0] if message.text else ""
 
 
 def _note(number: int, note: Ephemeral, at: datetime) -> JsonObject:

@@ -85,7 +85,7 @@ def _incident_reference(incident: Incident) -> JsonObject:
 
 
 def note_data(incident: Incident, note: Note) -> JsonObject:
-    fits = _cut(note.content, BODY_BYTES - _ENVELOPE_BYTES)
+    fits = note.content.encode()[: BODY_BYTES - _ENVELOPE_BYTES].decode(errors="ignore")
     return {
         "id": note.id,
         "type": "incident_note",
@@ -135,10 +135,6 @@ def reference(thing: User | Service) -> JsonObject:
 def signature(raw: bytes, secrets: Sequence[str]) -> str:
     """One ``v1=`` per secret: there are several while one is being replaced."""
     return ",".join(f"v1={hmac.new(secret.encode(), raw, hashlib.sha256).hexdigest()}" for secret in secrets)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text.encode()[:limit].decode(errors="ignore")
 
 
 TIMEOUT_SECONDS = 5.0

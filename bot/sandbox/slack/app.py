@@ -252,7 +252,10 @@ def respond(workspace: Workspace, name: str, said: JsonObject) -> None:
     text = str(said.get("text") or "")
     original = workspace.at(handle.channel, handle.message_ts) or workspace.ephemeral_at(handle.user, handle.message_ts)
     if said.get("delete_original") is True and original is not None:
-        _remove(workspace, original)
+        if isinstance(original, Message):
+            workspace.messages.remove(original)
+        else:
+            workspace.ephemerals.remove(original)
     elif not text.strip() and not blocks:
         raise SlackRefusal("no_text")
     elif said.get("replace_original") is True and original is not None:
@@ -265,13 +268,6 @@ def respond(workspace: Workspace, name: str, said: JsonObject) -> None:
     else:
         workspace.ephemerals.append(Ephemeral(handle.channel, handle.user, text, blocks, workspace.new_ts()))
     workspace.touch()
-
-
-def _remove(workspace: Workspace, original: Message | Ephemeral) -> None:
-    if isinstance(original, Message):
-        workspace.messages.remove(original)
-    else:
-        workspace.ephemerals.remove(original)
 
 
 # --- What else people do ------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ def _context(block: JsonObject, problems: Problems, path: str) -> None:
         problems.text(element, where, CONTEXT_TEXT)
 
 
-def _header(block: JsonObject, problems: Problems, path: str) -> None:
-    problems.plain_text(block.get("text"), f"{path}/text")
+def _label(thing: JsonObject, problems: Problems, path: str) -> None:
+    problems.plain_text(thing.get("text"), f"{path}/text")
 
 
 def _markdown(block: JsonObject, problems: Problems, path: str) -> None:
@@ -247,7 +247,7 @@ BLOCKS: Known = {
     "section": ({"text", "fields", "accessory", "expand"}, _section),
     "actions": ({"elements"}, _actions),
     "context": ({"elements"}, _context),
-    "header": ({"text"}, _header),
+    "header": ({"text"}, _label),
     "divider": (frozenset(), _nothing_more),
     "markdown": ({"text"}, _markdown),
     "table": ({"rows", "column_settings"}, _table),
@@ -282,10 +282,6 @@ def _confirm(dialog: Any, problems: Problems, path: str) -> None:
     problems.only(dialog, {*CONFIRM, "style"}, path)
     for name in CONFIRM:
         problems.plain_text(dialog.get(name), f"{path}/{name}")
-
-
-def _button(element: JsonObject, problems: Problems, path: str) -> None:
-    problems.plain_text(element.get("text"), f"{path}/text")
 
 
 def _choosing(element: JsonObject, problems: Problems, path: str) -> None:
@@ -331,7 +327,7 @@ _TYPED = {"initial_value", "placeholder", "focus_on_load"}
 _CHOSEN = _PICKED | {"options", "option_groups", "initial_option", "initial_options", "max_selected_items"}
 
 ELEMENTS: Known = {
-    "button": ({"text", "url", "value", "style", "confirm", "accessibility_label"}, _button),
+    "button": ({"text", "url", "value", "style", "confirm", "accessibility_label"}, _label),
     "plain_text_input": (_TYPED | {"multiline", "min_length", "max_length", "dispatch_action_config"}, _text_input),
     "number_input": (_TYPED | {"is_decimal_allowed", "min_value", "max_value"}, _number_input),
     "datepicker": (_PICKED | {"initial_date"}, _nothing_more),

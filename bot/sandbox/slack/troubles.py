@@ -36,14 +36,6 @@ def _limit(slack: SlackSandbox) -> None:
         slack.faults.switch_on(RATE_LIMIT, POST)
 
 
-def _has_no_scope(slack: SlackSandbox) -> bool:
-    return SCOPE not in slack.workspace.scopes
-
-
-def _take_scope(slack: SlackSandbox) -> None:
-    slack.workspace.scopes ^= {SCOPE}
-
-
 TROUBLES: Mapping[str, Trouble] = {
     "drop": Trouble(
         "Drop the sockets",
@@ -90,8 +82,8 @@ TROUBLES: Mapping[str, Trouble] = {
         f"Take {SCOPE} away",
         "Ask “Slack → mail → pager”: Slack refuses the post for good, so Handraise does not wait for an hour and goes "
         "on to mail at once. Press this again to give the scope back.",
-        _take_scope,
-        _has_no_scope,
+        lambda slack: slack.workspace.scopes.symmetric_difference_update({SCOPE}),
+        lambda slack: SCOPE not in slack.workspace.scopes,
     ),
 }
 
