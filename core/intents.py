@@ -67,7 +67,7 @@ class Shown:
 
 
 class Intents:
-    """Clients' doors to intents. An agent meets its own alone; everybody else's are not found."""
+    """What clients may do to intents. An agent finds only its own: another key's intent is not found."""
 
     def __init__(self, database: Database, hub: Hub, clock: Clock, log_key: bytes) -> None:
         self._database = database

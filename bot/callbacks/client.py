@@ -219,7 +219,7 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close every connection: none is kept."""
 
 
 class _Sockets:

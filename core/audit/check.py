@@ -26,8 +26,8 @@ from core.store.event_log_records import Records
 
 @dataclass(slots=True)
 class Checked:
-    """So far all holds, or ``broken`` is the first place that does not. ``following`` is the id of the last intent
-    looked at, ``None`` after the last one of all."""
+    """The result so far: all holds, or ``broken`` is the first place that does not. ``following`` is the id of the last
+    intent looked at, ``None`` after the last one of all."""
 
     intents: int = 0
     events: int = 0

@@ -72,8 +72,8 @@ _RECORD: TypeAdapter[_Beginning | _Log | _Event | _End | _Row] = TypeAdapter(_Be
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a file has been read. ``part`` tells that its logs may begin and end anywhere, ``ended`` that the last
-    line was there; ``length`` and ``head_mac`` are what was said of the log that is under way."""
+    """How far a file has been verified. ``part`` tells that its logs may begin and end anywhere, ``ended`` that the
+    last line was there; ``length`` and ``head_mac`` are what was said of the log that is under way."""
 
     lines: int = 0
     begun: bool = False

@@ -70,7 +70,7 @@ class Backlog:
         return False
 
     def leave(self, channel: str, lane: str) -> None:
-        """Rows of the lane were given back."""
+        """Rows of the lane are in the database again: they are fetched when it has room."""
         self._of(channel).lanes.add(lane)
 
     def _of(self, channel: str) -> _Left:

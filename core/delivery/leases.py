@@ -34,7 +34,7 @@ BEAT = timedelta(seconds=5)
 
 
 class LeaseLost(Exception):
-    """Somebody else has the row in hand now."""
+    """The row is leased to another process now."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ IN_TRANSIT = timedelta(seconds=10)
 
 @dataclass(slots=True)
 class Mislaid:
-    """Gives such rows back, as surely not sent."""
+    """Finds rows that this process holds in the database but not in memory, and gives them back as surely not sent."""
 
     database: Database
     lanes: Lanes

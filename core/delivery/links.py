@@ -31,7 +31,8 @@ class LinkMaker:
     replied: Collection[str] = frozenset()
 
     def question(self, suspension: Suspension, to: Address) -> Links:
-        """Where whoever is at ``to`` answers. A shared place gets no personal link; only mail can be replied to."""
+        """The link and reply address by which whoever is at ``to`` answers. A shared place gets no personal link; only
+        mail can be replied to."""
         shared = f"{self.public_url}/q/{suspension.ask.ref}"
         if to.person is None:
             return Links(shared)

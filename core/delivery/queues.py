@@ -48,7 +48,7 @@ class Lanes:
         self._open = False
 
     def open(self) -> None:
-        """Begin to take rows."""
+        """From now on rows are accepted."""
         self._open = True
 
     def close(self) -> list[Row]:

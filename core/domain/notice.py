@@ -255,7 +255,7 @@ def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
 
 
 def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> str:
-    """What happens if nobody answers, as one sentence a responder can act on."""
+    """What happens if nobody answers, as one sentence that a responder can act on."""
     ask = suspension.ask
     if suspension.asks_back is not None:
         until = told_at(suspension.asks_back.until, zone)

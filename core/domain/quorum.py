@@ -25,12 +25,12 @@ def is_shared(suspension: Suspension) -> bool:
 
 
 def answer_of(suspension: Suspension, identity: str) -> Given | None:
-    """What this person has answered already."""
+    """The answer that this person has given already."""
     return next((one for one in suspension.answers if canonical(one.by) == identity), None)
 
 
 def differs(suspension: Suspension, value: JsonValue) -> bool:
-    """Whether somebody's counted answer is another one."""
+    """Whether an answer that counts has another value."""
     return any(not same_value(one.value, value) for one in suspension.answers)
 
 
@@ -61,7 +61,7 @@ def received(suspension: Suspension) -> int:
 
 
 def responders(suspension: Suspension) -> list[JsonValue]:
-    """Everybody whose answer counts, in the order they gave it."""
+    """Everybody whose answer counts, in the order of the answers."""
     return [one.by for one in suspension.answers]
 
 

@@ -32,7 +32,7 @@ class Window:
 
     @classmethod
     def of(cls, timeout: timedelta | None, deadline: timedelta | None, kind: Kind) -> Window:
-        """Alone a deadline stands for the timeout too."""
+        """A deadline without a timeout is the timeout too."""
         return cls(deadline if timeout is None else timeout, deadline, kind)
 
     @property

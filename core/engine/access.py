@@ -46,7 +46,7 @@ class Access:
         return self.refusal_of(audience_of(suspension), actor)
 
     def refusal_of(self, audience: Audience, actor: Actor) -> str | None:
-        """As :meth:`refusal`, of the question that ``audience`` is that of.
+        """As :meth:`refusal`, for the question that ``audience`` belongs to.
 
         ``responders`` and everybody an attempt has addressed may; where the call named no responders, every operator
         too. Never whoever asked, nor the person it was asked for. Where several answers are needed, only people of the

@@ -122,7 +122,7 @@ class Together:
     async def clarification(
         self, suspension_id: str, by: Actor, text: str, once: Once | None = None
     ) -> Suspension | Replayed:
-        """The agent's answer to that: the clock goes on, and whoever asked is told.
+        """Record what the agent says to a question back: the clock goes on, and whoever asked is told.
 
         By the creator, or an admin; :class:`NotFound` for anybody else. Raises :class:`NothingToClarify`.
         """

@@ -70,7 +70,7 @@ class Presentation:
 
 
 async def beside(look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """``look``, which takes long, in the thread that all such things share."""
+    """Run ``look``, which takes long, beside the event loop: in the one thread that all such calls share."""
     return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(look, *args, **kwargs))
 
 

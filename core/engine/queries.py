@@ -49,7 +49,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whom a token was made for."""
+    """The person that a token was made for."""
 
     suspension: Suspension
     actor: Actor
@@ -130,7 +130,7 @@ class Queries:
 
 
 class Books:
-    """Reads and small writes. An agent meets its own things alone."""
+    """Clients' reads and small writes. An agent finds only what is its own."""
 
     def __init__(self, database: Database, agents: Agents, clock: Clock, alarm: Alarm) -> None:
         self._database = database

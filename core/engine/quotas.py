@@ -24,13 +24,13 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """``None`` means as much as they like."""
+    """What one key may ask; ``None`` is no limit."""
 
     open: int | None = None
     per_minute: int | None = None
 
     def over(self, below: Quota) -> Quota:
-        """This one if it says something, ``below`` elsewhere."""
+        """Field by field: this quota's limit if it sets one, else the limit of ``below``."""
         return Quota(
             below.open if self.open is None else self.open,
             below.per_minute if self.per_minute is None else self.per_minute,

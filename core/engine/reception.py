@@ -58,7 +58,7 @@ def would_refuse(suspension: Suspension, actor: Actor, access: Access) -> TooLat
 
 
 def truth(suspension: Suspension, *, same_answer: bool = False) -> AlreadyAnswered | SuspensionEnded:
-    """What somebody who comes too late is told; ``suspension`` has ended."""
+    """Why an answer is too late: who answered before, or how the question ended. ``suspension`` has ended."""
     ended = suspension.ended
     assert ended is not None  # noqa: S101 (a closed suspension has an end)
     if suspension.status is Status.RESPONDED:

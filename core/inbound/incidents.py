@@ -104,7 +104,7 @@ class Incidents:
         return await self.database.write(job)
 
     async def assigned(self, incident_id: str, ids: Sequence[str], users: Sequence[str], at: datetime) -> None:
-        """It is these users' now, unless something newer is known."""
+        """Keep whom the incident is assigned to now, unless something newer is known."""
 
         def job(tx: Tx) -> None:
             now = self.clock.now()
@@ -114,7 +114,7 @@ class Incidents:
         await self.database.write(job)
 
     async def merged(self, ids: Sequence[str], incident_ids: Sequence[str]) -> None:
-        """Their alerts have moved: what they are about is asked again."""
+        """Forget which questions these incidents are about: their alerts have moved, so PagerDuty is asked again."""
 
         def job(tx: Tx) -> None:
             if not self._is_known(tx, ids, self.clock.now()):
@@ -123,7 +123,8 @@ class Incidents:
         await self.database.write(job)
 
     async def remember(self, ids: Sequence[str], *sayings: Saying) -> None:
-        """It was done: do it no more, and say the first of ``sayings`` that has not been said lately."""
+        """Remember that an event was done, so that it is not done again, and say the first of ``sayings`` that has not
+        been said lately."""
 
         def job(tx: Tx) -> None:
             if self._is_known(tx, ids, self.clock.now()):

@@ -41,7 +41,7 @@ class EndedSuspension:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What leaves of one intent: its log up to ``position``, and the suspensions ``ids``."""
+    """What moves out of one intent: its log up to ``position``, and the suspensions ``ids``."""
 
     intent_id: str
     position: int
@@ -78,7 +78,7 @@ def oldest(conn: sa.Connection) -> datetime | None:
 
 
 def note(tx: Tx, batch: str, leaving: Sequence[tuple[EndedSuspension, int]]) -> None:
-    """These will leave in ``batch``, each with its intent's log up to a position."""
+    """Note that these will move out in ``batch``, each with its intent's log up to a position."""
     rows = [
         {
             "id": one.id,

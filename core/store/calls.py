@@ -43,8 +43,9 @@ class Tx:
 
 
 class Watchdog:
-    """Tells calls that their time is over. All have the same ``span``, in seconds: whichever began first is overdue
-    first, so that one timer does for all of them, where one each would cost as much as a small read. Of the event loop.
+    """The one timer that tells calls that their time is over. All have the same ``span``, in seconds: whichever began
+    first is overdue first, so that one timer does for all of them, where one each would cost as much as a small read.
+    Of the event loop.
     """
 
     def __init__(self, span: float) -> None:

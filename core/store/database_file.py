@@ -197,7 +197,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or a folder's names, on disk."""
+    """Flush a file, or a folder's names, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

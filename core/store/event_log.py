@@ -45,7 +45,8 @@ def older_mac_of_line(key: bytes, previous: str, line: Mapping[str, Any]) -> str
 
 
 def seal_head(key: bytes, intent_id: str, length: int, mac: str) -> str:
-    """Proves that the log of an intent had so many lines, the last of them with this ``mac``: ``5:<hex>``."""
+    """A seal that proves that the log of an intent had so many lines, the last of them with this ``mac``:
+    ``5:<hex>``."""
     text = f"head\n{intent_id}\n{length}\n{mac}"
     return f"{length}:{_mac(key, text)}"
 

@@ -92,7 +92,8 @@ def _records(conn: sa.Connection, parts: list[LogPart]) -> Records:
 
 
 def gone(conn: sa.Connection, behind: LogPosition | None, upto: LogPosition | None) -> str | None:
-    """An intent between two places that a question, or the beginning of a log, names, and that is not there."""
+    """The id of an intent that is missing between two positions, although a question or the beginning of a log names
+    it."""
     there = sa.select(intents.c.id)
     for named in (suspensions.c.intent_id, log_starts.c.intent_id):
         statement = sa.select(named).where(~there.where(intents.c.id == named).exists()).limit(1)

@@ -47,7 +47,7 @@ class Records:
     ends: Mapping[str, int] = field(default_factory=dict)
 
     def fits(self, line: Logged) -> bool:
-        """Whether the record says what ``line`` says of it."""
+        """Whether the record agrees with ``line`` of the log."""
         suspension_id = named_in(line)
         if suspension_id is None or suspension_id in self.moved_out:
             return True

@@ -62,7 +62,7 @@ A_DAY = 86_400.0
 
 
 class Connection(psycopg.Connection[Any]):
-    """For threads."""
+    """The connection of a thread. A statement is given up at its deadline, and the connection is thrown away."""
 
     statement_seconds = 5.0
 
@@ -76,7 +76,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 class AsyncConnection(psycopg.AsyncConnection[Any]):
-    """For the event loop. Whoever is cancelled does not wait for the server's word on it either."""
+    """The connection of the event loop. Whoever is cancelled does not wait for the server's word on it either."""
 
     statement_seconds = 5.0
 

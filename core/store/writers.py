@@ -42,7 +42,7 @@ class GroupWriter:
         self._queue.put(call)
 
     def close(self) -> None:
-        """Finish what was submitted."""
+        """Finish the calls that were submitted, then end."""
         self._queue.put(None)
         self._thread.join()
 
@@ -125,7 +125,7 @@ class PooledWriter:
         self._threads.submit(self._run, call)
 
     def close(self) -> None:
-        """Finish what was submitted."""
+        """Finish the calls that were submitted, then end."""
         self._threads.shutdown(wait=True)
 
     def _run(self, call: Call[Any]) -> None:

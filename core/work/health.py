@@ -61,7 +61,7 @@ class Health:
         self._next[what] = self.tick() + following.total_seconds()
 
     def ends(self, what: str) -> None:
-        """It does not run here any more."""
+        """``what`` does not run here any more, and can't be stuck."""
         self._next.pop(what, None)
 
     def looked(self) -> None:
@@ -74,7 +74,7 @@ class Health:
         self._done[BEAT] = self.tick()
 
     def failed(self, failure: DatabaseUnavailable) -> None:
-        """It could not write that."""
+        """This process could not write its beat."""
         first, self._failure = self._failure, failure
         if isinstance(failure, DatabaseReplaced) and not isinstance(first, DatabaseReplaced) and self.fatal is not None:
             self.fatal(failure)

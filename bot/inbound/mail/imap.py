@@ -40,18 +40,19 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Hurdles:
-    """``longest``: after so long a mail is tried again, at the latest. A ``mail`` is a key of its own."""
+    """Mails that could not be fetched, and when each is tried again: after ``longest`` at the latest. A ``mail`` is any
+    key that names one."""
 
     longest: timedelta = timedelta(minutes=15)
     _until: dict[str, float] = field(default_factory=dict)
     _pauses: dict[str, Iterator[float]] = field(default_factory=dict)
 
     def met(self, mail: str) -> None:
-        """The session did not survive it, or the server refused it."""
+        """Note that a mail broke the session, or that the server refused to hand it out."""
         self._until[mail] = time.monotonic() + next(self._pauses.setdefault(mail, pauses(self.longest)))
 
     def stands(self, mail: str) -> bool:
-        """Whether it is not the time to try it again."""
+        """Whether it is too early to try the mail again."""
         return time.monotonic() < self._until.get(mail, 0.0)
 
     def overcome(self, mail: str) -> None:

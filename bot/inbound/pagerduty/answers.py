@@ -64,7 +64,7 @@ class Taken(Enum):
 
 
 def unless_early(found: FoundQuestions) -> Taken:
-    """There is nothing to do: for good, or for now."""
+    """Whether there is nothing to do for good, or only for now."""
     if found.known:
         return Taken.DONE
     return Taken.TOO_EARLY

@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 CHANNEL = "pagerduty"
 KEPT = timedelta(hours=24)
 TRUSTED = timedelta(hours=48)
-"""How old what an account's mailbox was may be if PagerDuty can't be asked."""
+"""For how long the last known mailbox of an account counts if PagerDuty can't be asked."""
 
 
 class PagerDutyAccounts:

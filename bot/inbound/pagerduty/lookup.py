@@ -39,7 +39,7 @@ webhooks of its own, and the API may be asked so often and no oftener."""
 
 
 class Needs(Enum):
-    """How sure one has to be."""
+    """How certain the look-up has to be, for an answer and for a claim."""
 
     CLAIM = auto()
     ANSWER = auto()

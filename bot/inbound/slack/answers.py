@@ -50,8 +50,8 @@ PersonalLink = Callable[[str, str], Told]
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Somebody we know before a question that there is. ``delivery`` is the message they came by, and ``reach`` where
-    it stands."""
+    """A known person, and the existing question before them. ``delivery`` is the message they came by, and ``reach``
+    where it stands."""
 
     actor: Actor
     suspension: Suspension
@@ -191,7 +191,8 @@ class SlackAnswers:
         return Wrong({block or error_block(await self.notice(seat.suspension)): wrong})
 
     async def seat(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
-        """Whoever would answer, before the question that it is about. Somebody unknown is told so, and it is kept."""
+        """The person who wants to answer, with their question. A stranger is told so, and the attempt is kept in the
+        log."""
         actor, suspension = await self._known(who, ref)
         if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
@@ -216,7 +217,7 @@ class SlackAnswers:
         return Told(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
 
     async def tried(self, seat: Seat, code: str) -> None:
-        """Keep that somebody would have answered who may not (``code``), of a question that is open."""
+        """Keep in the log that somebody tried to answer an open question and may not (``code``)."""
         if seat.suspension.is_open:
             await self._incoming.turned_away(seat.suspension.id, seat.actor.identity, CHANNEL, code)
 

@@ -76,7 +76,7 @@ class Beside:
             self.spawn(self._write_to(reach.user_id, text))
 
     def replace(self, reach: Reach, text: str) -> None:
-        """In place of what they alone saw and pressed. Nothing where Slack gave no address for it."""
+        """Replace the private message in which they pressed something. Nothing where Slack gave no address for it."""
         if reach.response_url is not None:
             self.spawn(self._tell(reach.response_url, text, replace_private))
 

@@ -38,7 +38,7 @@ LEARN_AGAIN = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class NotAdmitted:
-    """Nobody whose word counts. ``text`` is for them alone, ``reason`` a stable code."""
+    """The person may not answer. ``text`` says why to them alone, ``reason`` is a stable code."""
 
     text: str
     reason: str

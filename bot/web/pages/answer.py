@@ -40,7 +40,7 @@ _TOO_LATE = "Your answer was not recorded: the question had already ended."
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sits before which question, at the page ``place``. No session for somebody who came by a link."""
+    """A person, and the question before them, at the page ``place``. No session for somebody who came by a link."""
 
     suspension: Suspension
     actor: Actor

@@ -104,7 +104,7 @@ _CALLED = ("name", "key", "field", "header")
 
 
 def ignore(finding: Finding) -> None:
-    """The note of somebody who only wants it redacted."""
+    """Takes a finding and does nothing: for callers that only want the redacted text."""
 
 
 REST = "…"
@@ -129,7 +129,7 @@ class CharacterBudget:
         return taken
 
     def has_none(self) -> bool:
-        """For one part more."""
+        """Whether there is no room for one part more."""
         return self.take(_PART) < _PART
 
 

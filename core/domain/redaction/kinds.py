@@ -16,7 +16,8 @@ from pydantic import JsonValue
 
 
 class FindingKind(StrEnum):
-    """What was found, in the words of its mark. ``PRIVATE`` is what this installation's own rules name."""
+    """The kind of a secret or of personal data, in the words of its mark. ``PRIVATE`` is what this installation's own
+    rules name."""
 
     PASSWORD = "password"
     TOKEN = "access token"
