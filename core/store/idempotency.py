@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -32,18 +32,8 @@ def kept_reply(conn: sa.Connection, owner: str, key: str) -> Kept | None:
 
 
 def keep_reply(tx: Tx, owner: str, key: str, reply: Kept, suspension_id: str | None, now: datetime) -> None:
-    tx.conn.execute(
-        idempotency.insert(),
-        {
-            "owner": owner,
-            "key": key,
-            "fingerprint": reply.fingerprint,
-            "status": reply.status,
-            "body": reply.body,
-            "suspension_id": suspension_id,
-            "created_at": now,
-        },
-    )
+    about = {"owner": owner, "key": key, "suspension_id": suspension_id, "created_at": now}
+    tx.conn.execute(idempotency.insert(), asdict(reply) | about)
 
 
 def forget_old(tx: Tx, now: datetime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -42,20 +43,8 @@ def update(tx: Tx, intent: Intent) -> None:
 
 def advance(tx: Tx, intent: Intent) -> None:
     """Replace what a suspension's move changes, and leave title, state and constraints unread and unwritten."""
-    _ADVANCE.run(
-        tx.conn,
-        {
-            "_id": intent.id,
-            "status": intent.status.value,
-            "version": intent.version,
-            "abandonment_reason": intent.abandonment_reason,
-            "suspension_id": intent.suspension_id,
-            "log_length": intent.log_length,
-            "log_mac": intent.log_mac,
-            "log_seal": intent.log_seal,
-            "updated_at": intent.updated_at,
-        },
-    )
+    values = {name: getattr(intent, name) for name in _ADVANCING}
+    _ADVANCE.run(tx.conn, {**values, "_id": intent.id, "status": intent.status.value})
 
 
 _ADVANCING = (
@@ -117,24 +106,9 @@ def page(
 
 
 def _columns(intent: Intent) -> dict[str, Any]:
-    return {
-        "id": intent.id,
-        "title": intent.title,
-        "description": intent.description,
-        "status": intent.status.value,
-        "version": intent.version,
-        "state": dict(intent.state),
-        "constraints": dict(intent.constraints),
-        "confidence": intent.confidence,
-        "created_by": intent.created_by,
-        "abandonment_reason": intent.abandonment_reason,
-        "suspension_id": intent.suspension_id,
-        "log_length": intent.log_length,
-        "log_mac": intent.log_mac,
-        "log_seal": intent.log_seal or None,
-        "created_at": intent.created_at,
-        "updated_at": intent.updated_at,
-    }
+    values = {field.name: getattr(intent, field.name) for field in fields(intent)}
+    values |= {"state": dict(intent.state), "constraints": dict(intent.constraints)}
+    return {**values, "status": intent.status.value, "log_seal": intent.log_seal or None}
 
 
 def _record(row: Any) -> Intent:

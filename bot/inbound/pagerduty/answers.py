@@ -42,9 +42,7 @@ from core.engine.access import Access
 from core.engine.engine import Engine
 from core.engine.presentation import Presentation
 from core.engine.transitions import tell_row
-from core.errors import (
-    NotShownWhole,
-)
+from core.errors import NotShownWhole
 from core.inbound.incidents import Incidents, Saying
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
