@@ -21,6 +21,7 @@ CODES = {
     "invalid_choice",
     "invalid_recipient",  # is it one once its blanks are gone?
     "no_recipient",  # who is reachable?
+    "receipt_invalid",  # was it made here, of this action and this answer?
     "recipient_not_allowed",  # whom may this service ask?
     "suspension_resume_payload_invalid",  # what does the agent's own schema take?
     "unknown_channel",  # which channels are set up?

@@ -12,6 +12,8 @@ from tests.world import World
 
 CHOICES = [{"value": "approve", "label": "Yes"}, {"value": "deny", "label": "No"}]
 
+ACTION = {"tool": "stripe.refund", "amount": 49}
+
 
 @dataclass(frozen=True)
 class Ids:
@@ -30,6 +32,8 @@ class Ids:
     """A mail in quarantine."""
     spare_keys: Sequence[str]
     """Names of keys that nobody uses."""
+    receipt: str
+    """Of an agent whose :data:`ACTION` was approved."""
 
     @property
     def suspensions(self) -> list[str]:
@@ -77,6 +81,7 @@ class Ids:
             "GET /mail/quarantine": _to(),
             "GET /mail/quarantine/{digest}": _to(digest=self.unreadable),
             "POST /audit/verify": _to({"lines": []}),
+            "POST /receipts/verify": _to({"receipt": self.receipt, "action": ACTION, "when": "approve"}),
             "POST /signals/{signal_id}": _to({"value": "approve"}, signal_id=self.signals[0]),
         }
 
@@ -113,6 +118,7 @@ async def furnish(world: World) -> Ids:
         callbacks=[one["id"] for one in callbacks if one["status"] == "refused"],
         signals=signals,
         unreadable=await _unreadable(world),
+        receipt=await _receipt(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
     )
 
@@ -121,6 +127,12 @@ async def _spare_key(world: World, name: str) -> str:
     key = StoredKey(name, f"hash of {name}", ("agent",), generation=1)
     await world.service.database.write(lambda tx: api_keys.put(tx, key, world.clock.now()))
     return name
+
+
+async def _receipt(world: World) -> str:
+    asked = await world.ask(action=ACTION)
+    await world.answer(asked, "approve")
+    return str((await world.told(asked))["data"]["receipt"])
 
 
 async def _unreadable(world: World) -> str:
