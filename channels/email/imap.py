@@ -134,23 +134,20 @@ def log_in(box: BaseMailBox, account: ImapAccount) -> None:
 
 def connect(account: ImapAccount) -> BaseMailBox:
     """As safe as it has to be, not logged in. Raises :class:`ImapLost`."""
+    server, trusted = account.server, account.trusted or ssl.create_default_context()
     with translated():
-        return _connect(account.server, account.trusted or ssl.create_default_context())
-
-
-def _connect(server: ImapServer, trusted: ssl.SSLContext) -> BaseMailBox:
-    match server.tls:
-        case ImapTls.IMPLICIT:
-            return MailBox(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
-        case ImapTls.STARTTLS:
-            try:
-                return MailBoxStartTls(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
-            except imaplib.IMAP4.error as failed:
-                if "TLS not supported" not in str(failed):  # the library's own words
-                    raise
-                raise ImapLost("tls_not_offered", lasting=True) from None
-        case ImapTls.NONE:
-            return MailBoxUnencrypted(server.host, server.port, timeout=SECONDS)
+        match server.tls:
+            case ImapTls.IMPLICIT:
+                return MailBox(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
+            case ImapTls.STARTTLS:
+                try:
+                    return MailBoxStartTls(server.host, server.port, timeout=SECONDS, ssl_context=trusted)
+                except imaplib.IMAP4.error as failed:
+                    if "TLS not supported" not in str(failed):  # the library's own words
+                        raise
+                    raise ImapLost("tls_not_offered", lasting=True) from None
+            case ImapTls.NONE:
+                return MailBoxUnencrypted(server.host, server.port, timeout=SECONDS)
 
 
 @contextlib.contextmanager

@@ -173,20 +173,15 @@ class SmtpLanes:
         MAIL FROM was refused, it is us and not this mail.
         """
         if not _is_positive(reply):
-            refusal = await _refused(client, reply)
-            return replace(refusal, fault=RefusalCause.SETUP) if isinstance(refusal, Refused) else refusal
+            return await _refused(client, reply, RefusalCause.SETUP)
         if mail.is_international and not client.supports_extension("smtputf8"):
             await _made_ready(client)
             return Refused("smtputf8_not_offered")
         try:
             await client.rcpt(mail.recipient, options=_reports_wanted(client, mail), encoding="utf-8")
         except SMTPResponseException as refusal:
-            refused = await _refused(client, refusal.code)
-            return (
-                replace(refused, fault=RefusalCause.PLACE)
-                if isinstance(refused, Refused) and _is_policy(refusal)
-                else refused
-            )
+            fault = RefusalCause.PLACE if _is_policy(refusal) else RefusalCause.MESSAGE
+            return await _refused(client, refusal.code, fault)
         start = await client.execute_command(b"DATA")
         if start.code != _START_INPUT:
             return await _refused(client, start.code)
@@ -261,10 +256,11 @@ def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
     return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
 
 
-async def _refused(client: SMTP, code: int) -> Delivery:
-    """What a reply before the content means."""
+async def _refused(client: SMTP, code: int, fault: RefusalCause = RefusalCause.MESSAGE) -> Delivery:
+    """What a reply before the content means; ``fault`` is why it is so, if it is for good."""
     await _made_ready(client)
-    return _outcome(code)
+    outcome = _outcome(code)
+    return replace(outcome, fault=fault) if isinstance(outcome, Refused) else outcome
 
 
 async def _made_ready(client: SMTP) -> None:
