@@ -14,7 +14,6 @@ import typer
 from bot.commands.admin import warn_if_paused
 from bot.commands.client import Client
 from bot.observability.terminal import give, one_line, say, say_lines, warn
-from bot.web.pages.view import span
 
 Id = Annotated[str, typer.Argument(help="The question's id, or its ref (HR-7F3K).")]
 
@@ -143,6 +142,8 @@ def _show_notice(notice: dict[str, Any], *, is_open: bool) -> None:
 
 def _silence(asked: dict[str, Any]) -> str:
     """What happens if nobody answers, when, and in how long."""
+    from bot.web.pages.view import span
+
     said = one_line(asked["silence"], 400)
     if asked["expires_at"] is None:
         return said
