@@ -22,6 +22,7 @@ from bot.config import load
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
 from bot.sandbox.mail.mailbox import Mailbox
+from bot.sandbox.pagerduty import webhooks
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
@@ -271,7 +272,8 @@ async def running(
             },
         }
         lay_down(database_url)
-        service = _wired(folder, _changed(config(database_url, sandboxes), overrides), clock, tracing)
+        patient = {"database": {"statement_seconds": 60, "transaction_seconds": 120}}
+        service = _wired(folder, _changed(config(database_url, sandboxes) | patient, overrides), clock, tracing)
         url = await stack.enter_async_context(serving(build_app(service), http=protocol_for(connections)))
         slack.events_url = f"{url}/slack/events"
         mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)
@@ -299,8 +301,9 @@ def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracin
 @contextmanager
 def _unhurried() -> Iterator[None]:
     """What the service waits for only briefly, it has time for: a note in PagerDuty that is to come before the resolve
-    (0.6 s), whether an incident is open (2 s), who has which account in Slack (1 s). A busy machine takes longer, and
-    what then happens is another story. A test that tells it sets the time itself."""
+    (0.6 s), whether an incident is open (2 s), who has which account in Slack (1 s). So has
+    the pretend PagerDuty, for our answer to its webhook (5 s). A busy machine takes longer, and what then happens is
+    another story. A test that tells it sets the time itself."""
     seconds = UNHURRIED.total_seconds()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pagerduty, "NOTE_SECONDS", seconds)
@@ -308,6 +311,7 @@ def _unhurried() -> Iterator[None]:
         patch.setattr(rest, "TIMEOUT_SECONDS", seconds)
         patch.setattr(incidents, "TIMEOUT_SECONDS", seconds)
         patch.setattr(slack_accounts, "PATIENCE", UNHURRIED)
+        patch.setattr(webhooks, "TIMEOUT_SECONDS", seconds)
         yield
 
 
