@@ -1,5 +1,5 @@
 """Receipts of answers: when an agent got one first, and when it was used. A row each, made when there is something to
-say, and moved out with its question."""
+say, and moved out with its question. Apart from ``core/engine/receipts.py``, because SQL stands in the store alone."""
 
 from __future__ import annotations
 
