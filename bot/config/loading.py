@@ -191,8 +191,6 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Says where a setting came from."""
-
     file: Path | None
     variables: frozenset[tuple[str, ...]]
 

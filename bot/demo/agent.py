@@ -84,7 +84,6 @@ async def ask(people: Handraise, sample: Sample, callback_url: str, *, interval:
 
 
 async def work(sample: Sample, *, interval: int, attempts: int) -> None:
-    """Ask, yield, go on."""
     receiver = Receiver(os.environ["HANDRAISE_CALLBACK_SECRET"])
     async with serving(receiver.app) as url, Handraise() as people:
         began = time.monotonic()

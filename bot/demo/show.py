@@ -77,7 +77,6 @@ class Show:
     # --- Telling --------------------------------------------------------------------------------------------------
 
     async def tell_events(self) -> None:
-        """The service's events, one line each."""
         async for event in follow(self.stage.service_url, self.stage.keys.operator, self._connected.set):
             self.board.note(event)
             self._changed.set()

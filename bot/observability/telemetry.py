@@ -272,15 +272,12 @@ class Metrics:
         self._work_lag.observe(max(0.0, seconds))
 
     def pause(self, *, stands: bool) -> None:
-        """Whether new notices are paused."""
         self._paused.set(stands)
 
     def callback_died(self) -> None:
-        """A callback was given up."""
         self._dead.inc()
 
     def mail_received(self, door: str, kind: str) -> None:
-        """A mail came in."""
         self._mail.labels(_one_of(DOORS, door), _one_of(MAIL_KINDS, kind)).inc()
 
     def mail_quarantined(self, reason: str) -> None:

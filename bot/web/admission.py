@@ -207,7 +207,6 @@ class Crowd(Generic[G]):
             self._known.add(guest)
 
     def leave(self, guest: G) -> None:
-        """``guest`` has gone."""
         if not self._remove(guest):
             self._known.discard(guest)
 

@@ -193,7 +193,6 @@ class ImapSession:
 
     @classmethod
     def open(cls, account: ImapAccount) -> ImapSession:
-        """Connect, log in, select the folder."""
         session = cls(account, connect(account))
         try:
             log_in(session._box, account)

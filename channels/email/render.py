@@ -75,7 +75,6 @@ def message_mail(
 
 
 def view_of(content: Notice | Message, ours: Mailboxes, room: MailBudget) -> View:
-    """What the templates are given."""
     if isinstance(content, Notice):
         subject = subject_line(content.ref, content.question)
         return notice_view(content, subject, _answers_at(content.links.reply_token, ours), room)
@@ -109,7 +108,6 @@ def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
 
 
 def _telling(message: Message, ours: Mailboxes, templates: Templates) -> MailBodies:
-    """With as much as there is room for."""
     for room in ROOMS:
         written = templates.write("message", view_of(message, ours, room))
         if _size(written) <= LARGEST_HTML:

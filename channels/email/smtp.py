@@ -221,7 +221,6 @@ class SmtpLanes:
         return None
 
     async def close(self) -> None:
-        """Say goodbye on every idle connection."""
         idle, self._idle = self._idle, []
         for client, _ in idle:
             with suppress(SMTPException, OSError):

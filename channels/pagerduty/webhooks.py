@@ -53,8 +53,6 @@ class Unacknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Somebody, or something, has closed the incident."""
-
     where: Where
     user: str | None
 

@@ -26,8 +26,6 @@ ANSWER = re.compile(re.escape(render.ANSWER) + r"([0-9]{1,4})")
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The person and their workspace."""
-
     user_id: str
     team_id: str | None
 
@@ -49,8 +47,6 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A choice's button was pressed."""
-
     by: Who
     ref: str
     index: int

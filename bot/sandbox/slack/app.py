@@ -88,7 +88,6 @@ class SlackSandbox:
         await self.close()
 
     async def close(self) -> None:
-        """End every socket."""
         await self.sockets.close()
 
     def fail_next(self, fault: Fault, method: str = "*") -> None:

@@ -109,7 +109,6 @@ class SocketMode:
     # --- what goes wrong ---
 
     def fail_next(self, fault: SocketFault) -> None:
-        """The next envelope meets this fault."""
         self._faults.append(fault)
 
     def drop(self) -> None:
