@@ -107,13 +107,6 @@ def _values(row: Row, owner: str) -> dict[str, Any]:
     return values
 
 
-def claim(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until: datetime) -> list[Row]:
-    """Lease up to ``limit`` rows of ``channel`` that are due, the most overdue first."""
-    rows = due(tx, channel, now=now, limit=limit)
-    lease(tx, rows, owner, until)
-    return rows
-
-
 def due(tx: Tx, channel: str, *, now: datetime, limit: int, lane: str | None = None) -> list[Row]:
     """Up to ``limit`` rows of ``channel`` that are due, the most overdue first; of one ``lane`` if it is given.
     Nobody else takes them before this transaction is over."""
@@ -228,15 +221,8 @@ def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:
 _SETTLE = Prepared(
     outbox.update()
     .where(outbox.c.id == sa.bindparam("_id"), outbox.c.lease_owner == sa.bindparam("_owner"))
-    .values(
-        status=sa.bindparam("status"),
-        tries=sa.bindparam("tries"),
-        receipt=sa.bindparam("receipt"),
-        reason=sa.bindparam("reason"),
-        settled_at=sa.bindparam("settled_at"),
-        lease_owner=None,
-        lease_until=None,
-    )
+    .values({name: sa.bindparam(name) for name in ("status", "tries", "receipt", "reason", "settled_at")})
+    .values(lease_owner=None, lease_until=None)
 )
 _FORGET = outbox.update().where(outbox.c.id == sa.bindparam("_id")).values(body=sa.bindparam("_left"))
 
@@ -298,8 +284,7 @@ def postpone(tx: Tx, row: Row, owner: str, *, due_at: datetime, reason: str) -> 
         "ambiguous": row.ambiguous,
         "due_at": due_at,
         "reason": reason,
-        "lease_owner": None,
-        "lease_until": None,
+        **_NO_LEASE,
     }
     mine = (outbox.c.id == row.id) & (outbox.c.lease_owner == owner)
     return tx.conn.execute(outbox.update().where(mine).values(**later)).rowcount > 0
@@ -414,21 +399,14 @@ def get(conn: sa.Connection, row_id: str) -> Row | None:
     return None if row is None else _row(row)
 
 
-_CALLBACK_STATUS = {
-    "pending": ("pending", "sending"),
-    "delivered": ("delivered",),
-    "refused": ("refused",),
-    "dead": ("dead",),
-}
-
-
 def callbacks(
     conn: sa.Connection, *, status: str | None, created_by: str | None, before: tuple[datetime, str] | None, limit: int
 ) -> list[Row]:
     """Callbacks to agents, newest first; those of one key if ``created_by`` is given."""
     statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
     if status is not None:
-        statement = statement.where(outbox.c.status.in_(_CALLBACK_STATUS.get(status, (status,))))
+        wanted = ("pending", "sending") if status == "pending" else (status,)
+        statement = statement.where(outbox.c.status.in_(wanted))
     if created_by is not None:
         mine = sa.select(suspensions.c.id).where(suspensions.c.created_by == created_by)
         statement = statement.where(outbox.c.suspension_id.in_(mine))

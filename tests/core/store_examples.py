@@ -10,7 +10,7 @@ from typing import Any
 from core.domain.intent import Intent, IntentStatus
 from core.domain.suspension import Suspension
 from core.store import intents, outbox, suspensions, tables
-from core.store.database import Database
+from core.store.database import Database, Tx
 from core.store.event_log import seal_head
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import START, a_question, opened
@@ -32,6 +32,13 @@ async def keep_intents(database: Database, *kept: Intent) -> None:
 async def keep(database: Database, *kept: Suspension) -> None:
     """Keep suspensions, each of an intent that need not be there."""
     await database.write(lambda tx: [suspensions.insert(tx, suspension) for suspension in kept])
+
+
+def take_due(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until: datetime) -> list[Row]:
+    """Lease up to ``limit`` rows of ``channel`` that are due, the most overdue first."""
+    rows = outbox.due(tx, channel, now=now, limit=limit)
+    outbox.lease(tx, rows, owner, until)
+    return rows
 
 
 async def stored(database: Database, suspension_id: str) -> Suspension | None:

@@ -17,6 +17,7 @@ from bot.sandbox.slack.world import Message
 from core.store import outbox
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
+from tests.core.store_examples import take_due
 from tests.world import CHANNEL, World
 
 ANOTHER = "another-worker"
@@ -42,7 +43,7 @@ async def frozen(world: World, **fields: Any) -> AsyncIterator[tuple[dict[str, A
 def _taken_over(tx: Tx, world: World) -> list[Row]:
     now = world.clock.now()
     outbox.void_leases(tx, owner=ANOTHER, now=now)
-    return outbox.claim(tx, "slack", now=now, limit=10, owner=ANOTHER, until=now)
+    return take_due(tx, "slack", now=now, limit=10, owner=ANOTHER, until=now)
 
 
 async def settled(world: World, row: Row, status: RowStatus, receipt: dict[str, str] | None = None) -> None:

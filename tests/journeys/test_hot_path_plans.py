@@ -9,8 +9,8 @@ from typing import Any
 
 from core.domain.people import Actor, Role
 from core.engine.inbox import Inbox
-from core.store import outbox
 from core.store.database import Database
+from tests.core.store_examples import take_due
 from tests.statements import executed
 from tests.world import World
 
@@ -96,7 +96,7 @@ async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: Wo
     database, engine, now = any_world.service.database, any_world.service.engine, any_world.clock.now()
     async with executed(database) as statements:
         await live_through(any_world)
-        await database.write(lambda tx: outbox.claim(tx, "slack", now=now, limit=9, owner="me", until=now))
+        await database.write(lambda tx: take_due(tx, "slack", now=now, limit=9, owner="me", until=now))
         await Inbox(engine.database, engine.access).page(Actor("alice@example.com", frozenset({Role.OPERATOR})), 50)
     for what, (select, condition) in WAITING.items():
         chosen = {text: values for text, values in statements.items() if select in text and condition in text}

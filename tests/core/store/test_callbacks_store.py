@@ -11,7 +11,7 @@ from core.store import outbox
 from core.store.database import Database
 from core.store.outbox import AGENTS, Row, RowKind, RowStatus
 from tests.core.examples import after
-from tests.core.store_examples import OWNER, a_row, keep, numbered, row_of, write_rows
+from tests.core.store_examples import OWNER, a_row, keep, numbered, row_of, take_due, write_rows
 
 
 def a_callback(number: int, **fields: Any) -> Row:
@@ -76,7 +76,7 @@ async def test_a_dead_callback_begins_again_under_its_own_id_with_its_full_time(
     assert (row.status, row.tries, row.settled_at) == (RowStatus.PENDING, 0, None)
     assert (row.due_at, row.created_at, row.reason) == (after(days=4), after(days=4), "redriven")
     claimed = await database.write(
-        lambda tx: outbox.claim(tx, AGENTS, now=after(days=4), limit=1, owner=OWNER, until=after(days=5))
+        lambda tx: take_due(tx, AGENTS, now=after(days=4), limit=1, owner=OWNER, until=after(days=5))
     )
     assert [row.id for row in claimed] == ["call-1"]
     assert claimed[0].body == a_callback(1).body

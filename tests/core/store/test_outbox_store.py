@@ -14,7 +14,7 @@ from core.store import outbox, workers
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import after
-from tests.core.store_examples import OWNER, a_row, in_hand, row_of, write_rows
+from tests.core.store_examples import OWNER, a_row, in_hand, row_of, take_due, write_rows
 
 PATIENCE = 30.0
 LATER = after(seconds=90)
@@ -22,7 +22,7 @@ LATER = after(seconds=90)
 
 async def claim(database: Database, *, channel: str = "slack", now: datetime, limit: int = 10) -> list[str]:
     rows = await database.write(
-        lambda tx: outbox.claim(tx, channel, now=now, limit=limit, owner=OWNER, until=LATER),
+        lambda tx: take_due(tx, channel, now=now, limit=limit, owner=OWNER, until=LATER),
     )
     return [row.id for row in rows]
 
@@ -104,7 +104,7 @@ async def test_two_who_claim_at_once_get_different_rows(database: Database, othe
     claimed, go_on = threading.Event(), threading.Event()
 
     def slow(tx: Tx) -> list[Row]:
-        rows = outbox.claim(tx, "slack", now=after(), limit=5, owner="one", until=LATER)
+        rows = take_due(tx, "slack", now=after(), limit=5, owner="one", until=LATER)
         claimed.set()
         if database.dialect == "postgresql":
             assert go_on.wait(PATIENCE)
