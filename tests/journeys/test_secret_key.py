@@ -71,7 +71,7 @@ def test_a_previous_one_may_be_weak_and_needs_the_new_one(tmp_path: Path) -> Non
 async def test_another_secret_key_alone_is_refused_and_says_what_to_do(tmp_path: Path, sqlite_url: str) -> None:
     async with running(tmp_path, sqlite_url, secret_key=OLD):
         pass
-    with pytest.raises(ConfigError, match="put that one into secret_key_previous"):
+    with pytest.raises(ConfigError, match="Put the old key back, or into secret_key_previous"):
         async with running(tmp_path, sqlite_url, secret_key=NEW):
             pass
 
