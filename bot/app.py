@@ -22,7 +22,7 @@ from bot.web.pages.rendering import Paper
 from bot.web.pages.urls import Site
 from bot.wiring.roles import Part
 from bot.wiring.service import Service
-from channels.email.lmtp import LARGEST_MAIL
+from channels.email.lmtp_server import LARGEST_MAIL
 
 log = structlog.get_logger(__name__)
 

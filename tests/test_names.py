@@ -73,7 +73,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "intents": (LAYERS, "bot/web/api core core/store"),
     "keys": ("API keys: the command, and who has which", "bot bot/commands"),
     "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),
-    "lmtp": ("the listener: the protocol, and who listens", "bot/inbound/mail channels/email"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),
     "payloads": (PRETEND, "bot/sandbox/slack channels/slack"),

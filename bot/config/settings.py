@@ -50,7 +50,7 @@ from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
 from core.engine.quotas import Quotas
 from core.ports import Backoff
-from core.store.calls import Deadlines
+from core.store.call_deadlines import Deadlines
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from pydantic import AfterValidator, BeforeValidator
 
 from channels.email.imap import ImapServer
-from channels.email.lmtp import ListenAddress
+from channels.email.lmtp_server import ListenAddress
 from core.domain.hours import parse_week
 from core.domain.people import RECIPIENT_FORMS, key_name, parse_recipient, spelled
 from core.errors import InvalidRecipient

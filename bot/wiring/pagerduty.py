@@ -10,7 +10,7 @@ from bot.config.channels import PagerDuty
 from bot.inbound.pagerduty.answers import PagerDutyAnswers
 from bot.inbound.pagerduty.events import PagerDutyMeaning, Rules
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyAccounts, PagerDutyPeople
-from bot.inbound.pagerduty.lookup import Lookup
+from bot.inbound.pagerduty.incident_lookup import Lookup
 from bot.inbound.pagerduty.parking import PagerDutyParking
 from bot.inbound.pagerduty.webhook import PagerDutyDoor
 from bot.inbound.proposals import Proposals
@@ -65,14 +65,14 @@ def pagerduty_parts(
     public_url: str,
 ) -> PagerDutyParts:
     hold = timedelta(seconds=settings.claim_seconds)
-    incidents = Incidents(engine.database, engine.access, transitions, clock, CHANNEL, hold)
+    incidents = Incidents(engine.database, engine.permissions, transitions, clock, CHANNEL, hold)
     lookup = Lookup(engine.queries, source.api, instance, clock)
-    people = PagerDutyPeople(source.accounts, engine.access.responders, incoming)
+    people = PagerDutyPeople(source.accounts, engine.permissions.responders, incoming)
     rules = Rules(settings.retrigger_when_resolved, settings.assignees_may_answer)
     answers = PagerDutyAnswers(
         engine,
-        engine.access,
-        engine.presentation,
+        engine.permissions,
+        engine.channel_views,
         incoming,
         Correspondence(engine.database, transitions, clock),
         incidents,

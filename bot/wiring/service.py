@@ -43,10 +43,10 @@ from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
 from core.domain.wire import JsonObject
-from core.engine.access import Access
 from core.engine.collaboration import Together
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
+from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.queries import Books
 from core.engine.receipts import Receipts
@@ -279,8 +279,8 @@ def wire(
     paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
     replied = frozenset(name for name, one in channels.items() if one.takes_replies)
     planner = Planner(people, frozenset(channels), default_channel, paging)
-    access = Access(people, settings.answers.allow_self_response)
-    drafter = Drafter(planner, access, agents, settings.suspension.policy, settings.redaction.rules)
+    permissions = Permissions(people, settings.answers.allow_self_response)
+    drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
@@ -296,15 +296,15 @@ def wire(
         work,
         settings.resume.backoff,
         pausing,
-        engine.presentation,
+        engine.channel_views,
         health,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
-    together = Together(engine, access, engine.queries, transitions)
+    together = Together(engine, permissions, engine.queries, transitions)
     pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
     services = Services(
         engine,
-        engine.presentation,
+        engine.channel_views,
         people,
         together,
         Books(database, agents, clock, work),

@@ -231,7 +231,7 @@ def _mail_listener(mail: Email, inbox: MailInbox) -> MailListener | None:
     if mail.listen is None:
         return None
     from bot.inbound.mail.lmtp import MailListener
-    from channels.email.lmtp import ListenAddress
+    from channels.email.lmtp_server import ListenAddress
 
     return MailListener(inbox, ListenAddress.parse(mail.listen), mailbox_of(mail.sender).rpartition("@")[2].lower())
 

@@ -3,8 +3,8 @@
 Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``overrides``
 checks an operator's own), ``mime`` writes the bytes, ``smtp`` and ``mail_server`` bring them to the server.
 
-In: ``imap`` fetches mail and ``lmtp`` takes it from a mail server. ``inbound`` reads one mail as a value: ``classify``
-says what kind it is, ``authentication`` whether its sender is real, ``addressing`` whose token it bears,
+In: ``imap`` fetches mail and ``lmtp_server`` takes it from a mail server. ``inbound`` reads one mail as a value:
+``classify`` says what kind it is, ``authentication`` whether its sender is real, ``addressing`` whose token it bears,
 ``delivery_reports`` what a bounce says. ``body``, ``html``, ``quoting`` and ``own_words`` find what the person wrote
 themselves.
 

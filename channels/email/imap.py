@@ -29,7 +29,7 @@ from imap_tools import AND, OR, BaseMailBox, ImapToolsError, MailBox, MailBoxSta
 from imap_tools.errors import MailboxFolderSelectError
 from imap_tools.idle import get_socket_poller
 
-from channels.email.lmtp import LARGEST_MAIL
+from channels.email.lmtp_server import LARGEST_MAIL
 from channels.email.mail_server import is_loopback
 
 LOOKS_LIKE = "must look like imap://user:password@host:143/INBOX or imaps://user:password@host"

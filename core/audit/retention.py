@@ -32,7 +32,7 @@ from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
 from core.store import archive, event_log
 from core.store.archive import EndedSuspension, Group, Place
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.chain import Chain, is_start, move_on, start_of
 from core.store.database import Database, Tx
 from core.store.event_log import Logged

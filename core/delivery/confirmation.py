@@ -27,7 +27,7 @@ from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable
 from core.ports import Channel, Clock, Sweepable
 from core.store import markers, outbox, suspensions
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 from core.store.markers import Marker
 from core.store.outbox import Row, RowKind

@@ -18,7 +18,7 @@ from core.domain.people import Actor
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import pauses
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 from core.store.outbox import Row
 from core.store.pauses import Lifted, Pause

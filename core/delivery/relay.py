@@ -29,8 +29,8 @@ from core.delivery.tries import Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import whole_second
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
+from core.engine.channel_views import ChannelViews
 from core.engine.outages import locked
-from core.engine.presentation import Presentation
 from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
@@ -78,7 +78,7 @@ class Relay:
         alarm: Alarm,
         callbacks: Backoff,
         pausing: Pausing,
-        presentation: Presentation,
+        channel_views: ChannelViews,
         health: Health | None = None,
         beat: timedelta = BEAT,
     ) -> None:
@@ -98,7 +98,7 @@ class Relay:
             links,
             clock,
             pausing,
-            presentation,
+            channel_views,
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
         )

@@ -37,7 +37,7 @@ from core.domain.notice import (
 from core.domain.people import Address
 from core.domain.suspension import Suspension
 from core.domain.wording import claimed
-from core.engine.presentation import Presentation
+from core.engine.channel_views import ChannelViews
 from core.engine.recipients import no_longer_asked
 from core.errors import DatabaseUnavailable
 from core.ports import (
@@ -95,7 +95,7 @@ class Tries:
     links: LinkMaker
     clock: Clock
     pausing: Pausing
-    presentation: Presentation
+    channel_views: ChannelViews
     leases: Leases
     on_call: OnCallAddresses
 
@@ -152,7 +152,7 @@ class Tries:
             if not isinstance(found, Address):
                 return found or Dropped("on_call_asked_already")
             to = found
-        shown = await self.presentation.shown_on(row.channel, suspension)
+        shown = await self.channel_views.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, self.links.question(suspension, to), to)
         await self.leases.ensure(row)
         return await channel.send(notice, to, sending)
@@ -196,7 +196,7 @@ class Tries:
         receipt = cast("Mapping[str, str]", (row.body or {}).get("receipt", {}))
         if suspension.is_open:
             return await self._refresh(row, suspension, channel, receipt, sending)
-        shown = await self.presentation.shown_on(row.channel, suspension)
+        shown = await self.channel_views.shown_on(row.channel, suspension)
         await self.leases.ensure(row)
         return await channel.withdraw(build_ending(shown), receipt, sending)
 
@@ -208,7 +208,7 @@ class Tries:
             return Dropped("not_shown")
         to = row.to
         links = self.links.question(suspension, to)
-        shown = await self.presentation.shown_on(row.channel, suspension)
+        shown = await self.channel_views.shown_on(row.channel, suspension)
         notice = self._notice(shown, row.attempt, links, to)
         notice = replace(notice, notes=(*notice.notes, *claimed(suspension, self.clock.now())))
         await self.leases.ensure(row)
@@ -233,7 +233,7 @@ class Tries:
             link = links.best  # where to answer, now that they know more
         subject, text = body["subject"], body["text"]
         if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
-            subject, text = (self.presentation.text_on(row.channel, one) for one in (subject, text))
+            subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
         choices = await self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
         message = Message(purpose, subject, text, link, body["ref"], token, choices, Proposal.of(body))
         await self.leases.ensure(row)
@@ -243,7 +243,7 @@ class Tries:
         """What can be chosen now, as it may be shown there."""
         if suspension is None or not suspension.is_open:
             return ()
-        return shown_choices((await self.presentation.shown_on(channel, suspension)).ask.choices)
+        return shown_choices((await self.channel_views.shown_on(channel, suspension)).ask.choices)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)

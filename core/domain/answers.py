@@ -1,7 +1,7 @@
 """Answers: whether a value answers a question, and the value on its way in (:class:`GivenAnswer`). Pure.
 
 :func:`check_answer` holds the value against the question's response type, choices or form. It says nothing of who
-answered, or whether the answer still counts: that is ``core.engine.access`` and ``machine``.
+answered, or whether the answer still counts: that is ``core.engine.permissions`` and ``machine``.
 
 Source: RFC-0025 §8; API.md §4.
 """

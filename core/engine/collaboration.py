@@ -16,8 +16,8 @@ from core.domain.people import Actor, Person, RecipientKind, Role
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AskedBack, Assigned, Clarified
 from core.domain.wire import instant
-from core.engine.access import Access, asks_for_itself, check_claim
 from core.engine.engine import Engine
+from core.engine.permissions import Permissions, asks_for_itself, check_claim
 from core.engine.planning import parse_named
 from core.engine.queries import Queries
 from core.engine.recipients import personal_address
@@ -40,7 +40,7 @@ class Together:
     """``engine`` moves suspensions; ``transitions`` writes them down."""
 
     engine: Engine
-    access: Access
+    permissions: Permissions
     queries: Queries
     transitions: Transitions
 
@@ -58,7 +58,7 @@ class Together:
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
             if not by.has(Role.ADMIN):
-                self.access.check(suspension, by)
+                self.permissions.check(suspension, by)
                 check_claim(suspension, by, now)
             signal = Assigned(person, by.identity, self._channel_of(suspension, person))
             return self.transitions.move(tx, suspension, signal, intent, now).suspension
@@ -72,7 +72,7 @@ class Together:
         """
         if by.person is None or not suspension.is_open:
             return []
-        everybody = self.access.responders.everybody()
+        everybody = self.permissions.responders.everybody()
         return [one for one in everybody if one.email != by.identity and self._could_be_asked(suspension, one.email)]
 
     def _could_be_asked(self, suspension: Suspension, person: str) -> bool:
@@ -84,14 +84,14 @@ class Together:
 
     def _channel_of(self, suspension: Suspension, person: str) -> str:
         """Where the person is asked; on the channel of the attempt that is out, if they can be."""
-        responders = self.access.responders
+        responders = self.permissions.responders
         if not responders.is_known(person):
             message = f"{person} is not in the directory, and has no key: a question is handed over to somebody known."
             raise RecipientNotAllowed(message, path="to")
         if not responders.allowed(person):
             message = f"{person} is not among the recipients that this service may ask."
             raise RecipientNotAllowed(message, path="to")
-        if asks_for_itself(suspension, responders.actor(person)) and not self.access.allow_self:
+        if asks_for_itself(suspension, responders.actor(person)) and not self.permissions.allow_self:
             raise RecipientNotAllowed(
                 f"{person} asked this question, or it is asked on their behalf: they may not answer it.", path="to"
             )
@@ -113,7 +113,7 @@ class Together:
         """
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
-            self.access.check(suspension, by)
+            self.permissions.check(suspension, by)
             _check_may_ask_back(suspension)
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
 

@@ -22,9 +22,9 @@ from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest, action_digest, check_request, settle_choices
 from core.domain.suspension import Ask, Choice, PlannedAttempt
 from core.domain.wire import instant, seconds
-from core.engine.access import Access
+from core.engine.channel_views import beside
+from core.engine.permissions import Permissions
 from core.engine.planning import AttemptProblem, Plan, Planner, parse_named
-from core.engine.presentation import beside
 from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest, SensitiveContent
 from core.ports import Agents, Responders
 
@@ -122,7 +122,7 @@ class Drafter:
     """Drafts questions against this installation's channels, people and platform policy."""
 
     planner: Planner
-    access: Access
+    permissions: Permissions
     agents: Agents
     platform: PolicyFields
     redaction: Redaction = field(default_factory=Redaction)
@@ -149,20 +149,20 @@ class Drafter:
         plan = self.planner.plan(request, resolved.policy)
         problems = (*_dropped(request, resolved), *plan.problems, *self._too_few(request, plan, created_by))
         plan = with_rejections(replace(plan, problems=problems), found, self.redaction)
-        return _waiting_for_openings(Draft(request, choices, resolved, plan), self.access.responders, now)
+        return _waiting_for_openings(Draft(request, choices, resolved, plan), self.permissions.responders, now)
 
     def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
         needed = request.answers_required
         if needed == 1:
             return
-        people = self.access.who_could_answer(request, plan.attempts, created_by)
+        people = self.permissions.who_could_answer(request, plan.attempts, created_by)
         if len(people) < needed:
             message = f"answers_required is {needed}, and {len(people)} may answer this question."
             yield AttemptProblem(1, AnswersUnreachable.code, message, path="answers_required")
         asked = dict.fromkeys((*request.responders, *(one for step in plan.attempts for one in step.recipients)))
         for recipient in map(parse_recipient, asked):
-            if recipient.is_mailbox and not self.access.responders.is_known(recipient.identity):
+            if recipient.is_mailbox and not self.permissions.responders.is_known(recipient.identity):
                 message = f"{recipient.value} is not in the directory; of several answers, theirs does not count."
                 yield AttemptProblem(1, NOT_COUNTED, message, fatal=False)
 
@@ -180,9 +180,9 @@ class Drafter:
         return str(recipient)
 
     def _check_group(self, recipient: Recipient, path: str) -> None:
-        if recipient.kind is RecipientKind.GROUP and not self.access.responders.known_group(recipient.value):
+        if recipient.kind is RecipientKind.GROUP and not self.permissions.responders.known_group(recipient.value):
             raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
-        if recipient.kind is RecipientKind.SCHEDULE and not self.access.responders.asks_elsewhere:
+        if recipient.kind is RecipientKind.SCHEDULE and not self.permissions.responders.asks_elsewhere:
             raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
 
     def _check_callback(self, request: AskRequest, created_by: str) -> None:

@@ -26,10 +26,10 @@ from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
 from core.domain.suspension import Kind, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
-from core.engine.access import check_claim
+from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
 from core.engine.outages import CatchingUp, caught_up, locked
-from core.engine.presentation import Presentation
+from core.engine.permissions import check_claim
 from core.engine.queries import Queries
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.reception import received, truth, would_refuse
@@ -48,7 +48,7 @@ from core.errors import (
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
 from core.store import idempotency, intents, markers, quarantine, sessions, suspensions
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 
 T = TypeVar("T")
@@ -77,9 +77,9 @@ class Engine:
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self.database = database
-        self.access = drafter.access
-        self.queries = Queries(database, self.access.responders)
-        self.presentation = Presentation(drafter.redaction, transitions.channels, when_cut)
+        self.permissions = drafter.permissions
+        self.queries = Queries(database, self.permissions.responders)
+        self.channel_views = ChannelViews(drafter.redaction, transitions.channels, when_cut)
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
@@ -165,12 +165,12 @@ class Engine:
 
     async def _shown_in_part(self, answer: GivenAnswer, met: Suspension | None) -> NotAnAnswer | None:
         """Where an answer would count otherwise: only a part of the question was shown where it was given."""
-        if self.presentation.when_cut is WhenCut.ANSWER or answer.opened:
+        if self.channel_views.when_cut is WhenCut.ANSWER or answer.opened:
             return None
         suspension = met or await self.queries.get(answer.suspension_id)
-        if suspension is None or not suspension.is_open or self.access.refusal(suspension, answer.by) is not None:
+        if suspension is None or not suspension.is_open or self.permissions.refusal(suspension, answer.by) is not None:
             return None
-        if not await self.presentation.must_open(answer.channel, suspension):
+        if not await self.channel_views.must_open(answer.channel, suspension):
             return None
         why = "Only a part of this question was shown there; all of it is on its page."
         return NotAnAnswer(suspension, NotShownWhole(why))
@@ -182,11 +182,11 @@ class Engine:
 
     def _answer(self, tx: Tx, answer: GivenAnswer) -> Reception:
         now = self._clock.now()
-        answer = self.access.as_named(answer)
+        answer = self.permissions.as_named(answer)
         intent, suspension = self._locked(tx, answer.suspension_id, now)
         if suspension is None or intent is None or answer.intent_id not in {None, intent.id}:
             return NotAnAnswer(None, self._unknown(tx, answer))
-        signal = received(suspension, answer, self.access)
+        signal = received(suspension, answer, self.permissions)
         if not isinstance(signal, AnswerGiven):
             return signal
         done = self._transitions.move(tx, suspension, signal, intent, now).suspension
@@ -244,7 +244,7 @@ class Engine:
         intent, suspension = self._locked(tx, suspension_id, now)
         if suspension is None or intent is None:
             return NotAnAnswer(None, NotFound("There is no such suspension."))
-        refused = would_refuse(suspension, by, self.access)
+        refused = would_refuse(suspension, by, self.permissions)
         if refused is not None:
             return refused
         try:
@@ -375,7 +375,7 @@ class Engine:
 
     async def _know_who_may(self, suspension_id: str) -> None:
         """Where the answer to that has to be asked for, ask before the transaction that needs it."""
-        if self.access.responders.asks_elsewhere:
+        if self.permissions.responders.asks_elsewhere:
             await self.queries.get(suspension_id)
 
     async def _write_again(self, job: Callable[[Tx], T]) -> T:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from core.domain.audience import Audience, audience_of
 from core.domain.people import Actor, Role
 from core.domain.suspension import Suspension
-from core.engine.access import Access
+from core.engine.permissions import Permissions
 from core.store import inbox as entries
 from core.store.database import Database
 from core.store.inbox import Entry, Place
@@ -80,7 +80,7 @@ class _Counting:
 @dataclass(frozen=True, slots=True)
 class Inbox:
     database: Database
-    access: Access
+    permissions: Permissions
 
     async def page(
         self, actor: Actor, limit: int, after: Position | None = None, prove: Prove | None = None
@@ -107,7 +107,7 @@ class Inbox:
 
     async def _naming(self, actor: Actor) -> AsyncIterator[Sequence[Entry]]:
         """Open questions that may be meant for ``actor``, some at a time."""
-        beginnings = [*self.access.responders.references_to(actor)]
+        beginnings = [*self.permissions.responders.references_to(actor)]
         if actor.has(Role.OPERATOR):
             beginnings.append(entries.NOBODY)
         reached: Place | None = None
@@ -120,13 +120,13 @@ class Inbox:
     async def _knowing(self, actor: Actor, audiences: Collection[Audience], prove: Prove | None) -> Actor:
         """``actor``, of whom is known from here on whether ``audiences`` mean them."""
         references = dict.fromkeys(one for audience in audiences for one in audience.references)
-        responders = self.access.responders
+        responders = self.permissions.responders
         if references and responders.asks_elsewhere:
             await responders.refresh(references)
         return actor if prove is None or not references else await prove(actor, references)
 
     def _waits_for(self, audience: Audience, actor: Actor) -> bool:
-        return self.access.waits_for(audience, actor)
+        return self.permissions.waits_for(audience, actor)
 
     async def _questions(self, positions: Sequence[Position], actor: Actor) -> tuple[Suspension, ...]:
         """In this order, but for those that have been answered since they were counted."""

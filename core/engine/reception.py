@@ -16,7 +16,7 @@ from core.domain.short_messages import disagreement
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import AnswerGiven
 from core.domain.wire import continued_with, instant
-from core.engine.access import Access
+from core.engine.permissions import Permissions
 from core.errors import (
     AlreadyAnswered,
     AnswersDisagree,
@@ -29,13 +29,13 @@ from core.errors import (
 )
 
 
-def received(suspension: Suspension, answer: GivenAnswer, access: Access) -> AnswerGiven | Unrecorded:
+def received(suspension: Suspension, answer: GivenAnswer, permissions: Permissions) -> AnswerGiven | Unrecorded:
     """The signal that records ``answer``, or why nothing does."""
     if not suspension.is_open:
         return _after_the_end(suspension, answer)
     ask = suspension.ask
     try:
-        access.check_answer(suspension, answer)
+        permissions.check_answer(suspension, answer)
         value = check_answer(ask, answer.value if answer.choice is None else chosen(ask, answer.choice))
         check_resume_payload(ask, value, answer.reason)
     except (SelfResponseForbidden, IdentityMismatch, NotAResponder) as refusal:
@@ -46,12 +46,12 @@ def received(suspension: Suspension, answer: GivenAnswer, access: Access) -> Ans
     return _beside_others(suspension, given) or given
 
 
-def would_refuse(suspension: Suspension, actor: Actor, access: Access) -> TooLate | NotYours | None:
+def would_refuse(suspension: Suspension, actor: Actor, permissions: Permissions) -> TooLate | NotYours | None:
     """Why nothing that ``actor`` answers would be taken, as ``suspension`` stands."""
     if not suspension.is_open:
         return TooLate(suspension, truth(suspension))
     try:
-        access.check(suspension, actor)
+        permissions.check(suspension, actor)
     except (NotAResponder, SelfResponseForbidden) as refusal:
         return NotYours(suspension, refusal)
     return None

@@ -17,8 +17,8 @@ from core.domain.intent import Intent
 from core.domain.people import Actor
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Claimed, Released
-from core.engine.access import Access
 from core.engine.outages import locked
+from core.engine.permissions import Permissions
 from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import incidents, markers, outbox
@@ -74,7 +74,7 @@ class Incidents:
     """``hold`` is how long somebody is on it who has said so."""
 
     database: Database
-    access: Access
+    permissions: Permissions
     transitions: Transitions
     clock: Clock
     channel: str
@@ -181,7 +181,7 @@ class Incidents:
     def _refused(self, heard: Heard, waiting: Sequence[Suspension]) -> dict[str, str]:
         if heard.actor is None or heard.move.did not in TAKES:
             return {}
-        codes = {one.ask.ref: self.access.refusal(one, heard.actor) for one in waiting}
+        codes = {one.ask.ref: self.permissions.refusal(one, heard.actor) for one in waiting}
         return {ref: code for ref, code in codes.items() if code is not None}
 
     def _without_stale(self, moves: Sequence[Move], waiting: Sequence[Suspension], now: datetime) -> Sequence[Move]:

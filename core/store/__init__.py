@@ -1,7 +1,7 @@
 """The store: SQL, and nothing but SQL. SQLite and PostgreSQL alike.
 
-Read ``tables`` first, then ``database`` (a transaction is one plain function) and ``calls`` (every call has a
-deadline). Behind them: ``writers``, ``postgres``, ``database_file``, ``prepared``, ``upserts``, ``failures``.
+Read ``tables`` first, then ``database`` (a transaction is one plain function) and ``call_deadlines`` (every call has a
+deadline). Behind them: ``group_commit``, ``postgres``, ``database_file``, ``prepared``, ``upserts``, ``failures``.
 ``schema`` and ``migrations`` bring a database up to date.
 
 Then one module for each thing that is kept: ``suspensions`` (with ``inbox``), ``intents``, ``outbox``, ``event_log``

@@ -3,10 +3,10 @@
 A transaction is one plain function in a thread of its own. Nothing in it can await, so nothing is sent while it is
 open. On SQLite one thread writes: it runs what has arrived as savepoints of one ``BEGIN IMMEDIATE`` and commits them
 together, so that a crowd pays for one ``fsync``. On PostgreSQL a pool of threads runs one transaction each
-(:mod:`core.store.writers`).
+(:mod:`core.store.group_commit`).
 
 Whatever :meth:`Tx.after_commit` was given runs in the event loop, in order, after the commit and before the caller goes
-on. Every call has a deadline (:mod:`core.store.calls`).
+on. Every call has a deadline (:mod:`core.store.call_deadlines`).
 
 A database that can't be opened is one line for the operator (:func:`cannot_be_used`). It names the setting and never
 the URL: a password that was written wrongly (``p@ss`` is ``p%40ss`` in a URL) would be half readable.
@@ -28,9 +28,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from core.errors import DatabaseUnavailable
-from core.store.calls import Call, Deadlines, Tx, Watchdog
+from core.store.call_deadlines import Call, Deadlines, Tx, Watchdog
 from core.store.database_file import DatabaseFile
-from core.store.writers import GroupWriter, PooledWriter, Readers
+from core.store.group_commit import GroupWriter, PooledWriter, Readers
 
 T = TypeVar("T")
 Job = Callable[[Tx], T]

@@ -1,6 +1,6 @@
 """Connections to PostgreSQL that give up by themselves. Loaded if PostgreSQL is used.
 
-Every wait of psycopg's for the server ends by a deadline of ours (:mod:`core.store.calls`). A connection whose
+Every wait of psycopg's for the server ends by a deadline of ours (:mod:`core.store.call_deadlines`). A connection whose
 answer has not come is thrown away at once, without a word to the server: that word would not arrive either.
 
 Source: https://www.psycopg.org/psycopg3/docs/; https://www.postgresql.org/docs/current/libpq-connect.html
@@ -21,7 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy.pool import QueuePool
 
-from core.store.calls import Deadlines, left, spending
+from core.store.call_deadlines import Deadlines, left, spending
 
 RV = TypeVar("RV")
 

@@ -30,7 +30,7 @@ from sqlalchemy.exc import IntegrityError
 from core.errors import DatabaseUnavailable
 from core.ports import Alarm, Clock, HostClock
 from core.store import outages, outbox, workers
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 from core.store.workers import Seen
 from core.work.every import Every

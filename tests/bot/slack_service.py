@@ -36,9 +36,9 @@ from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
-from core.engine.access import Access
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
+from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.transitions import Transitions
 from core.hub import Hub
@@ -149,14 +149,16 @@ async def slack_service(
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)
         transitions = Transitions(directory, channels, tokens, SECRET_KEY, Hub(), (), lanes, work)
-        drafter = Drafter(Planner(directory, frozenset(channels), "slack"), Access(directory), agents, PolicyFields())
+        drafter = Drafter(
+            Planner(directory, frozenset(channels), "slack"), Permissions(directory), agents, PolicyFields()
+        )
         engine = Engine(database, transitions, drafter, clock)
         once = Backoff(timedelta(seconds=1), timedelta(seconds=1), timedelta(seconds=1))
         public_url = "https://handraise.example.com"
         pausing = Pausing(database, transitions, clock)
         links = LinkMaker(public_url, tokens, no_sign_in)
         relay = Relay(
-            database, lanes, transitions, channels, agents, links, clock, work, once, pausing, engine.presentation
+            database, lanes, transitions, channels, agents, links, clock, work, once, pausing, engine.channel_views
         )
 
         async def look() -> datetime | None:

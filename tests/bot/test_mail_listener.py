@@ -17,7 +17,15 @@ import pytest
 import pytest_asyncio
 
 from bot.sandbox.mail.mailbox import Mail
-from channels.email.lmtp import BARE_LINE_END, LARGEST_MAIL, NO_SUCH_ADDRESS, NOT_NOW, NOT_OFFERED, TAKEN, TOO_LARGE
+from channels.email.lmtp_server import (
+    BARE_LINE_END,
+    LARGEST_MAIL,
+    NO_SUCH_ADDRESS,
+    NOT_NOW,
+    NOT_OFFERED,
+    TAKEN,
+    TOO_LARGE,
+)
 from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, words_back
 from tests.cli import handraise

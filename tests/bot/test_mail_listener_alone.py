@@ -14,7 +14,7 @@ from bot.inbound.mail.lmtp import MailListener
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.inbound import MailRules
-from channels.email.lmtp import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Timeouts
+from channels.email.lmtp_server import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Timeouts
 from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.ports import free_port

@@ -23,7 +23,7 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapServer, ImapSession
 from channels.email.inbound import MailRules
-from channels.email.lmtp import LARGEST_MAIL
+from channels.email.lmtp_server import LARGEST_MAIL
 from core.store.locks import LockSlots
 from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers

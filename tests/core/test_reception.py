@@ -16,7 +16,7 @@ from core.domain.people import Actor
 from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AnswerGiven, Cancelled
-from core.engine.access import Access
+from core.engine.permissions import Permissions
 from core.engine.reception import received
 from core.errors import HandraiseError
 from tests.core.examples import after, hourly
@@ -34,7 +34,7 @@ OF_TWO = hourly(responders=BOTH, answers_required=2)
 
 def said(suspension: Suspension, by: Actor, value: Any, **more: Any) -> Any:
     given = GivenAnswer(suspension.id, by, "slack", value, **more)
-    return received(suspension, given, Access(DIRECTORY))
+    return received(suspension, given, Permissions(DIRECTORY))
 
 
 def once_answered(suspension: Suspension, by: Actor = ALICE, value: Any = "approve") -> Suspension:

@@ -12,8 +12,8 @@ from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, ResponseType
+from core.engine.channel_views import ChannelViews
 from core.engine.drafting import findings
-from core.engine.presentation import Presentation
 from tests.core.examples import HOUR, a_question, opened
 
 LARGE: dict[str, dict[str, Any]] = {
@@ -40,11 +40,11 @@ class Watched(TextFinder):
 
 
 @pytest.mark.parametrize("what", LARGE)
-@pytest.mark.parametrize("how", [Presentation.shown_on, Presentation.whole_on])
+@pytest.mark.parametrize("how", [ChannelViews.shown_on, ChannelViews.whole_on])
 async def test_a_large_question_is_redacted_in_a_thread(how: Any, what: str) -> None:
     texts = Watched()
     redaction = Redaction(finder=TreeFinder(texts))
-    await how(Presentation(redaction, {}), "slack", opened(a_question(timeout=HOUR, **LARGE[what])))
+    await how(ChannelViews(redaction, {}), "slack", opened(a_question(timeout=HOUR, **LARGE[what])))
     assert texts.threads
     assert threading.get_ident() not in texts.threads
 
@@ -52,7 +52,7 @@ async def test_a_large_question_is_redacted_in_a_thread(how: Any, what: str) -> 
 async def test_an_ordinary_question_waits_for_no_thread() -> None:
     texts = Watched()
     question = opened(a_question(timeout=HOUR, context={"order": "12345"}, action={"tool": "refund"}))
-    await Presentation(Redaction(finder=TreeFinder(texts)), {}).shown_on("slack", question)
+    await ChannelViews(Redaction(finder=TreeFinder(texts)), {}).shown_on("slack", question)
     assert texts.threads == {threading.get_ident()}
 
 

@@ -26,7 +26,7 @@ async def keep(world: World, *waiting: Suspension) -> None:
 
 
 async def page(world: World, identity: str, *roles: Role, limit: int = 200, after: Position | None = None) -> InboxPage:
-    return await Inbox(world.service.database, world.service.engine.access).page(
+    return await Inbox(world.service.database, world.service.engine.permissions).page(
         Actor(identity, frozenset(roles)), limit, after
     )
 

@@ -174,7 +174,8 @@ async def test_dots_in_a_mailbox_are_another_person(world: World) -> None:
 async def test_what_was_asked_of_a_sub_address_waits_in_the_persons_inbox(any_world: World) -> None:
     asked = await any_world.ask(channel_hint="email", responders=["Alice+2@Example.com"])
     engine = any_world.service.engine
-    waiting = (await Inbox(engine.database, engine.access).page(engine.access.responders.actor(ALICE), 50)).questions
+    alice = engine.permissions.responders.actor(ALICE)
+    waiting = (await Inbox(engine.database, engine.permissions).page(alice, 50)).questions
     assert [one.ask.ref for one in waiting] == [asked["ref"]]
 
 

@@ -97,7 +97,9 @@ async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: Wo
     async with executed(database) as statements:
         await live_through(any_world)
         await database.write(lambda tx: take_due(tx, "slack", now=now, limit=9, owner="me", until=now))
-        await Inbox(engine.database, engine.access).page(Actor("alice@example.com", frozenset({Role.OPERATOR})), 50)
+        await Inbox(engine.database, engine.permissions).page(
+            Actor("alice@example.com", frozenset({Role.OPERATOR})), 50
+        )
     for what, (select, condition) in WAITING.items():
         chosen = {text: values for text, values in statements.items() if select in text and condition in text}
         assert chosen, what

@@ -127,11 +127,14 @@ async def test_a_revoked_operator_answers_nowhere_any_more(world: World) -> None
     asked = await world.ask()
     await revoke(world, "bob@example.com")
     engine = world.service.engine
-    assert engine.access.responders.actor("bob@example.com").roles == frozenset()
+    assert engine.permissions.responders.actor("bob@example.com").roles == frozenset()
     suspension = await engine.queries.get(asked["suspension_id"])
     assert suspension is not None
-    assert engine.access.refusal(suspension, engine.access.responders.actor("bob@example.com")) == "not_a_responder"
-    assert "bob@example.com" not in engine.access.responders.operators()
+    assert (
+        engine.permissions.refusal(suspension, engine.permissions.responders.actor("bob@example.com"))
+        == "not_a_responder"
+    )
+    assert "bob@example.com" not in engine.permissions.responders.operators()
 
 
 async def test_on_the_command_line_it_ends_in_the_service_that_runs(office: World, tmp_path: Path) -> None:

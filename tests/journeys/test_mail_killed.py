@@ -16,7 +16,7 @@ import pytest
 from bot.sandbox.mail import mailbox as mail_replies
 from bot.sandbox.mail.mailbox import Mail, Mailbox
 from channels.email.imap import KEYWORD
-from channels.email.lmtp import TAKEN
+from channels.email.lmtp_server import TAKEN
 from tests.bot.mail_talk import talking
 from tests.mail_servers import MailServers
 from tests.ports import free_port
@@ -44,7 +44,7 @@ told = {place}
 """Read by the interpreter as it starts: what is called there never returns the first time, and the file says when."""
 
 BEFORE_250 = {
-    "imports": "from channels.email.lmtp import MailSession",
+    "imports": "from channels.email.lmtp_server import MailSession",
     "place": "MailSession.push",
     "definition": "async def stuck(self, *args):",
     "condition": "and args[0].startswith('250 2.0.0 Taken')",

@@ -80,9 +80,9 @@ class Replies:
         self, engine: Engine, mail: Correspondence, rules: MailRules, proposals: Proposals | None = None
     ) -> None:
         self._engine = engine
-        self._access = engine.access
+        self._permissions = engine.permissions
         self._queries = engine.queries
-        self._presentation = engine.presentation
+        self._channel_views = engine.channel_views
         self._proposals = proposals or Proposals()
         self._mail = mail
         self._senders = Senders(engine.queries, mail, rules)
@@ -125,10 +125,10 @@ class Replies:
         lately = await self._mail.lately(CHANNEL, group)
         lines = _lines(held, TOO_MANY if lately == MOST_AN_HOUR else reason) if lately <= MOST_AN_HOUR else ()
         suspension, written = holder.suspension, None
-        if suspension.is_open and self._access.refusal(suspension, holder.actor) is None:
+        if suspension.is_open and self._permissions.refusal(suspension, holder.actor) is None:
             shown = await self._shown(suspension)
             link_only = reason == SenderAuth.LINK_ONLY
-            must_open = await self._presentation.must_open(CHANNEL, suspension)
+            must_open = await self._channel_views.must_open(CHANNEL, suspension)
             unverified = unverified_mail(shown, must_open=must_open)
             message = clarification_mail(shown, reason) if link_only else unverified
             written = _written(_Reaction(reason, "link", message), holder)
@@ -179,7 +179,7 @@ class Replies:
         proposal, said = await self._proposal(mail, reading, shown)
         if proposal is None:
             return None
-        if await self._presentation.must_open(CHANNEL, holder.suspension):
+        if await self._channel_views.must_open(CHANNEL, holder.suspension):
             message = echo_to_open_mail(shown, proposal, said)
         elif said is not None:
             message = echo_own_mail(shown, proposal, said)
@@ -190,7 +190,7 @@ class Replies:
     async def _proposal(self, mail: Inbound, reading: Unclear, shown: Suspension) -> tuple[Proposal | None, str | None]:
         """What it seems to mean, and a form's fields or a text as they may be shown."""
         if reading.meant is not None:
-            return Proposal(None, reading.meant), self._presentation.text_on(CHANNEL, as_lines(reading.meant))
+            return Proposal(None, reading.meant), self._channel_views.text_on(CHANNEL, as_lines(reading.meant))
         words = "\n".join(mail.words.lines or mail.words.beside)
         return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
 
@@ -226,7 +226,7 @@ class Replies:
             case NotAnAnswer(error=NotShownWhole()):
                 return await self._open_first(holder, error.code)
             case NotYours() | NotAnAnswer():
-                why = self._presentation.text_on(CHANNEL, error.message)
+                why = self._channel_views.text_on(CHANNEL, error.message)
                 return await self._ask_again(holder, why, error.code)
 
     async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
@@ -239,7 +239,7 @@ class Replies:
         return await self._ask_again(holder, reason, reason)
 
     async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
-        if await self._presentation.must_open(CHANNEL, holder.suspension):
+        if await self._channel_views.must_open(CHANNEL, holder.suspension):
             return await self._open_first(holder, reason)
         shown = await self._shown(holder.suspension)
         return _Reaction(reason, "clarification", clarification_mail(shown, why))
@@ -251,11 +251,11 @@ class Replies:
 
     def _zone(self, holder: Holder) -> tzinfo | None:
         """Whose times they read."""
-        return self._access.responders.time_zone(holder.actor.identity)
+        return self._permissions.responders.time_zone(holder.actor.identity)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
-        return await self._presentation.shown_on(CHANNEL, suspension)
+        return await self._channel_views.shown_on(CHANNEL, suspension)
 
 
 def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:

@@ -28,7 +28,7 @@ from bot.inbound.connection import ConnectionState, Downtime, Keeper, Tell, Timi
 from bot.inbound.mail.bounces import CHANNEL
 from bot.inbound.mail.inbox import Arrival, MailInbox
 from channels.email.imap import ImapAccount, ImapLost, ImapSession
-from channels.email.lmtp import LARGEST_MAIL
+from channels.email.lmtp_server import LARGEST_MAIL
 from core.errors import DatabaseUnavailable
 from core.inbound.settle import Correspondence, Understood
 from core.ports import Clock

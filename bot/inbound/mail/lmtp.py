@@ -14,7 +14,14 @@ from ipaddress import ip_address
 import structlog
 
 from bot.inbound.mail.inbox import Arrival, MailInbox
-from channels.email.lmtp import ListenAddress, LmtpConversation, MailSession, SmtpConversation, Timeouts, TurnedAway
+from channels.email.lmtp_server import (
+    ListenAddress,
+    LmtpConversation,
+    MailSession,
+    SmtpConversation,
+    Timeouts,
+    TurnedAway,
+)
 from core.errors import ConfigError
 
 log = structlog.get_logger(__name__)

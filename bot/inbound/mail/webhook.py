@@ -9,7 +9,7 @@ import re
 import structlog
 
 from bot.inbound.mail.inbox import Arrival, MailInbox
-from channels.email.lmtp import LARGEST_MAIL
+from channels.email.lmtp_server import LARGEST_MAIL
 from core.ports import Clock
 
 log = structlog.get_logger(__name__)

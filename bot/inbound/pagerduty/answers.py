@@ -18,7 +18,7 @@ import structlog
 
 from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.lookup import FoundQuestions, Lookup, Needs
+from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
 from bot.inbound.proposals import Proposals, beside_proposals
 from channels.grammar.forms import as_lines
 from channels.grammar.reader import ClaimWord, Matched, Reading, Unclear
@@ -38,9 +38,9 @@ from core.domain.people import Actor, Address
 from core.domain.reception import AlreadyYours, Counted, Disagrees, NotAnAnswer, NotYours, Recorded, TooLate
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
-from core.engine.access import Access
+from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
-from core.engine.presentation import Presentation
+from core.engine.permissions import Permissions
 from core.engine.transitions import tell_row
 from core.errors import NotShownWhole
 from core.inbound.incidents import Incidents, Saying
@@ -74,8 +74,8 @@ class PagerDutyAnswers:
     ``assignees_may`` whether everybody to whom an incident is assigned may answer what it asks."""
 
     engine: Engine
-    access: Access
-    presentation: Presentation
+    permissions: Permissions
+    channel_views: ChannelViews
     incoming: Incoming
     correspondence: Correspondence
     incidents: Incidents
@@ -136,11 +136,11 @@ class PagerDutyAnswers:
     async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
         """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
         may answer."""
-        if self.access.refusal(question, person) is not None:
+        if self.permissions.refusal(question, person) is not None:
             return None
         shown, page = await self.shown(question), await self.only_at(question)
         if isinstance(reading, Unclear) and reading.meant is not None:
-            said = self.presentation.text_on(CHANNEL, as_lines(reading.meant))
+            said = self.channel_views.text_on(CHANNEL, as_lines(reading.meant))
             return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
         proposal = await self.proposals.of(note.text, shown_choices(shown.ask.choices))
         return None if proposal is None else words.proposed(shown, proposal, page)
@@ -248,7 +248,7 @@ class PagerDutyAnswers:
                 await self.turn_away((now,), identity, error.code)
                 return words.not_recorded(shown, identity, error.message)
             case NotAnAnswer(error=error):
-                return words.not_recorded(shown, identity, self.presentation.text_on(CHANNEL, error.message))
+                return words.not_recorded(shown, identity, self.channel_views.text_on(CHANNEL, error.message))
 
     def _row(self, incident: str, question: Suspension, message: Message) -> Row:
         return tell_row(message, Address(CHANNEL, incident_place(incident)), self.incidents.clock.now(), question.id)
@@ -263,7 +263,7 @@ class PagerDutyAnswers:
 
         Only people whom this service may ask anyway: anybody can be made a user of PagerDuty's.
         """
-        if not self.assignees_may or not self.access.responders.allowed(person.identity):
+        if not self.assignees_may or not self.permissions.responders.allowed(person.identity):
             return person
         incident = await self.incidents.database.read(lambda conn: kept.get(conn, where.incident))
         known, known_at = (incident.assignees, incident.assigned_at) if incident is not None else ((), None)
@@ -276,13 +276,13 @@ class PagerDutyAnswers:
 
     async def only_at(self, question: Suspension) -> str | None:
         """Its page, if the incident shows a part of it and no note can answer it."""
-        return self._page(question) if await self.presentation.must_open(CHANNEL, question) else None
+        return self._page(question) if await self.channel_views.must_open(CHANNEL, question) else None
 
     def _page(self, question: Suspension) -> str:
         return f"{self.public_url}/q/{question.ask.ref}"
 
     async def shown(self, question: Suspension) -> Suspension:
-        return await self.presentation.shown_on(CHANNEL, question)
+        return await self.channel_views.shown_on(CHANNEL, question)
 
 
 def _means(note: IncidentNote, question: Suspension) -> bool:

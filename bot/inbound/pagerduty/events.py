@@ -18,7 +18,7 @@ import structlog
 
 from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, unless_early
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
-from bot.inbound.pagerduty.lookup import FoundQuestions, Lookup, Needs
+from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
 from bot.inbound.pagerduty.texts import undecided
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (

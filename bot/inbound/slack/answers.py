@@ -79,9 +79,9 @@ class SlackAnswers:
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self._engine = engine
-        self._access = engine.access
+        self._permissions = engine.permissions
         self._queries = engine.queries
-        self._presentation = engine.presentation
+        self._channel_views = engine.channel_views
         self._incoming = incoming
         self._identity = identity
         self._sign = sign
@@ -129,14 +129,14 @@ class SlackAnswers:
             actor = seat.actor
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
-        if not self._access.responders.is_known(actor.identity):
+        if not self._permissions.responders.is_known(actor.identity):
             return Told(notes.NO_PAGES)
         log.info("slack.page_opened", ref=pressed.ref)
         leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
         return self._personal(actor.identity, leads_to)
 
     async def open(self, seat: Seat) -> Modal | Told:
-        refused = would_refuse(seat.suspension, seat.actor, self._access)
+        refused = would_refuse(seat.suspension, seat.actor, self._permissions)
         if refused is not None:
             return await self._refused(refused, seat)
         notice = await self.notice(seat.suspension)
@@ -147,7 +147,7 @@ class SlackAnswers:
 
     async def unopened(self, seat: Seat) -> Told | None:
         """Where the message shows a part of the question, and that is not enough to answer it by."""
-        if not seat.suspension.is_open or not await self._presentation.must_open(CHANNEL, seat.suspension):
+        if not seat.suspension.is_open or not await self._channel_views.must_open(CHANNEL, seat.suspension):
             return None
         return self._open_first(seat)
 
@@ -183,7 +183,7 @@ class SlackAnswers:
             case NotAnAnswer(error=InvalidChoice()):
                 return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
-                wrong = self._presentation.text_on(CHANNEL, error.message)  # it may repeat what they entered
+                wrong = self._channel_views.text_on(CHANNEL, error.message)  # it may repeat what they entered
             case Disagrees(now, own=None):
                 wrong = await self._not_counted(now, seat)
             case _:
@@ -229,7 +229,7 @@ class SlackAnswers:
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
         if wanted is None:
             return None
-        refused = would_refuse(seat.suspension, seat.actor, self._access)
+        refused = would_refuse(seat.suspension, seat.actor, self._permissions)
         if refused is not None:
             return await self._refused(refused, seat)
         unopened = await self.unopened(seat)
@@ -299,7 +299,7 @@ class SlackAnswers:
 
     def _named(self, user_id: str) -> str | None:
         """The identity of somebody who was picked in a form."""
-        picked = self._access.responders.actor_at(CHANNEL, user_id)
+        picked = self._permissions.responders.actor_at(CHANNEL, user_id)
         return None if picked is None else picked.identity
 
     async def notice(self, suspension: Suspension) -> Notice:
@@ -310,7 +310,7 @@ class SlackAnswers:
         return f"{self._public_url}/q/{ref}"
 
     async def _shown(self, suspension: Suspension) -> Suspension:
-        return await self._presentation.shown_on(CHANNEL, suspension)
+        return await self._channel_views.shown_on(CHANNEL, suspension)
 
 
 def _seated(actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:

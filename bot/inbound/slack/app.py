@@ -225,9 +225,9 @@ def build_slack_app(
     ``people`` is the process's own, if it has one."""
     url = public_url.rstrip("/")
     beside = Beside(client, now, in_time)
-    access, people = engine.access, people or SlackPeople(client, now)
-    inbox = Inbox(engine.database, access)
-    identity = SlackIdentity(access, inbox, incoming, OurWorkspace(client), people, team_id)
+    permissions, people = engine.permissions, people or SlackPeople(client, now)
+    inbox = Inbox(engine.database, permissions)
+    identity = SlackIdentity(permissions, inbox, incoming, OurWorkspace(client), people, team_id)
     answers = SlackAnswers(engine, incoming, identity, sign=sign, public_url=url, when_cut=when_cut, personal=personal)
     home = SlackHome(identity, answers, beside, home_pause)
     threads = SlackThreads(incoming, identity, answers, beside, answer_in_thread)
@@ -235,7 +235,7 @@ def build_slack_app(
         identity,
         SlackListeners(answers, beside, home, sign=sign),
         SlackEvents(incoming, threads, home, beside),
-        SlackCommand(engine.queries, access, identity, answers, beside, url),
+        SlackCommand(engine.queries, permissions, identity, answers, beside, url),
         home,
         beside,
     )

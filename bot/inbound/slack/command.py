@@ -38,7 +38,7 @@ from core.domain.answers import GivenAnswer
 from core.domain.people import Role
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType
-from core.engine.access import Access
+from core.engine.permissions import Permissions
 from core.engine.queries import Queries
 
 Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
@@ -48,7 +48,7 @@ Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
 @dataclass(frozen=True, slots=True)
 class SlackCommand:
     queries: Queries
-    access: Access
+    permissions: Permissions
     identity: SlackIdentity
     answers: SlackAnswers
     beside: Beside
@@ -126,7 +126,7 @@ class SlackCommand:
         return seat
 
     def _may_not(self, seat: Seat) -> str | None:
-        return self.access.refusal(seat.suspension, seat.actor)
+        return self.permissions.refusal(seat.suspension, seat.actor)
 
     async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
         """By the same grammar as a mail. What takes more than a line is answered in its modal."""

@@ -25,8 +25,8 @@ from core import ports
 from core.domain.audience import audience_of
 from core.domain.people import Actor, RecipientKind, parse_recipient
 from core.domain.suspension import Suspension
-from core.engine.access import Access
 from core.engine.inbox import Inbox, InboxPage
+from core.engine.permissions import Permissions
 from core.errors import HandraiseError, NotAResponder
 from core.inbound.reports import Incoming
 
@@ -48,7 +48,7 @@ class NotAdmitted:
 class SlackIdentity:
     """``team_id`` (a workspace, or a whole organisation ``E…``) is ours, where it is configured."""
 
-    access: Access
+    permissions: Permissions
     inbox: Inbox
     incoming: Incoming
     ours: OurWorkspace
@@ -83,7 +83,7 @@ class SlackIdentity:
 
     async def before(self, actor: Actor, who: Who, suspension: Suspension) -> Actor | NotAdmitted:
         """``actor`` with the user groups of ``suspension`` that they are in now, where it is these that decide."""
-        if self.access.refusal(suspension, actor) != NotAResponder.code:
+        if self.permissions.refusal(suspension, actor) != NotAResponder.code:
             return actor
         references = audience_of(suspension).references
         try:
@@ -138,7 +138,7 @@ class SlackIdentity:
     async def _known(self, user_id: str) -> Actor | None:
         """An account that the directory names is that person's; any other is whose e-mail Slack says it has, and Slack
         is asked again each day, since an e-mail may have moved to another account."""
-        people = self.access.responders
+        people = self.permissions.responders
         actor = people.actor_at(CHANNEL, user_id)
         if actor is not None and actor.person is not None and actor.person.slack_user_id == user_id:
             return actor

@@ -25,9 +25,9 @@ from core.audit.check import Audit
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
+from core.engine.channel_views import ChannelViews
 from core.engine.collaboration import Together
 from core.engine.engine import Engine
-from core.engine.presentation import Presentation
 from core.engine.queries import Books
 from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
@@ -124,7 +124,7 @@ class Services:
     server stops, so that nobody waits past it."""
 
     engine: Engine
-    presentation: Presentation
+    channel_views: ChannelViews
     responders: Responders
     together: Together
     books: Books

@@ -94,7 +94,7 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
     notices: dict[str, replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
-        notice, is_cut = await services.presentation.notice_on(channel, Suspension(ask))
+        notice, is_cut = await services.channel_views.notice_on(channel, Suspension(ask))
         notices[channel] = {**replies.notice_json(notice), "cut": is_cut}
     shown: replies.PreviewReply = {
         "ladder": ladder_json(ask),
@@ -155,7 +155,7 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
     found = await services.books.suspension(suspension_id, actor)
-    shown_there = await services.presentation.whole_on(PAGE, found)
+    shown_there = await services.channel_views.whole_on(PAGE, found)
     return reply(replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
 
 

@@ -61,7 +61,7 @@ class Answering:
             seat.actor.identity,
             self.room.clock.now(),
             place=seat.place,
-            refusal=self.room.access.refusal(seat.suspension, seat.actor),
+            refusal=self.room.permissions.refusal(seat.suspension, seat.actor),
             attempted=attempted,
             others=self.together.others(seat.suspension, seat.actor),
             zone=self.room.responders.time_zone(seat.actor.identity),
@@ -147,7 +147,7 @@ class Answering:
         return await self.show(request, now, attempted, status)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
-        return await self.room.presentation.whole_on(PAGE, suspension)
+        return await self.room.channel_views.whole_on(PAGE, suspension)
 
     async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
         try:
@@ -217,8 +217,8 @@ class QuestionPage:
         return Seat(suspension, session.actor, question_place(suspension.ask.ref), session)
 
     def _may_read(self, suspension: Suspension, session: BrowserSession) -> bool:
-        access = self.answering.room.access
-        return session.actor.has(Role.OPERATOR) or access.refusal(suspension, session.actor) is None
+        permissions = self.answering.room.permissions
+        return session.actor.has(Role.OPERATOR) or permissions.refusal(suspension, session.actor) is None
 
 
 def not_yours(room: PageContext, request: Request, session: BrowserSession, leads_to: str) -> Response:
@@ -269,7 +269,7 @@ class AnswerPage:
         session = await self.sessions.current(request) if self.personal else None
         if self.personal and (session is None or session.identity != holder.actor.identity):
             return self._turned_away(request, session, question_place(holder.suspension.ask.ref))
-        if room.access.refusal(holder.suspension, holder.actor) is not None:
+        if room.permissions.refusal(holder.suspension, holder.actor) is not None:
             return room.paper.message(
                 "You can't answer this question",
                 "The link was made for you, but you are not (or no longer) among those who may answer.",

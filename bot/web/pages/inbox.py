@@ -75,7 +75,7 @@ class InboxPages:
         if after is not None and not page.questions:
             return self.room.paper.redirect(INBOX)  # all of it has been answered
         zone = self.room.responders.time_zone(session.identity)
-        redaction = self.room.presentation.redaction
+        redaction = self.room.channel_views.redaction
         waiting = [line(one, session.identity, now, redaction, zone) for one in page.questions]
         pause, _held = await self.pausing.current()
         paused = None if pause is None else moment(pause.at, now, zone)

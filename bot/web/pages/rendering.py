@@ -21,9 +21,9 @@ from bot.web.pages.cookies import Cookies, FormGuard, Seal
 from bot.web.pages.forms import BadPost, Posted
 from bot.web.pages.urls import SIGN_OUT, Site
 from core.domain.people import Actor
-from core.engine.access import Access
+from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
-from core.engine.presentation import Presentation
+from core.engine.permissions import Permissions
 from core.engine.queries import Queries
 from core.errors import DatabaseUnavailable
 from core.inbound.reports import Incoming
@@ -128,9 +128,9 @@ class SignedIn:
 @dataclass(frozen=True, slots=True)
 class PageContext:
     engine: Engine
-    access: Access
+    permissions: Permissions
     queries: Queries
-    presentation: Presentation
+    channel_views: ChannelViews
     incoming: Incoming
     clock: Clock
     site: Site
@@ -145,9 +145,9 @@ class PageContext:
         cookies = Cookies(site)
         return cls(
             engine,
-            engine.access,
+            engine.permissions,
             engine.queries,
-            engine.presentation,
+            engine.channel_views,
             incoming,
             clock,
             site,
@@ -159,7 +159,7 @@ class PageContext:
 
     @property
     def responders(self) -> Responders:
-        return self.access.responders
+        return self.permissions.responders
 
     def form_page(
         self,

@@ -58,7 +58,7 @@ def pages_router(
         ("POST", "/a/{token}", answer.take),
         ("GET", "/q/{ref}", question.show),
         ("POST", "/q/{ref}", question.take),
-        ("GET", INBOX, InboxPages(room, sessions, Inbox(engine.database, engine.access), pausing).show),
+        ("GET", INBOX, InboxPages(room, sessions, Inbox(engine.database, engine.permissions), pausing).show),
         ("GET", SIGN_IN, sign_in.ask),
         ("POST", SIGN_IN, sign_in.send),
         ("GET", f"{SIGN_IN}/{{token}}", sign_in.confirm),

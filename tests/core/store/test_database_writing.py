@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from core.errors import Conflict, DatabaseUnavailable
 from core.store import intents, suspensions
-from core.store.calls import LONG
+from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 from core.store.tables import intents as intents_table
 from tests.core.examples import hourly

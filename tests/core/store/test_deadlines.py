@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from core.errors import DatabaseUnavailable, Unavailable
 from core.store import postgres
-from core.store.calls import LONG, Deadlines
+from core.store.call_deadlines import LONG, Deadlines
 from core.store.database import Database, Tx, open_database
 from core.work.distributed import DistributedWork
 from tests.chaos.proxy import Manner, Proxy

@@ -1,4 +1,4 @@
-"""Presentation: what each channel shows of a question. Redacted, and perhaps cut.
+"""Channel views: what each channel shows of a question. Redacted, and perhaps cut.
 
 Redaction runs in a thread if a question is long.
 
@@ -31,7 +31,7 @@ _THREAD = ThreadPoolExecutor(1, thread_name_prefix="redaction")
 
 
 @dataclass(frozen=True, slots=True)
-class Presentation:
+class ChannelViews:
     """``when_cut``: what is done if a message has no room for all of a question."""
 
     redaction: Redaction

@@ -12,7 +12,7 @@ from bot.people.directory import Directory
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
 from core.domain.suspension import PlannedAttempt, Suspension
-from core.engine.access import Access
+from core.engine.permissions import Permissions
 from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
 from tests.core.examples import a_question, after, hourly, look, opened
 
@@ -42,7 +42,7 @@ OSCAR = who("oscar@example.com", Role.OPERATOR, key="oscar@example.com")
 
 
 def refusal(suspension: Suspension, actor: Actor, *, allow_self: bool = False) -> str | None:
-    return Access(DIRECTORY, allow_self).refusal(suspension, actor)
+    return Permissions(DIRECTORY, allow_self).refusal(suspension, actor)
 
 
 def asking(*references: str, **fields: Any) -> Suspension:
@@ -129,11 +129,11 @@ def test_development_may_answer_itself_if_it_would_be_allowed_to() -> None:
 )
 def test_a_refusal_is_raised_under_its_code(suspension: Suspension, actor: Actor, error: type[Exception]) -> None:
     with pytest.raises(error):
-        Access(DIRECTORY).check(suspension, actor)
+        Permissions(DIRECTORY).check(suspension, actor)
 
 
 def test_who_may_answer_is_not_told_off() -> None:
-    Access(DIRECTORY).check(hourly(responders=("alice@example.com",)), ALICE)
+    Permissions(DIRECTORY).check(hourly(responders=("alice@example.com",)), ALICE)
 
 
 # --- On whose behalf a key answers (API.md §4) -----------------------------------------------------------------------
@@ -144,8 +144,8 @@ def answer(by: Actor, named: str | None) -> GivenAnswer:
 
 
 def checked(suspension: Suspension, given: GivenAnswer) -> GivenAnswer:
-    given = Access(DIRECTORY).as_named(given)
-    Access(DIRECTORY).check_answer(suspension, given)
+    given = Permissions(DIRECTORY).as_named(given)
+    Permissions(DIRECTORY).check_answer(suspension, given)
     return given
 
 

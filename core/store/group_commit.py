@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import DatabaseUnavailable, Unavailable
-from core.store.calls import Call, Tx, spending
+from core.store.call_deadlines import Call, Tx, spending
 from core.store.failures import in_our_words, translated
 
 T = TypeVar("T")

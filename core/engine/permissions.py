@@ -1,4 +1,4 @@
-"""Access: who may answer a question, who holds it, and whether enough people exist who may.
+"""Permissions: who may answer a question, who holds it, and whether enough people exist who may.
 
 Source: API.md §2, "Who may answer", §4, ``answers_required``; RFC-0025 §11; docs/decisions/0009.
 """
@@ -27,7 +27,7 @@ def check_claim(suspension: Suspension, by: Actor, now: datetime) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Permissions:
     """``allow_self``: whether somebody may answer what they asked themselves."""
 
     responders: Responders
