@@ -72,7 +72,7 @@ async def test_a_group_that_slack_does_not_tell_lets_nobody_in(open_world: World
     message = await ask_the_group(open_world)
     open_world.slack.fail_next(SaysNo("missing_scope"), "usergroups.users.list")
     await open_world.press("U0CAROL", message, "Approve refund")
-    await open_world.slack.expect_private("U0CAROL", "whoever runs Handraise has to mend that. Nothing was recorded")
+    await open_world.slack.expect_private("U0CAROL", "whoever runs Handraise has to fix that. Nothing was recorded")
     assert await answered_by(open_world) is None
     await open_world.press("U0CAROL", message, "Approve refund")
     await open_world.slack.expect_message("by carol@example.com via slack")
