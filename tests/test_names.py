@@ -21,16 +21,20 @@ LAYERS = "one subject in several layers"
 
 CLASSES: Mapping[str, tuple[str, str]] = {
     "ActionView": ("the action, for the templates of mails and for those of pages", "bot/web/pages channels/email"),
+    "Claim": (SDK, "core/domain sdk/handraise"),
     "Clarification": (SDK, "core/domain sdk/handraise"),
+    "EngagementDecision": (SDK, "core/domain sdk/handraise"),
     "FieldProblem": (SDK, "bot/web/api sdk/handraise"),
     "GivenAnswer": (SDK, "core/domain sdk/handraise"),
     "HandraiseError": (SDK, "core sdk/handraise"),
     "HumanRetryPolicy": (SDK, "core/domain sdk/handraise"),
+    "Intent": (SDK, "core/domain sdk/handraise"),
     "Message": (
         "Slack's own word for what its sandbox keeps, and a short message of ours",
         "bot/sandbox/slack core/domain",
     ),
     "PlannedAttempt": (SDK, "core/domain sdk/handraise"),
+    "PreviewProblem": (SDK, "bot/web/api sdk/handraise"),
     "Seat": ("who sits before which question, in Slack and on a page", "bot/inbound/slack bot/web/pages"),
     "Service": ("PagerDuty's own word in its sandbox, and the whole of ours", "bot/sandbox/pagerduty bot/wiring"),
     "User": ("each vendor's own word in its sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from handraise import EscalationRung, SuspensionChoice
+from handraise import EscalationRung, ResponseType, SuspensionChoice
 from pydantic import JsonValue
 
 CHANNEL = "slack:C0OPS"
@@ -31,7 +31,7 @@ class Sample:
     agent: str
     button: str
     question: str
-    response_type: str
+    response_type: ResponseType
     channel: str = "slack"
     choices: tuple[SuspensionChoice, ...] = ()
     context: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -1,27 +1,50 @@
-"""The client: ask a person, wait, go on."""
+"""The client: ask a person, wait, go on.
+
+``sync_client.py`` is generated from this file: ``python sdk/generate_sync.py``.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeVar, Unpack
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue
 
-from handraise.errors import ConfigurationError, ReceiptRefused, Refusal, RequestRefused, UnexpectedResponse
-from handraise.questions import Options, body
-from handraise.records import Received, Suspended, SuspensionRecord
+from handraise.environment import api_key_of, segment, url_of
+from handraise.errors import ReceiptRefused, Refusal
+from handraise.questions import (
+    AnyOptions,
+    Choices,
+    HumanRetryPolicy,
+    InputOptions,
+    Options,
+    YesOrNo,
+    body,
+    policy_body,
+)
+from handraise.records import (
+    Answered,
+    Claim,
+    EngagementDecision,
+    Intent,
+    LoggedEvent,
+    Me,
+    Preview,
+    Received,
+    Suspended,
+    SuspensionRecord,
+    TimelineItem,
+)
 
-WINDOW_SECONDS = 55
-"""The longest that ``wait`` may be asked to take (API.md §2)."""
+if TYPE_CHECKING:
+    from handraise.exchange import Record
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _NO_RECEIPT = Refusal(422, "receipt_invalid", "There is no receipt.", details={"reason": "missing"})
-
-Answer = TypeVar("Answer", bound=Received)
 
 
 class Handraise:
@@ -29,13 +52,15 @@ class Handraise:
 
     ``url`` and ``api_key`` default to ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY``. One client serves any number of
     questions at once. ``patience_seconds`` is how long a request is repeated while the server can't be reached;
-    waiting for an answer is never given up, so bound it with ``asyncio.timeout`` if that is wanted.
+    waiting for an answer is never given up unless you say so.
+
+    Every method raises :class:`RequestRefused` if the server says no, and :class:`ServerUnavailable` if it stays away.
     """
 
     def __init__(self, url: str | None = None, api_key: str | None = None, *, patience_seconds: float = 60.0) -> None:
         from handraise.transport import Transport
 
-        self._transport = Transport(_url(url), _key(api_key), patience_seconds)
+        self._transport = Transport(url_of(url), api_key_of(api_key), patience_seconds)
 
     async def __aenter__(self) -> Self:
         return self
@@ -49,55 +74,131 @@ class Handraise:
         """Let go of the connections. Questions stay open on the server."""
         await self._transport.close()
 
+    # --- Asking and waiting -----------------------------------------------------------------------------------------
+
+    @overload
     async def request_input(
         self,
         question: str,
         *,
-        intent_id: str | None = None,
-        idempotency_key: str | None = None,
-        **options: Unpack[Options],
-    ) -> JsonValue:
-        """Ask a person and wait for as long as it takes; returns what to go on with (RFC-0025 §9.1).
+        response_model: type[Model],
+        response_type: Literal["form"] | None = None,
+        fallback_value: Model | Mapping[str, JsonValue] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> Model: ...
 
-        That is the answer (``"yes"`` or ``"no"`` for a confirm), or the fallback value where the policy has one and
-        nobody answered. Raises :class:`InputTimeoutError` if it has none, :class:`InputCancelledError` if the
-        question was taken back, :class:`RequestRefused` if it can't be asked like this.
-
-        A restart of the server goes unnoticed. For one of the agent, give an ``idempotency_key`` of your own: asked
-        again with it and the same question, a restarted agent waits for the same answer instead of asking twice.
-        """
-        suspended = await self.suspend(question, intent_id=intent_id, idempotency_key=idempotency_key, **options)
-        ended = await self.wait(suspended.suspension_id)
-        return ended.result()
-
-    async def suspend(
+    @overload
+    async def request_input(
         self,
         question: str,
         *,
-        intent_id: str | None = None,
-        idempotency_key: str | None = None,
-        **options: Unpack[Options],
-    ) -> Suspended:
-        """Ask, and return as soon as the server has stored the question.
+        response_type: Literal["confirm"],
+        choices: Choices | None = None,
+        fallback_value: YesOrNo | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> YesOrNo: ...
 
-        ``intent_id`` suspends that intent; without it the server makes one.
+    @overload
+    async def request_input(
+        self,
+        question: str,
+        *,
+        response_type: Literal["text"],
+        fallback_value: str | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> str: ...
+
+    @overload
+    async def request_input(
+        self,
+        question: str,
+        *,
+        response_type: Literal["form"],
+        form_schema: Mapping[str, JsonValue] | None = None,
+        fallback_value: Mapping[str, JsonValue] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> dict[str, JsonValue]: ...
+
+    @overload
+    async def request_input(
+        self,
+        question: str,
+        *,
+        choices: Choices,
+        response_type: Literal["choice"] | None = None,
+        kind: Literal["input"] | None = None,
+        fallback_value: str | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> str: ...
+
+    @overload
+    async def request_input(
+        self,
+        question: str,
+        *,
+        kind: Literal["veto"],
+        timeout_seconds: int,
+        choices: Choices | None = None,
+        response_type: Literal["choice"] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[AnyOptions],
+    ) -> str: ...
+
+    async def request_input(
+        self, question: str, *, give_up_after_seconds: float | None = None, **options: Unpack[Options]
+    ) -> JsonValue | BaseModel:
+        """Ask a person and wait for as long as it takes; returns what to go on with (RFC-0025 §9.1).
+
+        That is the answer (the ``value`` of a choice, ``"yes"`` or ``"no"`` for a confirm, a text, a form's object, or
+        a ``response_model``), or the fallback value if the policy has one and nobody answered. Raises
+        :class:`InputTimeoutError` if it has none, :class:`InputCancelledError` if the question was taken back,
+        :class:`RequestRefused` if it can't be asked like this, and ``TypeError`` or ``ValueError``, before anything is
+        sent, for an argument that can't be one.
+
+        A restart of the server goes unnoticed. For one of the agent, give an ``idempotency_key`` of your own: asked
+        again with it and the same question, a restarted agent waits for the same answer instead of asking twice. With
+        ``give_up_after_seconds``, waiting ends with ``TimeoutError``; the question stays open.
         """
-        path = "suspensions" if intent_id is None else f"intents/{_segment(intent_id)}/suspend"
-        key = idempotency_key or str(uuid.uuid4())
-        return _parsed(Suspended, await self._transport.call("POST", path, body(question, options), key))
+        suspended = await self.suspend(question, **options)
+        ended = await self.wait(suspended.suspension_id, give_up_after_seconds=give_up_after_seconds)
+        model = options.get("response_model")
+        return ended.result() if model is None else ended.result(model)
 
-    async def wait(self, suspension_id: str) -> SuspensionRecord:
-        """The record once the question has ended, in whatever way; ``result()`` says what that means."""
-        path = f"suspensions/{_segment(suspension_id)}/wait"
-        return _parsed(SuspensionRecord, await self._transport.poll(path, WINDOW_SECONDS))
+    async def suspend(self, question: str, **options: Unpack[Options]) -> Suspended:
+        """Ask, and return as soon as the server has stored the question. :class:`Options` lists what may go with it."""
+        intent_id, key = options.get("intent_id"), options.get("idempotency_key")
+        path = "suspensions" if intent_id is None else f"intents/{segment(intent_id)}/suspend"
+        return await self._post(Suspended, path, body(question, options), key)
 
-    async def get(self, suspension_id: str) -> SuspensionRecord:
-        """Where the question stands now."""
-        return _parsed(SuspensionRecord, await self._transport.call("GET", f"suspensions/{_segment(suspension_id)}"))
+    async def wait(self, suspension_id: str, *, give_up_after_seconds: float | None = None) -> SuspensionRecord:
+        """The record once the question has ended, in whatever way; ``result()`` says what that means.
+
+        Raises ``TimeoutError`` after ``give_up_after_seconds``; the question stays open.
+        """
+        from handraise.exchange import WaitLimit, parsed
+
+        path = f"suspensions/{segment(suspension_id)}/wait"
+        return parsed(SuspensionRecord, await self._transport.poll(path, WaitLimit(give_up_after_seconds)))
+
+    async def preview(self, question: str, **options: Unpack[Options]) -> Preview:
+        """What asking would do: whom, where, when, and what is wrong with it. Nothing is stored, nobody is asked."""
+        return await self._post(Preview, "suspensions/preview", body(question, options))
 
     async def cancel(self, suspension_id: str, reason: str | None = None) -> SuspensionRecord:
         """Take the question back. Raises :class:`RequestRefused` if it has ended already."""
         return await self._say(suspension_id, "cancel", {} if reason is None else {"reason": reason})
+
+    async def clarification(self, suspension_id: str, text: str) -> SuspensionRecord:
+        """Say more, if a person has asked back (the callback ``clarification_requested``): the clock goes on.
+
+        With the key that has asked. Raises :class:`RequestRefused` if nobody has asked back.
+        """
+        return await self._say(suspension_id, "clarification", {"text": text})
 
     async def execute_once(
         self, receipt: str | None, action: Mapping[str, JsonValue], *, when: JsonValue, allow_silence: bool = False
@@ -112,12 +213,73 @@ class Handraise:
         if not receipt:
             raise ReceiptRefused(_NO_RECEIPT)
         asked = {"receipt": receipt, "action": dict(action), "when": when, "allow_silence": allow_silence}
-        try:
-            await self._transport.call("POST", "receipts/verify", json.dumps(asked).encode(), str(uuid.uuid4()))
-        except RequestRefused as refusal:
-            if refusal.code in {"receipt_used", "receipt_invalid"}:
-                raise ReceiptRefused(refusal.refusal) from None
-            raise
+        await self._transport.call("POST", "receipts/verify", json.dumps(asked).encode(), str(uuid.uuid4()))
+
+    # --- Looking ----------------------------------------------------------------------------------------------------
+
+    async def get(self, suspension_id: str) -> SuspensionRecord:
+        """Where the question stands now."""
+        return await self._get(SuspensionRecord, f"suspensions/{segment(suspension_id)}")
+
+    async def list(
+        self,
+        *,
+        status: Literal["open", "responded", "expired", "cancelled"] | None = None,
+        session_id: str | None = None,
+        channel: str | None = None,
+        q: str | None = None,
+    ) -> AsyncIterator[SuspensionRecord]:
+        """Every question that this key may read, newest first, page by page. ``q``: words of the question, or its
+        ``ref``."""
+        wanted = {"status": status, "session_id": session_id, "channel": channel, "q": q, "limit": "200"}
+        params = {name: value for name, value in wanted.items() if value is not None}
+        while True:
+            page = await self._get(_Page, "suspensions", params)
+            for record in page.items:
+                yield record
+            if page.next_cursor is None:
+                return
+            params["cursor"] = page.next_cursor
+
+    async def timeline(self, suspension_id: str) -> Sequence[TimelineItem]:
+        """Everything that has happened to a question, in order: events, attempts, deliveries, callbacks."""
+        return (await self._get(_Timeline, f"suspensions/{segment(suspension_id)}/timeline")).items
+
+    async def me(self) -> Me:
+        """Whose the API key is, and what it may do."""
+        return await self._get(Me, "me")
+
+    # --- For people, and what acts for them -------------------------------------------------------------------------
+
+    async def respond(
+        self, intent_id: str, suspension_id: str, value: JsonValue | BaseModel, *, reason: str | None = None
+    ) -> Answered:
+        """Answer, with the key of somebody who may (RFC-0025 §8). Raises :class:`RequestRefused`: ``invalid_choice``
+        if it is no answer to this question, ``suspension_ended`` if it is too late."""
+        said: dict[str, JsonValue] = {"suspension_id": suspension_id, "value": _written(value)}
+        if reason is not None:
+            said["metadata"] = {"reason": reason}
+        return await self._post(Answered, f"intents/{segment(intent_id)}/suspend/respond", _json(said))
+
+    async def signal(
+        self, signal_id: str, value: JsonValue | BaseModel, *, reason: str | None = None, creator: str | None = None
+    ) -> Answered:
+        """Answer the open question that registered ``signal_id``. ``creator`` is the name of the key that asked, if two
+        have it open (API.md §5)."""
+        said: dict[str, JsonValue] = {"value": _written(value)}
+        said |= {} if reason is None else {"metadata": {"reason": reason}}
+        said |= {} if creator is None else {"creator": creator}
+        return await self._post(Answered, f"signals/{segment(signal_id)}", _json(said))
+
+    async def claim(self, suspension_id: str, seconds: int | None = None) -> Claim:
+        """Say that you are on it: further attempts wait for ``seconds`` (60 to 7,200; 1,800 if left out). With the key
+        of somebody who may answer."""
+        said: dict[str, JsonValue] = {} if seconds is None else {"seconds": seconds}
+        return await self._post(Claim, f"suspensions/{segment(suspension_id)}/claim", _json(said))
+
+    async def release(self, suspension_id: str) -> Claim:
+        """Give the claim back: what waited goes out."""
+        return await self._read(Claim, "DELETE", f"suspensions/{segment(suspension_id)}/claim")
 
     async def assign(self, suspension_id: str, to: str) -> SuspensionRecord:
         """Hand the question over ``to`` a person, by e-mail: they are asked at once and may answer from now on.
@@ -132,47 +294,99 @@ class Handraise:
         bounded time. Raises :class:`RequestRefused` if it is asked back already."""
         return await self._say(suspension_id, "clarify", {"question": question})
 
-    async def clarification(self, suspension_id: str, text: str) -> SuspensionRecord:
-        """Say more, where a person has asked back (the callback ``clarification_requested``): the clock goes on.
+    # --- Intents, and what an agent sets up -------------------------------------------------------------------------
 
-        With the key that has asked. Raises :class:`RequestRefused` if nobody has asked back.
-        """
-        return await self._say(suspension_id, "clarification", {"text": text})
+    async def create_intent(
+        self,
+        title: str,
+        *,
+        description: str | None = None,
+        state: Mapping[str, JsonValue] | None = None,
+        status: Literal["draft", "active"] = "active",
+        idempotency_key: str | None = None,
+    ) -> Intent:
+        """An intent of your own (RFC-0001). It can be suspended while it is active."""
+        said: dict[str, JsonValue] = {"title": title, "status": status}
+        said |= {} if description is None else {"description": description}
+        said |= {} if state is None else {"state": dict(state)}
+        return await self._post(Intent, "intents", _json(said), idempotency_key)
 
-    async def _say(self, suspension_id: str, what: str, said: dict[str, str]) -> SuspensionRecord:
-        path, given = f"suspensions/{_segment(suspension_id)}/{what}", json.dumps(said).encode()
-        return _parsed(SuspensionRecord, await self._transport.call("POST", path, given, str(uuid.uuid4())))
+    async def intent(self, intent_id: str) -> Intent:
+        """Where an intent stands now."""
+        return await self._get(Intent, f"intents/{segment(intent_id)}")
+
+    async def events(self, intent_id: str) -> Sequence[LoggedEvent]:
+        """The first thousand events of an intent's log, oldest first."""
+        return (await self._get(_Events, f"intents/{segment(intent_id)}/events", {"limit": "1000"})).events
+
+    async def log_event(
+        self, intent_id: str, event_type: str, payload: Mapping[str, JsonValue] | None = None
+    ) -> LoggedEvent:
+        """Add an event of your own to the log. The RFCs' own types can't be logged (API.md §7)."""
+        said: dict[str, JsonValue] = {"event_type": event_type, "payload": dict(payload or {})}
+        return await self._post(LoggedEvent, f"intents/{segment(intent_id)}/events", _json(said))
+
+    async def decide_engagement(
+        self,
+        intent_id: str,
+        *,
+        confidence: float = 1.0,
+        risk: float = 0.0,
+        reversibility: float = 1.0,
+        context: Mapping[str, JsonValue] | None = None,
+    ) -> EngagementDecision:
+        """Whether a person should be asked (RFC-0025 §7); the decision is in the intent's log."""
+        said: dict[str, JsonValue] = {"confidence": confidence, "risk": risk, "reversibility": reversibility}
+        said |= {} if context is None else {"context": dict(context)}
+        return await self._post(EngagementDecision, f"intents/{segment(intent_id)}/engagement", _json(said))
+
+    async def set_default_retry_policy(self, policy: HumanRetryPolicy | Mapping[str, JsonValue]) -> None:
+        """The policy of every question of this key that does not say otherwise (RFC-0026 §5). It replaces the one
+        before; ``{}`` clears it."""
+        await self._transport.call("PUT", "agents/me/default-retry-policy", policy_body(policy))
+
+    # --- On the wire ------------------------------------------------------------------------------------------------
+
+    async def _say(self, suspension_id: str, what: str, said: Mapping[str, JsonValue]) -> SuspensionRecord:
+        return await self._post(SuspensionRecord, f"suspensions/{segment(suspension_id)}/{what}", _json(said))
+
+    async def _post(self, kind: type[Record], path: str, content: bytes, idempotency_key: str | None = None) -> Record:
+        return await self._read(kind, "POST", path, content, idempotency_key or str(uuid.uuid4()))
+
+    async def _get(self, kind: type[Record], path: str, params: Mapping[str, str] | None = None) -> Record:
+        return await self._read(kind, "GET", path, params=params)
+
+    async def _read(
+        self,
+        kind: type[Record],
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        idempotency_key: str | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Record:
+        from handraise.exchange import parsed
+
+        return parsed(kind, await self._transport.call(method, path, content, idempotency_key, params=params))
 
 
-def _url(given: str | None) -> str:
-    url = (given or os.environ.get("HANDRAISE_URL", "")).strip()
-    if not url:
-        raise ConfigurationError("No server: set HANDRAISE_URL or pass url=, for example http://127.0.0.1:8080.")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigurationError("The server's URL must begin with http:// or https:// and name a host.")
-    return url
+class _Page(Received):
+    items: tuple[SuspensionRecord, ...]
+    next_cursor: str | None = None
 
 
-def _key(given: str | None) -> str:
-    key = (given or os.environ.get("HANDRAISE_API_KEY", "")).strip()
-    if not key:
-        raise ConfigurationError("No API key: set HANDRAISE_API_KEY or pass api_key=.")
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigurationError("The API key holds characters that no HTTP header may have.")
-    return key
+class _Timeline(Received):
+    items: tuple[TimelineItem, ...]
 
 
-def _segment(identifier: str) -> str:
-    if not identifier:
-        raise ValueError("An empty id names nothing.")
-    return quote(identifier, safe="")
+class _Events(Received):
+    events: tuple[LoggedEvent, ...]
 
 
-def _parsed(kind: type[Answer], content: bytes) -> Answer:
-    try:
-        return kind.model_validate_json(content)
-    except ValidationError as problem:
-        wrong = ", ".join(sorted({".".join(map(str, error["loc"])) or "JSON" for error in problem.errors()}))
-    # Outside the handler, so that no traceback carries the question along.
-    raise UnexpectedResponse(f"The server's answer can't be read as a {kind.__name__} ({wrong}).")
+def _json(said: Mapping[str, JsonValue]) -> bytes:
+    return json.dumps(said, allow_nan=False).encode()
+
+
+def _written(value: JsonValue | BaseModel) -> JsonValue:
+    written: JsonValue = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return written

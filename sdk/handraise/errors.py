@@ -9,7 +9,8 @@
     ├── InvalidCallback         a callback that must not be believed
     └── NotAnswered             the question ended, and nothing says how to go on (:mod:`handraise.records`)
         ├── InputTimeoutError
-        └── InputCancelledError
+        ├── InputCancelledError
+        └── UnfitAnswer         somebody answered, and it does not fit the response_model
 
 No message holds a key, a secret, a question or an answer.
 """
@@ -69,6 +70,11 @@ class RequestRefused(HandraiseError):
         self.details = refusal.details
 
 
+def refused(refusal: Refusal) -> RequestRefused:
+    """``refusal`` as the exception that its code has."""
+    return _BY_CODE.get(refusal.code, RequestRefused)(refusal)
+
+
 class ReceiptRefused(RequestRefused):
     """The receipt does not allow this action. ``reason``: ``used``, ``missing``, ``forged``, ``other_key``,
     ``expired``, ``other_action``, ``other_value`` or ``expired_window`` (nobody answered)."""
@@ -92,3 +98,7 @@ class InvalidCallback(HandraiseError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+_BY_CODE: Mapping[str, type[RequestRefused]] = {"receipt_used": ReceiptRefused, "receipt_invalid": ReceiptRefused}
+"""The codes of API.md that have an exception of their own."""

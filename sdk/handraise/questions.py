@@ -1,17 +1,36 @@
 """Questions: what one is made of, and its body on the wire.
 
-Only the server judges a question, so that there is one set of rules: what is not known here is sent on and refused
-there by name. A field that is not given is not sent, which is how the policy cascade tells *given* from *inherited*
-(RFC-0026 §5).
+Types, ranges and closed sets are looked at here, before anything is sent. Whether a question can be asked at all is
+the server's to say, so that there is one set of rules. A field that is not given is not sent, which is how the policy
+cascade tells *given* from *inherited* (RFC-0026 §5).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, PlainValidator
+
+ResponseType = Literal["choice", "confirm", "text", "form"]
+FallbackPolicy = Literal["fail", "complete_with_fallback", "use_default_and_continue"]
+ChoiceStyle = Literal["primary", "danger", "default"]
+Kind = Literal["input", "veto"]
+Strategy = Literal["fixed"]
+YesOrNo = Literal["yes", "no"]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError("must be a string")
+
+
+# A newer server may name more than these: what comes in is kept as it is. What goes out is checked by `body`.
+_Policy = Annotated[FallbackPolicy, PlainValidator(_text)]
+_Style = Annotated[ChoiceStyle, PlainValidator(_text)]
+_Strategy = Annotated[Strategy, PlainValidator(_text)]
 
 
 class Wire(BaseModel):
@@ -23,14 +42,14 @@ class Wire(BaseModel):
 class SuspensionChoice(Wire):
     """One option a person may pick (RFC-0025 §4.2).
 
-    ``value`` comes back to the agent, ``label`` is what the person reads. ``style`` is ``primary``, ``danger`` or
-    ``default``. ``metadata`` may hold ``{"veto": true}`` or ``{"on_acknowledge": true}``.
+    ``value`` comes back to the agent, ``label`` is what the person reads. ``metadata`` may hold ``{"veto": true}`` or
+    ``{"on_acknowledge": true}``.
     """
 
     value: str
     label: str
     description: str | None = None
-    style: str | None = None
+    style: _Style | None = None
     metadata: Mapping[str, JsonValue] | None = None
 
 
@@ -43,6 +62,9 @@ class EscalationRung(Wire):
     quiet: bool | None = None  # waits while everybody whom it asks is outside their working hours
 
 
+_Ladder = Annotated[Sequence[EscalationRung], AfterValidator(tuple)]
+
+
 class HumanRetryPolicy(Wire):
     """How often to ask, how far apart, whom next, and what then (RFC-0026 §4.1).
 
@@ -51,9 +73,9 @@ class HumanRetryPolicy(Wire):
 
     max_attempts: int | None = None
     interval_seconds: int | None = None
-    strategy: str | None = None
-    escalation_ladder: tuple[EscalationRung, ...] | None = None
-    final_fallback_policy: str | None = None
+    strategy: _Strategy | None = None
+    escalation_ladder: _Ladder | None = None
+    final_fallback_policy: _Policy | None = None
 
 
 class ResumeTarget(Wire):
@@ -69,46 +91,106 @@ class ResumeTarget(Wire):
     payload_schema: Mapping[str, JsonValue] | None = None
 
 
-class Options(TypedDict, total=False):
-    """Everything that may accompany a question (API.md §2). ``None`` is the same as leaving it out."""
+Choices = Sequence[SuspensionChoice | Mapping[str, JsonValue] | str]
+"""A string is value and label at once."""
 
-    response_type: str | None  # choice (the default), confirm, text or form
-    choices: Sequence[SuspensionChoice | Mapping[str, JsonValue] | str] | None  # a string is value and label at once
+
+class AnyOptions(TypedDict, total=False):
+    """What may accompany a question of any kind (API.md §2). ``None`` is the same as leaving it out."""
+
+    intent_id: str | None  # suspends that intent; without it the server makes one
+    idempotency_key: str | None  # the same key and question: the same suspension, days later and in another process
     context: Mapping[str, JsonValue] | None  # what the person needs to decide; it is shown to them
     channel_hint: str | None  # slack, email or pagerduty
     notify_to: str | None  # one recipient: an e-mail, group:NAME, slack:C…, email:x@y, pagerduty:SERVICE
     responders: Sequence[str] | None  # who may answer
-    answers_required: int | None  # how many people have to give the same answer; 1 is the default
-    timeout_seconds: int | None  # of one attempt; of the whole window for a veto
     deadline_seconds: int | None  # of the whole window; alone it is timeout_seconds too
-    fallback_policy: str | None  # fail, complete_with_fallback or use_default_and_continue
-    fallback_value: JsonValue
     retry_policy: HumanRetryPolicy | Mapping[str, JsonValue] | None
     confidence: float | None
     decision_record: Mapping[str, JsonValue] | None
-    kind: str | None  # input (the default) or veto
     action: Mapping[str, JsonValue] | None  # what exactly will be done; its digest comes back
-    form_schema: Mapping[str, JsonValue] | None
     on_behalf_of: str | None  # the person the agent works for, who may not answer for themselves
     resume: ResumeTarget | Mapping[str, JsonValue] | None
+
+
+class InputOptions(AnyOptions, total=False):
+    """What may accompany a question that is no veto window."""
+
+    timeout_seconds: int | None  # of one attempt
+    fallback_policy: FallbackPolicy | None
+    answers_required: int | None  # how many people have to give the same answer; 1 is the default
+
+
+class Options(InputOptions, total=False):
+    """Everything that may accompany a question."""
+
+    response_type: ResponseType | None  # choice is the default
+    choices: Choices | None
+    fallback_value: JsonValue | Mapping[str, JsonValue] | BaseModel
+    kind: Kind | None  # input is the default; for a veto, timeout_seconds is the whole window
+    form_schema: Mapping[str, JsonValue] | None
+    response_model: type[BaseModel] | None  # its JSON Schema becomes the form_schema; the answer is one of it
+
+
+_NOT_ASKED = {"intent_id", "idempotency_key", "response_model"}
+"""Options that say how to ask, and are no part of the question."""
 
 
 def body(question: str, options: Options) -> bytes:
     """The JSON to post; the same bytes on every try, so that an ``Idempotency-Key`` covers them.
 
-    Raises ``TypeError`` for an unknown option or a value that JSON has no form for, ``ValueError`` for NaN.
+    Raises ``TypeError`` for an unknown option, one of another type, or a value that JSON has no form for, and
+    ``ValueError`` for one that is out of range. The message names the argument and holds no value.
     """
     for name in options:
         if name not in Options.__annotations__:
             raise TypeError(f"unexpected keyword argument {name!r}")
-    fields: dict[str, object] = {"question": question}
-    fields |= {name: value for name, value in options.items() if value is not None}
-    choices = options.get("choices")
-    if choices is not None:
-        if isinstance(choices, str):
-            raise TypeError("choices is a list of choices, not one string")
-        fields["choices"] = [{"value": one, "label": one} if isinstance(one, str) else one for one in choices]
-    return json.dumps(fields, default=_plain, allow_nan=False).encode()
+    given = {"question": question, **options}
+    fields = {name: value for name, value in given.items() if value is not None and name not in _NOT_ASKED}
+    if (model := options.get("response_model")) is not None:
+        fields |= _form_of(model, options)
+    if "choices" in fields:
+        fields["choices"] = _choices(fields["choices"])
+    _check_choices_are_needed(fields)
+    from handraise.wire_checks import check_question
+
+    return check_question(_json(fields))
+
+
+def policy_body(policy: HumanRetryPolicy | Mapping[str, JsonValue]) -> bytes:
+    """The JSON of a default policy. Raises as :func:`body` does."""
+    from handraise.wire_checks import check_policy
+
+    return check_policy(_json(policy))
+
+
+def _choices(given: object) -> list[object]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError("choices is a list of choices, not one of them")
+    return [{"value": one, "label": one} if isinstance(one, str) else one for one in given]
+
+
+def _form_of(model: type[BaseModel], options: Options) -> dict[str, object]:
+    from handraise.response_models import form_schema
+
+    for name in ("form_schema", "choices"):
+        if options.get(name) is not None:
+            raise ValueError(f"response_model says what the answer is made of: {name} can't be given beside it")
+    if options.get("response_type") not in {None, "form"}:
+        raise ValueError('response_model asks for a form: response_type can only be "form" beside it')
+    return {"response_type": "form", "form_schema": form_schema(model)}
+
+
+def _check_choices_are_needed(fields: Mapping[str, object]) -> None:
+    kind = fields.get("response_type", "choice")
+    if kind == "choice" and not fields.get("choices") and fields.get("kind") != "veto":
+        raise ValueError("choices: a question needs at least one, unless its response_type is confirm, text or form")
+    if kind in {"text", "form"} and "choices" in fields:
+        raise ValueError(f"choices: a {kind} has none")
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, default=_plain, allow_nan=False).encode()
 
 
 def _plain(value: object) -> object:

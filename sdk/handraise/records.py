@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar, overload
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
 
 from handraise.errors import HandraiseError
 from handraise.questions import HumanRetryPolicy, SuspensionChoice, Wire
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def _utc(instant: datetime) -> datetime:
@@ -146,12 +148,30 @@ class SuspensionRecord(Received):
             metadata=self.metadata,
         )
 
-    def result(self) -> JsonValue:
-        """What the agent goes on with: the answer, or what silence was agreed to mean.
+    @overload
+    def result(self) -> JsonValue: ...
+
+    @overload
+    def result(self, response_model: type[Model]) -> Model: ...
+
+    def result(self, response_model: type[BaseModel] | None = None) -> JsonValue | BaseModel:
+        """What the agent goes on with: the answer, or what silence was agreed to mean; as a ``response_model`` if one
+        is given.
 
         Raises :class:`InputTimeoutError` if silence meant nothing, :class:`InputCancelledError` if the question
-        was taken back, ``ValueError`` while it is open.
+        was taken back, :class:`UnfitAnswer` if the answer is no such model, ``ValueError`` while it is open.
         """
+        value = self._value()
+        if response_model is None:
+            return value
+        from handraise.response_models import model_of
+
+        made = model_of(response_model, value)
+        if isinstance(made, str):
+            raise UnfitAnswer(f"The answer is no {response_model.__name__}: {made}.", self)
+        return made
+
+    def _value(self) -> JsonValue:
         match self.resolution:
             case "responded":
                 return self.response
@@ -201,6 +221,131 @@ class Suspended(Received):
     ladder: tuple[PlannedAttempt, ...] = ()
 
 
+class Claim(Received):
+    """Who is on it, and until when no further attempt goes out; both ``None`` once it is given back (API.md §2)."""
+
+    suspension_id: str
+    claimed_by: str | None = None
+    claim_until: Instant | None = None
+
+
+class TimelineItem(Received):
+    """One thing that happened to a question. ``kind`` is ``event``, ``attempt``, ``delivery``, ``withdrawal``,
+    ``message`` or ``callback``, and says which of the fields are there (API.md §2)."""
+
+    kind: str
+    at: Instant
+    type: str | None = None
+    actor: str | None = None
+    payload: JsonObject = Field(default_factory=dict)
+    attempt: int | None = None
+    channel: str | None = None
+    notify_to: str | None = None
+    recipients: tuple[str, ...] = ()
+    recipient: str | None = None
+    status: str | None = None
+    tries: int | None = None
+    receipt: JsonObject | None = None
+    reason: str | None = None
+    settled_at: Instant | None = None
+
+
+class PolicyValue(Received):
+    """One field of a resolved policy. ``level``: where it comes from, ``call``, ``agent``, ``platform`` or
+    ``default``."""
+
+    value: JsonValue = None
+    level: str = Field(alias="from")
+
+
+class PreviewProblem(Received):
+    """``error``: asking is refused with this code. ``warning``: it can be asked, and this will happen."""
+
+    code: str
+    message: str
+    severity: str
+    attempt: int | None = None
+
+
+class Preview(Received):
+    """What asking would do. ``notices`` has what each channel of the ladder would show; ``cut`` in it says that the
+    channel shows only a part."""
+
+    ladder: tuple[PlannedAttempt, ...] = ()
+    expires_at: Instant | None = None
+    silence: str | None = None
+    policy: Mapping[str, PolicyValue] = Field(default_factory=dict)
+    problems: tuple[PreviewProblem, ...] = ()
+    notices: Mapping[str, JsonObject] = Field(default_factory=dict)
+
+
+class Answered(Received):
+    """What became of an answer. While more people have to answer, ``resolution`` is ``None`` and ``received`` of the
+    ``required`` answers are there."""
+
+    intent_id: str | None = None
+    suspension_id: str | None = None
+    resolution: str | None = None
+    value: JsonValue = None
+    choice_label: str | None = None
+    choice_description: str | None = None
+    responded_by: str | None = None
+    responded_at: Instant | None = None
+    received: int | None = None
+    required: int | None = None
+
+
+class Me(Received):
+    """Whose the API key is, and what it may do (API.md §1). ``webhook_secrets`` is how many it has."""
+
+    name: str
+    identity: str
+    roles: tuple[str, ...] = ()
+    webhook_secrets: int = 0
+    quotas: JsonObject = Field(default_factory=dict)
+    default_retry_policy: HumanRetryPolicy = HumanRetryPolicy()
+
+
+class Intent(Received):
+    """An intent (RFC-0001). ``state["_suspension"]`` is the record of its latest suspension."""
+
+    id: str
+    title: str
+    status: str
+    version: int
+    description: str = ""
+    created_by: str | None = None
+    state: JsonObject = Field(default_factory=dict)
+    constraints: JsonObject = Field(default_factory=dict)
+    confidence: float | None = None
+    abandonment_reason: str | None = None
+    created_at: Instant | None = None
+    updated_at: Instant | None = None
+
+
+class LoggedEvent(Received):
+    """One event of an intent's log."""
+
+    id: str
+    intent_id: str
+    event_type: str
+    actor: str | None = None
+    payload: JsonObject = Field(default_factory=dict)
+    created_at: Instant | None = None
+
+
+class EngagementDecision(Received):
+    """Whether a person should be asked (RFC-0025 §7.2). ``mode`` is ``autonomous``, ``request_input``,
+    ``require_input`` or ``defer``; ``action`` what the agent does about it: ``proceed``, ``ask``, ``must_ask`` or
+    ``defer``."""
+
+    mode: Literal["autonomous", "request_input", "require_input", "defer"]
+    should_ask: bool
+    action: str | None = None
+    rationale: str = ""
+    event_id: str | None = None
+
+
 class NotAnswered(HandraiseError):
     """The question ended without anything to go on with. ``suspension`` is the ended record."""
 
@@ -219,6 +364,11 @@ class InputTimeoutError(NotAnswered):
     def __init__(self, suspension: SuspensionRecord) -> None:
         self.reason = suspension.error or "input_timeout"
         super().__init__(f"{suspension.ref or 'The question'} ended unanswered: {self.reason}.", suspension)
+
+
+class UnfitAnswer(NotAnswered):
+    """The answer, or the fallback value, does not fit the ``response_model``. The message names the fields, and no
+    value; ``suspension.response`` has it."""
 
 
 class InputCancelledError(NotAnswered):

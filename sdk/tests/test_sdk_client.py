@@ -1,27 +1,25 @@
-"""Asking and waiting, against a loopback server that does what API.md §1 and §2 promise."""
+"""Asking and waiting, against a loopback server that does what API.md §1 and §2 promise.
+
+Each test runs twice: with the asynchronous client, and with the synchronous one in a thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import subprocess
 import sys
-import time
-from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from handraise import (
     ConfigurationError,
     EscalationRung,
     Handraise,
+    HandraiseSync,
     HumanRetryPolicy,
     InputCancelledError,
     InputTimeoutError,
@@ -34,222 +32,7 @@ from handraise import (
     UnexpectedResponse,
 )
 
-KEY = "agent-key-1"
-LIMIT = 30
-REASONS = {200: "OK", 201: "Created", 204: "No Content", 307: "Temporary Redirect", 403: "Forbidden", 503: "Away"}
-
-
-@dataclass
-class Asked:
-    """One request as the server saw it."""
-
-    method: str
-    path: str
-    query: Mapping[str, str]
-    headers: Mapping[str, str]
-    body: bytes
-    at: float = field(default_factory=time.monotonic)
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-@dataclass
-class PretendServer:
-    """Suspensions, waits and cancellations on one port that can go away and come back.
-
-    ``windows`` is how long the next waits last before their 204; ``faults`` is what befalls the next requests:
-    ``"cut"`` does the work and closes the connection without a word, ``"lose"`` closes it before, ``None`` is none,
-    anything else is a raw ``(status, body)``.
-    """
-
-    port: int = 0
-    seen: list[Asked] = field(default_factory=list)
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
-    remembered: dict[str, tuple[bytes, int, bytes]] = field(default_factory=dict)
-    faults: deque[str | tuple[int, bytes] | None] = field(default_factory=deque)
-    windows: deque[float] = field(default_factory=deque)
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    connections: set[asyncio.StreamWriter] = field(default_factory=set)
-    server: asyncio.Server | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def only(self) -> dict[str, Any]:
-        (record,) = self.records.values()
-        return record
-
-    async def start(self) -> None:
-        self.server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self.server.sockets[0].getsockname()[1]
-
-    async def stop(self) -> None:
-        """As a kill does: every connection is reset in the middle of whatever it was doing."""
-        assert self.server is not None
-        self.server.close()
-        for connection in list(self.connections):
-            connection.transport.abort()
-
-    async def until(self, condition: Any) -> None:
-        async with asyncio.timeout(LIMIT), self.changed:
-            await self.changed.wait_for(condition)
-
-    async def waits(self, number: int) -> None:
-        """Until that many polls have come in."""
-        await self.until(lambda: len([asked for asked in self.seen if asked.path.endswith("/wait")]) >= number)
-
-    async def end(self, **ending: Any) -> None:
-        async with self.changed:
-            self.only.update(ending)
-            self.changed.notify_all()
-
-    async def answer(self, value: Any, by: str = "alice@example.com") -> None:
-        await self.end(
-            resolution="responded",
-            response=value,
-            responded_by=by,
-            responded_at="2026-03-23T10:01:00Z",
-            channel="slack",
-        )
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections.add(writer)
-        try:
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while await self._exchange(reader, writer):
-                    pass
-        finally:
-            self.connections.discard(writer)
-            writer.close()
-
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; whether another may follow on this connection."""
-        asked = await _read(reader)
-        async with self.changed:
-            self.seen.append(asked)
-            self.changed.notify_all()
-        fault = self.faults.popleft() if self.faults else None
-        if fault == "lose":
-            return False
-        status, content = fault if isinstance(fault, tuple) else await self._answer(asked)
-        if fault == "cut":
-            return False
-        writer.write(_written(status, content))
-        await writer.drain()
-        return True
-
-    async def _answer(self, asked: Asked) -> tuple[int, bytes]:
-        if asked.headers.get("x-api-key") != KEY:
-            return _refused(401, "unauthorized", "No key, or none that we know.")
-        key = asked.headers.get("idempotency-key")
-        if key in self.remembered:
-            body, status, content = self.remembered[key]
-            return (status, content) if body == asked.body else _refused(409, "idempotency_conflict", "Another body.")
-        status, content = await self._route(asked)
-        if key is not None:
-            self.remembered[key] = (asked.body, status, content)
-        return status, content
-
-    async def _route(self, asked: Asked) -> tuple[int, bytes]:
-        match asked.method, asked.path.split("/")[1:]:
-            case "POST", ["v1", "suspensions"]:
-                return self._suspend(asked.json, f"intent-{len(self.records) + 1}")
-            case "POST", ["v1", "intents", intent, "suspend"]:
-                return self._suspend(asked.json, intent)
-            case "GET", ["v1", "suspensions", name] if name in self.records:
-                return 200, json.dumps(self.records[name]).encode()
-            case "GET", ["v1", "suspensions", name, "wait"] if name in self.records:
-                return await self._wait(name, int(asked.query["timeout_seconds"]))
-            case "POST", ["v1", "suspensions", name, "cancel"] if name in self.records:
-                if self.records[name]["resolution"] is not None:
-                    by = self.records[name]["responded_by"]
-                    return _refused(409, "already_answered", f"{by} has already answered.", responded_by=by)
-                await self.end(resolution="cancelled", reason=asked.json.get("reason"))
-                return 200, json.dumps(self.records[name]).encode()
-        return _refused(404, "not_found", "There is no such thing.")
-
-    def _suspend(self, ask: dict[str, Any], intent: str) -> tuple[int, bytes]:
-        if ask.get("response_type", "choice") == "choice" and not ask.get("choices") and ask.get("kind") != "veto":
-            problem = {"path": "choices", "message": "A choice needs at least one choice."}
-            return _refused(422, "invalid_request", "A choice needs at least one choice.", fields=[problem])
-        name, ref = f"susp-{len(self.records) + 1}", f"HR-7F3{len(self.records)}"
-        record = {
-            "id": name,
-            "ref": ref,
-            "intent_id": intent,
-            "question": ask["question"],
-            "kind": ask.get("kind", "input"),
-            "response_type": ask.get("response_type", "choice"),
-            "choices": ask.get("choices") or [],
-            "context": ask.get("context") or {},
-            "suspended_at": "2026-03-23T10:00:00Z",
-            "expires_at": None,
-            "retry_policy": None,
-            "resolution": None,
-            "response": None,
-            "metadata": {},
-            "error": None,
-            "continued_with": None,
-            "a_field_of_next_year": 1,
-        }
-        self.records[name] = record
-        outcome = {
-            "outcome": "suspended",
-            "status": "pending_veto" if ask.get("kind") == "veto" else "suspended_awaiting_input",
-            "intent_id": intent,
-            "suspension_id": name,
-            "ref": ref,
-            "session_id": (ask.get("resume") or {}).get("session_id"),
-            "invocation_id": None,
-            "correlation_id": None,
-            "descriptor": {"signal_id": None, "metadata": {}},
-            "suspended_at": "2026-03-23T10:00:00Z",
-            "expires_at": None,
-            "ladder": [
-                {
-                    "attempt": 1,
-                    "due_at": "2026-03-23T10:00:00Z",
-                    "channel": "slack",
-                    "notify_to": None,
-                    "recipients": ["group:finance"],
-                }
-            ],
-            "suspension": record,
-        }
-        return 201, json.dumps(outcome).encode()
-
-    async def _wait(self, name: str, seconds: int) -> tuple[int, bytes]:
-        if not 1 <= seconds <= 55:
-            return _refused(422, "invalid_request", "timeout_seconds is 1 to 55.")
-        ended = lambda: self.records[name]["resolution"] is not None  # noqa: E731
-        async with self.changed:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self.windows.popleft() if self.windows else seconds):
-                    await self.changed.wait_for(ended)
-        return (200, json.dumps(self.records[name]).encode()) if ended() else (204, b"")
-
-
-async def _read(reader: asyncio.StreamReader) -> Asked:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-    method, target, _ = head[0].split(" ")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-    parts = urlsplit(target)
-    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Asked(method, parts.path, query, headers, body)
-
-
-def _written(status: int, content: bytes) -> bytes:
-    length = "" if status == 204 else f"Content-Length: {len(content)}\r\n"
-    return f"HTTP/1.1 {status} {REASONS.get(status, 'No')}\r\n{length}\r\n".encode() + content
-
-
-def _refused(status: int, code: str, message: str, **details: Any) -> tuple[int, bytes]:
-    return status, json.dumps({"detail": {"error": code, "message": message, **details}}).encode()
+from sdk.tests.pretend_server import KEY, LIMIT, PretendServer
 
 
 @pytest.fixture
@@ -260,13 +43,39 @@ async def server() -> AsyncIterator[PretendServer]:
     await server.stop()
 
 
+class InThread:
+    """The synchronous client with the asynchronous one's face: each call runs in a thread of its own."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.people = HandraiseSync(*args, **options)
+
+    async def __aenter__(self) -> InThread:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.people.close()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.people, name)
+
+        async def call(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(method, *args, **options)
+
+        return call
+
+
+@pytest.fixture(params=[Handraise, InThread], ids=["async", "sync"])
+def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    return request.param
+
+
 @pytest.fixture
-async def client(server: PretendServer) -> AsyncIterator[Handraise]:
-    async with Handraise(server.url, KEY, patience_seconds=LIMIT) as client:
+async def client(server: PretendServer, connect: Callable[..., Any]) -> AsyncIterator[Any]:
+    async with connect(server.url, KEY, patience_seconds=LIMIT) as client:
         yield client
 
 
-def asking(client: Handraise, **options: Any) -> asyncio.Task[Any]:
+def asking(client: Any, **options: Any) -> asyncio.Task[Any]:
     question = client.request_input("Refund order 12345?", **{"choices": ["approve", "deny"]} | options)
     return asyncio.create_task(asyncio.wait_for(question, LIMIT))
 
@@ -514,19 +323,21 @@ async def test_two_questions_have_two_idempotency_keys(server, client):
     assert len(server.records) == 2
 
 
-async def test_an_agent_that_died_and_asks_again_under_its_own_key_gets_the_answer_of_the_first_time(server, client):
+async def test_an_agent_that_died_and_asks_again_under_its_own_key_gets_the_answer_of_the_first_time(
+    server, client, connect
+):
     first = asking(client, idempotency_key="refund-12345")
     await server.waits(1)
     first.cancel()
     await server.answer("approve")
-    async with Handraise(server.url, KEY) as reborn:
+    async with connect(server.url, KEY) as reborn:
         assert await asking(reborn, idempotency_key="refund-12345") == "approve"
     assert len(server.records) == 1
 
 
-async def test_a_server_that_stays_away_is_told_apart_from_a_refusal(server):
+async def test_a_server_that_stays_away_is_told_apart_from_a_refusal(server, connect):
     await server.stop()
-    async with Handraise(server.url, KEY, patience_seconds=0.2) as client:
+    async with connect(server.url, KEY, patience_seconds=0.2) as client:
         with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{server.port}.*ConnectError") as raised:
             await asyncio.wait_for(client.suspend("Refund?", choices=["approve"]), LIMIT)
     assert KEY not in str(raised.value)
@@ -537,15 +348,15 @@ async def test_a_server_that_stays_away_is_told_apart_from_a_refusal(server):
 
 async def test_a_refusal_names_its_code_and_the_field(server, client):
     with pytest.raises(RequestRefused) as raised:
-        await client.request_input("Refund?")
+        await client.request_input("Refund?", choices=["approve", "approve"])
     assert (raised.value.status, raised.value.code) == (422, "invalid_request")
     assert raised.value.fields[0].path == "choices"
-    assert "choices: A choice needs at least one choice." in str(raised.value)
+    assert "choices: Two choices have the same value." in str(raised.value)
     assert len(server.seen) == 1
 
 
-async def test_an_unknown_key_is_refused_without_being_repeated_in_the_message(server):
-    async with Handraise(server.url, "not-a-key") as client:
+async def test_an_unknown_key_is_refused_without_being_repeated_in_the_message(server, connect):
+    async with connect(server.url, "not-a-key") as client:
         with pytest.raises(RequestRefused) as raised:
             await client.get("susp-1")
     assert (raised.value.status, raised.value.code) == (401, "unauthorized")
@@ -588,10 +399,10 @@ async def test_another_service_at_that_address_is_recognised(server, client, ans
 # --- Setting up ---------------------------------------------------------------------------------------------------
 
 
-async def test_url_and_key_come_from_the_environment(server, monkeypatch):
+async def test_url_and_key_come_from_the_environment(server, connect, monkeypatch):
     monkeypatch.setenv("HANDRAISE_URL", f"{server.url}/")
     monkeypatch.setenv("HANDRAISE_API_KEY", KEY)
-    async with Handraise() as client:
+    async with connect() as client:
         assert (await client.suspend("Refund?", choices=["approve"])).suspension_id == "susp-1"
 
 
@@ -606,11 +417,11 @@ async def test_url_and_key_come_from_the_environment(server, monkeypatch):
         ("http://127.0.0.1:1", "sec\nret", "header"),
     ],
 )
-def test_what_is_missing_or_unusable_is_named_at_once_and_no_key_is_repeated(monkeypatch, url, key, named):
+def test_what_is_missing_or_unusable_is_named_at_once_and_no_key_is_repeated(monkeypatch, connect, url, key, named):
     monkeypatch.delenv("HANDRAISE_URL", raising=False)
     monkeypatch.delenv("HANDRAISE_API_KEY", raising=False)
     with pytest.raises(ConfigurationError, match=named) as raised:
-        Handraise(url, key)
+        connect(url, key)
     assert not key or key not in str(raised.value)
 
 

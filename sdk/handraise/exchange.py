@@ -1,0 +1,189 @@
+"""One exchange with the server, apart from the sending: what a reply means, and when to try again.
+
+Both clients share it, the asynchronous and the synchronous one. Imported only when a client is made: httpx takes longer
+to import than all the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import JsonValue, ValidationError
+
+from handraise.errors import FieldProblem, Refusal, ServerUnavailable, UnexpectedResponse, refused
+from handraise.records import Received
+
+log = logging.getLogger("handraise")
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+WINDOW_SECONDS = 55
+"""The longest that one ``wait`` may be asked to take (API.md §2)."""
+
+SHORT_POLL_SECONDS = 1.0
+"""A poll that came back empty this soon was cut short: pause before the next, so that none spins."""
+
+# Below uvicorn's 5 s, so that the server seldom closes a connection that is just being used again.
+KEEPALIVE_SECONDS = 4.0
+
+PASSING = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+
+Record = TypeVar("Record", bound=Received)
+
+
+class Unreachable(Exception):
+    """This try came to nothing; another one may not."""
+
+    @classmethod
+    def because(cls, failure: Exception) -> Unreachable:
+        return cls(f"{type(failure).__name__}: {failure}".rstrip(": "))
+
+
+def client_options(url: str, api_key: str) -> dict[str, Any]:
+    """How httpx is set up, for either kind of client."""
+    return {
+        "base_url": f"{url.rstrip('/')}/v1/",
+        "headers": {"X-API-Key": api_key, "User-Agent": f"handraise-python/{version('handraise')}"},
+        "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
+        # Every waiting question holds a connection; a limit would let them starve a new one.
+        "limits": httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_SECONDS),
+    }
+
+
+def pauses() -> Iterator[float]:
+    """Doubling, with jitter so that agents don't come back in step."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause * random.uniform(0.5, 1)  # noqa: S311 (no secret depends on it)
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+@dataclass
+class Patience:
+    """The tries of one call while the server is away: logged once, paused ever longer, given up after ``seconds``
+    of them, or never if that is ``None``."""
+
+    origin: str
+    seconds: float | None
+    _pauses: Iterator[float] = field(default_factory=pauses)
+    _since: float | None = None
+    _started: float = field(default_factory=time.monotonic)
+
+    def pause_after(self, failure: Unreachable) -> float:
+        """How long to wait before the next try. Raises :class:`ServerUnavailable` once patience is over."""
+        pause = next(self._pauses)
+        if self.seconds is not None and time.monotonic() + pause > self._started + self.seconds:
+            message = f"No answer from {self.origin} for {self.seconds:g} s: {failure}."
+            raise ServerUnavailable(message) from failure.__cause__
+        if self._since is None:
+            self._since = time.monotonic()
+            bound = "" if self.seconds is None else f" for up to {self.seconds:g} s"
+            log.warning(
+                "The Handraise server at %s can't be reached (%s); trying again%s.", self.origin, failure, bound
+            )
+        return pause
+
+    def over(self) -> None:
+        """The server has answered."""
+        if self._since is not None:
+            log.info("The Handraise server at %s is back after %.0f s.", self.origin, time.monotonic() - self._since)
+            self._since = None
+
+    def pause_after_empty(self, was_cut_short: bool) -> float:
+        """The server has answered that there is nothing to tell yet. A poll that was cut short is not repeated at once,
+        so that none spins."""
+        self.over()
+        if was_cut_short:
+            return next(self._pauses)
+        self._pauses = pauses()
+        return 0.0
+
+
+@dataclass
+class WaitLimit:
+    """How much longer to wait for an answer: for ever, or ``seconds`` from now."""
+
+    seconds: float | None
+    _started: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float | None:
+        return None if self.seconds is None else self._started + self.seconds - time.monotonic()
+
+    def poll(self) -> tuple[int, httpx.Timeout]:
+        """For how many seconds to ask the server to wait, and for how many to listen. Raises ``TimeoutError`` once
+        there are none left."""
+        left = self.left
+        if left is None:
+            return WINDOW_SECONDS, httpx.Timeout(WINDOW_SECONDS + READ_SECONDS, connect=CONNECT_SECONDS)
+        if left <= 0:
+            raise TimeoutError(f"No answer within {self.seconds:g} s; the question stays open.")
+        asked = min(WINDOW_SECONDS, max(1, int(left)))
+        return asked, httpx.Timeout(min(asked + READ_SECONDS, left), connect=min(CONNECT_SECONDS, left))
+
+    @property
+    def is_over(self) -> bool:
+        left = self.left
+        return left is not None and left <= 0
+
+    def bounded(self, pause: float) -> float:
+        left = self.left
+        return pause if left is None else max(0.0, min(pause, left))
+
+
+def accepted(response: httpx.Response) -> httpx.Response:
+    """``response``, if it is a success. Raises :class:`Unreachable` for what may pass, :class:`RequestRefused` for a
+    refusal, :class:`UnexpectedResponse` for what Handraise does not say."""
+    # 500 as well: uvicorn answers so to the requests that a shutdown cuts off.
+    if response.is_server_error:
+        raise Unreachable(f"HTTP {response.status_code}")
+    if response.is_client_error:
+        raise refused(_refusal(response))
+    if not response.is_success:
+        message = f"{origin(response.request.url)} answered {response.status_code}: that is not the Handraise API."
+        raise UnexpectedResponse(message)
+    return response
+
+
+def origin(url: httpx.URL) -> str:
+    """Where we talk to, without what a URL may carry along (a password)."""
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def parsed(kind: type[Record], content: bytes) -> Record:
+    """What the server sent. Raises :class:`UnexpectedResponse`, which names the fields that can't be read."""
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as problem:
+        wrong = ", ".join(sorted({".".join(map(str, error["loc"])) or "JSON" for error in problem.errors()}))
+    # Outside the handler, so that no traceback carries the question along.
+    raise UnexpectedResponse(f"The server's answer can't be read as a {kind.__name__} ({wrong}).")
+
+
+def _refusal(response: httpx.Response) -> Refusal:
+    """The envelope of API.md §1, or the bare status where something in between answered."""
+    status = response.status_code
+    try:
+        detail = json.loads(response.content)["detail"]
+        code, message = str(detail["error"]), str(detail.get("message", ""))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Refusal(status, f"http_{status}", response.reason_phrase)
+    known = {"error", "message", "fields"}
+    details = {name: value for name, value in detail.items() if name not in known}
+    return Refusal(status, code, message, tuple(_problems(detail.get("fields"))), details)
+
+
+def _problems(fields: JsonValue) -> Iterator[FieldProblem]:
+    for problem in fields if isinstance(fields, list) else []:
+        if isinstance(problem, Mapping):
+            yield FieldProblem(str(problem.get("path", "")), str(problem.get("message", "")))

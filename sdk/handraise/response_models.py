@@ -1,0 +1,61 @@
+"""Forms from pydantic models: the JSON Schema that a person's form is made from, and the model made of their answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+Model = TypeVar("Model", bound=BaseModel)
+Schema = dict[str, JsonValue]
+
+_NESTED = {"$ref", "properties", "additionalProperties", "prefixItems"}
+
+
+def form_schema(model: type[BaseModel]) -> Schema:
+    """The flat JSON Schema (2020-12) of ``model``: references are written out, and ``None`` means that a field may stay
+    empty.
+
+    Raises ``TypeError`` for what is no model, has no fields, or has one that is no simple value or list of them: a form
+    is flat (API.md §4).
+    """
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise TypeError("response_model is a pydantic model, the class itself")
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    if isinstance(reference := schema.get("$ref"), str):  # of a model that names itself
+        schema = dict(definitions[reference.removeprefix("#/$defs/")])
+    fields = schema.get("properties")
+    if not fields:
+        raise TypeError(f"response_model: {model.__name__} has no fields to ask for")
+    schema["properties"] = {name: _flat(part, definitions, name) for name, part in fields.items()}
+    return schema
+
+
+def _flat(part: Schema, definitions: Mapping[str, Schema], name: str) -> Schema:
+    if isinstance(reference := part.get("$ref"), str):
+        rest = {key: value for key, value in part.items() if key != "$ref"}
+        return _flat({**definitions[reference.removeprefix("#/$defs/")], **rest}, definitions, name)
+    alternatives = part.get("anyOf")
+    if isinstance(alternatives, list):
+        some = [one for one in alternatives if isinstance(one, dict) and one.get("type") != "null"]
+        if len(some) == 1 and len(alternatives) == 2:
+            rest = {key: value for key, value in part.items() if key not in {"anyOf", "default"} or value is not None}
+            rest.pop("anyOf", None)
+            return _flat({**some[0], **rest}, definitions, name)
+    if isinstance(items := part.get("items"), dict):
+        part = {**part, "items": _flat(items, definitions, name)}
+    if part.get("type") == "object" or _NESTED & part.keys():
+        raise TypeError(f"response_model: the field {name} is no simple value, and a form is flat")
+    return part
+
+
+def model_of(model: type[Model], value: JsonValue) -> Model | str:
+    """``value`` as ``model``, or the names of the fields that don't fit, with what is wrong; no value is among them."""
+    try:
+        return model.model_validate_json(json.dumps(value))
+    except ValidationError as problem:
+        wrong = [(".".join(map(str, error["loc"])) or "the answer", error["type"]) for error in problem.errors()]
+    return ", ".join(f"{where} ({what})" for where, what in wrong)

@@ -1,0 +1,389 @@
+"""The client: ask a person, wait, go on.
+
+Generated from ``client.py`` by ``python sdk/generate_sync.py``: change that file.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
+
+from pydantic import BaseModel, JsonValue
+
+from handraise.environment import api_key_of, segment, url_of
+from handraise.errors import ReceiptRefused, Refusal
+from handraise.questions import (
+    AnyOptions,
+    Choices,
+    HumanRetryPolicy,
+    InputOptions,
+    Options,
+    YesOrNo,
+    body,
+    policy_body,
+)
+from handraise.records import (
+    Answered,
+    Claim,
+    EngagementDecision,
+    Intent,
+    LoggedEvent,
+    Me,
+    Preview,
+    Received,
+    Suspended,
+    SuspensionRecord,
+    TimelineItem,
+)
+
+if TYPE_CHECKING:
+    from handraise.exchange import Record
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_NO_RECEIPT = Refusal(422, "receipt_invalid", "There is no receipt.", details={"reason": "missing"})
+
+
+class HandraiseSync:
+    """A Handraise server, from an agent's side.
+
+    ``url`` and ``api_key`` default to ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY``. One client serves any number of
+    questions at once. ``patience_seconds`` is how long a request is repeated while the server can't be reached;
+    waiting for an answer is never given up unless you say so.
+
+    Every method raises :class:`RequestRefused` if the server says no, and :class:`ServerUnavailable` if it stays away.
+    """
+
+    def __init__(self, url: str | None = None, api_key: str | None = None, *, patience_seconds: float = 60.0) -> None:
+        from handraise.sync_transport import SyncTransport
+
+        self._transport = SyncTransport(url_of(url), api_key_of(api_key), patience_seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections. Questions stay open on the server."""
+        self._transport.close()
+
+    # --- Asking and waiting -----------------------------------------------------------------------------------------
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        response_model: type[Model],
+        response_type: Literal["form"] | None = None,
+        fallback_value: Model | Mapping[str, JsonValue] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> Model: ...
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        response_type: Literal["confirm"],
+        choices: Choices | None = None,
+        fallback_value: YesOrNo | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> YesOrNo: ...
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        response_type: Literal["text"],
+        fallback_value: str | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> str: ...
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        response_type: Literal["form"],
+        form_schema: Mapping[str, JsonValue] | None = None,
+        fallback_value: Mapping[str, JsonValue] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> dict[str, JsonValue]: ...
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        choices: Choices,
+        response_type: Literal["choice"] | None = None,
+        kind: Literal["input"] | None = None,
+        fallback_value: str | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[InputOptions],
+    ) -> str: ...
+
+    @overload
+    def request_input(
+        self,
+        question: str,
+        *,
+        kind: Literal["veto"],
+        timeout_seconds: int,
+        choices: Choices | None = None,
+        response_type: Literal["choice"] | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[AnyOptions],
+    ) -> str: ...
+
+    def request_input(
+        self, question: str, *, give_up_after_seconds: float | None = None, **options: Unpack[Options]
+    ) -> JsonValue | BaseModel:
+        """Ask a person and wait for as long as it takes; returns what to go on with (RFC-0025 §9.1).
+
+        That is the answer (the ``value`` of a choice, ``"yes"`` or ``"no"`` for a confirm, a text, a form's object, or
+        a ``response_model``), or the fallback value if the policy has one and nobody answered. Raises
+        :class:`InputTimeoutError` if it has none, :class:`InputCancelledError` if the question was taken back,
+        :class:`RequestRefused` if it can't be asked like this, and ``TypeError`` or ``ValueError``, before anything is
+        sent, for an argument that can't be one.
+
+        A restart of the server goes unnoticed. For one of the agent, give an ``idempotency_key`` of your own: asked
+        again with it and the same question, a restarted agent waits for the same answer instead of asking twice. With
+        ``give_up_after_seconds``, waiting ends with ``TimeoutError``; the question stays open.
+        """
+        suspended = self.suspend(question, **options)
+        ended = self.wait(suspended.suspension_id, give_up_after_seconds=give_up_after_seconds)
+        model = options.get("response_model")
+        return ended.result() if model is None else ended.result(model)
+
+    def suspend(self, question: str, **options: Unpack[Options]) -> Suspended:
+        """Ask, and return as soon as the server has stored the question. :class:`Options` lists what may go with it."""
+        intent_id, key = options.get("intent_id"), options.get("idempotency_key")
+        path = "suspensions" if intent_id is None else f"intents/{segment(intent_id)}/suspend"
+        return self._post(Suspended, path, body(question, options), key)
+
+    def wait(self, suspension_id: str, *, give_up_after_seconds: float | None = None) -> SuspensionRecord:
+        """The record once the question has ended, in whatever way; ``result()`` says what that means.
+
+        Raises ``TimeoutError`` after ``give_up_after_seconds``; the question stays open.
+        """
+        from handraise.exchange import WaitLimit, parsed
+
+        path = f"suspensions/{segment(suspension_id)}/wait"
+        return parsed(SuspensionRecord, self._transport.poll(path, WaitLimit(give_up_after_seconds)))
+
+    def preview(self, question: str, **options: Unpack[Options]) -> Preview:
+        """What asking would do: whom, where, when, and what is wrong with it. Nothing is stored, nobody is asked."""
+        return self._post(Preview, "suspensions/preview", body(question, options))
+
+    def cancel(self, suspension_id: str, reason: str | None = None) -> SuspensionRecord:
+        """Take the question back. Raises :class:`RequestRefused` if it has ended already."""
+        return self._say(suspension_id, "cancel", {} if reason is None else {"reason": reason})
+
+    def clarification(self, suspension_id: str, text: str) -> SuspensionRecord:
+        """Say more, if a person has asked back (the callback ``clarification_requested``): the clock goes on.
+
+        With the key that has asked. Raises :class:`RequestRefused` if nobody has asked back.
+        """
+        return self._say(suspension_id, "clarification", {"text": text})
+
+    def execute_once(
+        self, receipt: str | None, action: Mapping[str, JsonValue], *, when: JsonValue, allow_silence: bool = False
+    ) -> None:
+        """Use up ``receipt``, right before running ``action``: it returns once, and only if a person answered ``when``
+        to exactly this action (API.md §5).
+
+        Raises :class:`ReceiptRefused`, whose ``reason`` says why, and then ``action`` must not run. With
+        ``allow_silence`` a fallback or a veto's silence counts as an answer too. A process that ends between this and
+        its action has used the receipt up: ask again.
+        """
+        if not receipt:
+            raise ReceiptRefused(_NO_RECEIPT)
+        asked = {"receipt": receipt, "action": dict(action), "when": when, "allow_silence": allow_silence}
+        self._transport.call("POST", "receipts/verify", json.dumps(asked).encode(), str(uuid.uuid4()))
+
+    # --- Looking ----------------------------------------------------------------------------------------------------
+
+    def get(self, suspension_id: str) -> SuspensionRecord:
+        """Where the question stands now."""
+        return self._get(SuspensionRecord, f"suspensions/{segment(suspension_id)}")
+
+    def list(
+        self,
+        *,
+        status: Literal["open", "responded", "expired", "cancelled"] | None = None,
+        session_id: str | None = None,
+        channel: str | None = None,
+        q: str | None = None,
+    ) -> Iterator[SuspensionRecord]:
+        """Every question that this key may read, newest first, page by page. ``q``: words of the question, or its
+        ``ref``."""
+        wanted = {"status": status, "session_id": session_id, "channel": channel, "q": q, "limit": "200"}
+        params = {name: value for name, value in wanted.items() if value is not None}
+        while True:
+            page = self._get(_Page, "suspensions", params)
+            yield from page.items
+            if page.next_cursor is None:
+                return
+            params["cursor"] = page.next_cursor
+
+    def timeline(self, suspension_id: str) -> Sequence[TimelineItem]:
+        """Everything that has happened to a question, in order: events, attempts, deliveries, callbacks."""
+        return (self._get(_Timeline, f"suspensions/{segment(suspension_id)}/timeline")).items
+
+    def me(self) -> Me:
+        """Whose the API key is, and what it may do."""
+        return self._get(Me, "me")
+
+    # --- For people, and what acts for them -------------------------------------------------------------------------
+
+    def respond(
+        self, intent_id: str, suspension_id: str, value: JsonValue | BaseModel, *, reason: str | None = None
+    ) -> Answered:
+        """Answer, with the key of somebody who may (RFC-0025 §8). Raises :class:`RequestRefused`: ``invalid_choice``
+        if it is no answer to this question, ``suspension_ended`` if it is too late."""
+        said: dict[str, JsonValue] = {"suspension_id": suspension_id, "value": _written(value)}
+        if reason is not None:
+            said["metadata"] = {"reason": reason}
+        return self._post(Answered, f"intents/{segment(intent_id)}/suspend/respond", _json(said))
+
+    def signal(
+        self, signal_id: str, value: JsonValue | BaseModel, *, reason: str | None = None, creator: str | None = None
+    ) -> Answered:
+        """Answer the open question that registered ``signal_id``. ``creator`` is the name of the key that asked, if two
+        have it open (API.md §5)."""
+        said: dict[str, JsonValue] = {"value": _written(value)}
+        said |= {} if reason is None else {"metadata": {"reason": reason}}
+        said |= {} if creator is None else {"creator": creator}
+        return self._post(Answered, f"signals/{segment(signal_id)}", _json(said))
+
+    def claim(self, suspension_id: str, seconds: int | None = None) -> Claim:
+        """Say that you are on it: further attempts wait for ``seconds`` (60 to 7,200; 1,800 if left out). With the key
+        of somebody who may answer."""
+        said: dict[str, JsonValue] = {} if seconds is None else {"seconds": seconds}
+        return self._post(Claim, f"suspensions/{segment(suspension_id)}/claim", _json(said))
+
+    def release(self, suspension_id: str) -> Claim:
+        """Give the claim back: what waited goes out."""
+        return self._read(Claim, "DELETE", f"suspensions/{segment(suspension_id)}/claim")
+
+    def assign(self, suspension_id: str, to: str) -> SuspensionRecord:
+        """Hand the question over ``to`` a person, by e-mail: they are asked at once and may answer from now on.
+
+        With the key of somebody who may answer, or an admin's. Raises :class:`RequestRefused` if that person can't
+        be asked, or somebody else is on it (API.md §2).
+        """
+        return self._say(suspension_id, "assign", {"to": to})
+
+    def clarify(self, suspension_id: str, question: str) -> SuspensionRecord:
+        """Ask the agent back, with the key of somebody who may answer: the clock holds until it has said more, for a
+        bounded time. Raises :class:`RequestRefused` if it is asked back already."""
+        return self._say(suspension_id, "clarify", {"question": question})
+
+    # --- Intents, and what an agent sets up -------------------------------------------------------------------------
+
+    def create_intent(
+        self,
+        title: str,
+        *,
+        description: str | None = None,
+        state: Mapping[str, JsonValue] | None = None,
+        status: Literal["draft", "active"] = "active",
+        idempotency_key: str | None = None,
+    ) -> Intent:
+        """An intent of your own (RFC-0001). It can be suspended while it is active."""
+        said: dict[str, JsonValue] = {"title": title, "status": status}
+        said |= {} if description is None else {"description": description}
+        said |= {} if state is None else {"state": dict(state)}
+        return self._post(Intent, "intents", _json(said), idempotency_key)
+
+    def intent(self, intent_id: str) -> Intent:
+        """Where an intent stands now."""
+        return self._get(Intent, f"intents/{segment(intent_id)}")
+
+    def events(self, intent_id: str) -> Sequence[LoggedEvent]:
+        """The first thousand events of an intent's log, oldest first."""
+        return (self._get(_Events, f"intents/{segment(intent_id)}/events", {"limit": "1000"})).events
+
+    def log_event(self, intent_id: str, event_type: str, payload: Mapping[str, JsonValue] | None = None) -> LoggedEvent:
+        """Add an event of your own to the log. The RFCs' own types can't be logged (API.md §7)."""
+        said: dict[str, JsonValue] = {"event_type": event_type, "payload": dict(payload or {})}
+        return self._post(LoggedEvent, f"intents/{segment(intent_id)}/events", _json(said))
+
+    def decide_engagement(
+        self,
+        intent_id: str,
+        *,
+        confidence: float = 1.0,
+        risk: float = 0.0,
+        reversibility: float = 1.0,
+        context: Mapping[str, JsonValue] | None = None,
+    ) -> EngagementDecision:
+        """Whether a person should be asked (RFC-0025 §7); the decision is in the intent's log."""
+        said: dict[str, JsonValue] = {"confidence": confidence, "risk": risk, "reversibility": reversibility}
+        said |= {} if context is None else {"context": dict(context)}
+        return self._post(EngagementDecision, f"intents/{segment(intent_id)}/engagement", _json(said))
+
+    def set_default_retry_policy(self, policy: HumanRetryPolicy | Mapping[str, JsonValue]) -> None:
+        """The policy of every question of this key that does not say otherwise (RFC-0026 §5). It replaces the one
+        before; ``{}`` clears it."""
+        self._transport.call("PUT", "agents/me/default-retry-policy", policy_body(policy))
+
+    # --- On the wire ------------------------------------------------------------------------------------------------
+
+    def _say(self, suspension_id: str, what: str, said: Mapping[str, JsonValue]) -> SuspensionRecord:
+        return self._post(SuspensionRecord, f"suspensions/{segment(suspension_id)}/{what}", _json(said))
+
+    def _post(self, kind: type[Record], path: str, content: bytes, idempotency_key: str | None = None) -> Record:
+        return self._read(kind, "POST", path, content, idempotency_key or str(uuid.uuid4()))
+
+    def _get(self, kind: type[Record], path: str, params: Mapping[str, str] | None = None) -> Record:
+        return self._read(kind, "GET", path, params=params)
+
+    def _read(
+        self,
+        kind: type[Record],
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        idempotency_key: str | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Record:
+        from handraise.exchange import parsed
+
+        return parsed(kind, self._transport.call(method, path, content, idempotency_key, params=params))
+
+
+class _Page(Received):
+    items: tuple[SuspensionRecord, ...]
+    next_cursor: str | None = None
+
+
+class _Timeline(Received):
+    items: tuple[TimelineItem, ...]
+
+
+class _Events(Received):
+    events: tuple[LoggedEvent, ...]
+
+
+def _json(said: Mapping[str, JsonValue]) -> bytes:
+    return json.dumps(said, allow_nan=False).encode()
+
+
+def _written(value: JsonValue | BaseModel) -> JsonValue:
+    written: JsonValue = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return written

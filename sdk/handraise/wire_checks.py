@@ -1,0 +1,105 @@
+"""What goes out, checked as it is written: types, ranges and closed sets, before anything is sent.
+
+Imported with the first question: the models take longer to make than all the rest. The limits are those of API.md §1
+and §2.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from handraise.questions import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
+
+_Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
+_Object = dict[str, JsonValue]
+
+
+class _Strict(BaseModel):
+    """A field that is not known here is left to the server, which may be newer."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Choice(_Strict):
+    value: Annotated[str, Field(min_length=1, max_length=1000)]
+    label: Annotated[str, Field(min_length=1, max_length=1000)]
+    description: Annotated[str, Field(max_length=3000)] | None = None
+    style: ChoiceStyle | None = None
+    metadata: _Object | None = None
+
+
+class _Rung(_Strict):
+    attempt: Annotated[int, Field(ge=1, le=50)]
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    quiet: bool | None = None
+
+
+class _Policy(_Strict):
+    max_attempts: Annotated[int, Field(ge=1, le=50)] | None = None
+    interval_seconds: _Seconds | None = None
+    strategy: Strategy | None = None
+    escalation_ladder: list[_Rung] | None = None
+    final_fallback_policy: FallbackPolicy | None = None
+
+
+class _Resume(_Strict):
+    session_id: str | None = None
+    callback_url: str | None = None
+    invocation_id: str | None = None
+    correlation_id: str | None = None
+    signal_id: str | None = None
+    signal_metadata: _Object | None = None
+    payload_schema: _Object | None = None
+
+
+class _Question(_Strict):
+    question: Annotated[str, Field(min_length=1, max_length=10_000)]
+    response_type: ResponseType | None = None
+    choices: Annotated[list[_Choice], Field(max_length=500)] | None = None
+    context: _Object | None = None
+    channel_hint: str | None = None
+    notify_to: str | None = None
+    responders: Annotated[list[str], Field(max_length=100)] | None = None
+    answers_required: Annotated[int, Field(ge=1, le=100)] | None = None
+    timeout_seconds: _Seconds | None = None
+    deadline_seconds: _Seconds | None = None
+    fallback_policy: FallbackPolicy | None = None
+    retry_policy: _Policy | None = None
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    decision_record: _Object | None = None
+    kind: Kind | None = None
+    action: _Object | None = None
+    form_schema: _Object | None = None
+    on_behalf_of: str | None = None
+    resume: _Resume | None = None
+
+
+def check_question(content: bytes) -> bytes:
+    """``content`` again, if it can be a question. Raises ``TypeError`` for a value of another type, ``ValueError`` for
+    one that is out of range; the message names the argument and holds no value."""
+    return _checked(_Question, content)
+
+
+def check_policy(content: bytes) -> bytes:
+    """``content`` again, if it can be a default policy. Raises as :func:`check_question` does."""
+    return _checked(_Policy, content)
+
+
+def _checked(model: type[_Strict], content: bytes) -> bytes:
+    try:
+        model.model_validate_json(content)
+    except ValidationError as problem:
+        wrong = [(_argument(error["loc"]), error["type"], error["msg"]) for error in problem.errors()]
+    else:
+        return content
+    # Outside the handler, so that no traceback carries the question along.
+    message = "; ".join(f"{argument}: {told[:1].lower()}{told[1:]}" for argument, _, told in wrong)
+    raise TypeError(message) if all(kind.endswith("_type") for _, kind, _ in wrong) else ValueError(message)
+
+
+def _argument(where: tuple[int | str, ...]) -> str:
+    """``choices[0].style``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).removeprefix(".")
