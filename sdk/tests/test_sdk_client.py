@@ -433,9 +433,9 @@ def test_importing_the_library_does_not_import_httpx():
 ROOT = Path(__file__).parents[2]
 PROGRAMS = [
     pytest.param(program, id=f"{page.name}-{number}")
-    for page in (ROOT / "sdk" / "README.md", ROOT / "docs" / "agents.md")
+    for page in (ROOT / "README.md", ROOT / "sdk" / "README.md", ROOT / "docs" / "agents.md")
     for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
-    if "asyncio.run(" in program
+    if "asyncio.run(" in program or "HandraiseSync()" in program
 ]
 
 
@@ -449,8 +449,8 @@ async def test_every_program_in_the_documentation_runs_as_it_stands(server, prog
         stdout=asyncio.subprocess.PIPE,
     )
     await server.until(lambda: server.records)
-    choices = server.only["choices"]
-    await server.answer(choices[0]["value"] if choices else "yes")
+    form, choices = server.only["response_type"] == "form", server.only["choices"]
+    await server.answer({"amount": 5, "speed": "now"} if form else choices[0]["value"] if choices else "yes")
     async with asyncio.timeout(LIMIT):
         printed, _ = await process.communicate()
     assert process.returncode == 0
