@@ -21,7 +21,6 @@ from bot.app import build_app
 from bot.config import load
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
-from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.pagerduty import webhooks
 from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
@@ -39,6 +38,7 @@ from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
 from tests.sqlite import lay_down
+from tests.vendors.mail import Mailbox
 
 WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 INBOUND_SECRET = "inbound-secret-of-the-tests"
