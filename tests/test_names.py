@@ -88,7 +88,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "rest": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "service": ("the service: wired, and as the demo starts it", "bot/demo bot/wiring"),
     "sessions": ("an agent's sessions: the route, the SQL", "bot/web/api core/store"),
-    "smtp": (PRETEND, "bot/sandbox/mail channels/email"),
     "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
     "suspensions": (LAYERS, "bot/web/api core/store"),
     "texts": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),

@@ -12,7 +12,6 @@ import signal
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from bot.sandbox.pagerduty.app import EventFault as PagerFault
 from bot.sandbox.slack.faults import (
     DropAfterStoring,
     DropBeforeStoring,
@@ -28,6 +27,7 @@ from tests.chaos.hosts import Hosts
 from tests.chaos.records import WEATHER, Hardship, Outage, Records, now
 from tests.chaos.store import Store
 from tests.chaos.world import World
+from tests.vendors.pagerduty import EventFault as PagerFault
 from tests.vendors.smtp import Stage
 
 SLACK_FAULTS: tuple[Fault, ...] = (
