@@ -60,7 +60,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise"),
-    "events": (PRETEND, "bot/inbound/pagerduty bot/sandbox/pagerduty channels/slack"),
+    "events": ("what a vendor tells of", "bot/inbound/pagerduty channels/slack"),
     "forms": (
         "a form: what it is, and how each way in reads it",
         "bot/web/pages channels/grammar channels/slack core/domain",

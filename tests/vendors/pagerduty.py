@@ -30,6 +30,7 @@ from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, re
 from bot.sandbox.pagerduty.world import Alert, Incident, IncidentStatus, Service, Triggered, User
 from bot.sandbox.slack.faults import CutOff
 from bot.sandbox.vendor import JsonObject, wall_clock
+from tests.vendors.pagerduty_events import EVENT_BYTES, problems
 
 # --- The account --------------------------------------------------------------------------------------------------
 
@@ -610,7 +611,14 @@ class PagerDutySandbox(sandbox.PagerDutySandbox):
             await self.answering.wait()
         return CutOff() if fault is EventFault.DROP_AFTER_STORING else response
 
+    def _accept(self, raw: bytes) -> Response:
+        if len(raw) > EVENT_BYTES:
+            return _refused(f"Event is too large (maximum is {EVENT_BYTES} bytes)")
+        return super()._accept(raw)
+
     def _take(self, event: JsonObject) -> Response:
+        if wrong := problems(event, self.account.services):
+            return _refused(*wrong)
         if self._is_too_much(event["routing_key"]):
             return self._throttled()
         return accepted(str(event.get("dedup_key"))) if self._lost else super()._take(event)
@@ -632,3 +640,8 @@ class PagerDutySandbox(sandbox.PagerDutySandbox):
             return True
         recent.append(now)
         return False
+
+
+def _refused(*errors: str) -> JSONResponse:
+    said = {"status": "invalid event", "message": "Event object is invalid", "errors": list(errors)}
+    return JSONResponse(said, 400)

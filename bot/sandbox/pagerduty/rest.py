@@ -5,6 +5,7 @@ Source: https://developer.pagerduty.com/api-reference, …/docs/errors, …/docs
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty.events import read_event
 from bot.sandbox.pagerduty.webhooks import (
     Webhooks,
     envelope,
@@ -191,7 +191,16 @@ def _targets(body: Mapping[str, Any]) -> list[str]:
 
 
 async def body_of(request: Request) -> Mapping[str, Any]:
-    return read_event(await request.body()) or {}
+    return read_object(await request.body()) or {}
+
+
+def read_object(raw: bytes) -> JsonObject | None:
+    """What is in a request's body; ``None`` if it is no JSON object."""
+    try:
+        given = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
 
 
 def _alert(incident: Incident, alert: Alert) -> JsonObject:
