@@ -24,7 +24,6 @@ from bot.people import slack_accounts
 from bot.sandbox.pagerduty import webhooks
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
-from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.world import Message
 from bot.web.admission import Limits
 from bot.web.connections import Connections
@@ -39,6 +38,7 @@ from tests.clock import ManualClock
 from tests.sqlite import lay_down
 from tests.vendors.mail import Mailbox
 from tests.vendors.pagerduty import PagerDutySandbox
+from tests.vendors.slack import SlackSandbox
 
 WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 INBOUND_SECRET = "inbound-secret-of-the-tests"

@@ -24,6 +24,8 @@ from bot.sandbox.pagerduty.world import Account
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.socket import SocketMode
+from bot.sandbox.slack.world import Workspace
 from bot.sandbox.vendor import YOU
 
 CHANNEL_ID, CHANNEL_NAME = "C0OPS", "ops"
@@ -56,11 +58,8 @@ class World:
         opened: Callable[[], None] | None = None,
     ) -> None:
         self.person = person = YOU
-        self.slack = SlackSandbox(
-            bot_token=f"xoxb-{secrets.token_hex(16)}",
-            signing_secret=secrets.token_hex(16),
-            app_token=f"xapp-{secrets.token_hex(16)}",
-        )
+        workspace = Workspace(bot_token=f"xoxb-{secrets.token_hex(16)}")
+        self.slack = SlackSandbox(workspace, SocketMode(workspace, app_token=f"xapp-{secrets.token_hex(16)}"))
         self.slack.workspace.add_user(person.slack_user_id, person.name, person.email)
         self.slack.workspace.add_channel(CHANNEL_ID, CHANNEL_NAME, person.slack_user_id)
         self.mailbox = Mailbox()

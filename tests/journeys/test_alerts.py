@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.faults import SaysNo
+from tests.vendors.slack_faults import SaysNo
 from tests.vendors.smtp import Stage
 from tests.world import World, running
 

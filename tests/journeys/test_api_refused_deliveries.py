@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.sandbox.slack.faults import SaysNo
+from tests.vendors.slack_faults import SaysNo
 from tests.vendors.smtp import Stage
 from tests.world import World, running
 
