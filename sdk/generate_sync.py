@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "handraise"
-FILES = {"client.py": "sync_client.py", "transport.py": "sync_transport.py"}
+FILES = {"client.py": "sync_client.py", "transport.py": "sync_transport.py", "streams.py": "sync_streams.py"}
 WORDS = (
     (
         r"``sync_\w+\.py`` is generated from this file: ``python sdk/generate_sync\.py``\.",
@@ -22,10 +22,13 @@ WORDS = (
     (r"\bawait ", ""),
     (r"\bimport asyncio\n", ""),
     (r"\basyncio\.sleep\b", "time.sleep"),
-    (r"\bAsync(Iterator|Client)\b", r"\1"),
-    (r"\b__a(enter|exit)__\b", r"__\1__"),
-    (r"\baclose\b", "close"),
+    (r"\bAsync(Iterator|Client|ExitStack)\b", r"\1"),
+    (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
+    (r"\benter_async_context\b", "enter_context"),
+    (r"\ba(close|next|read|iter_bytes)\b", r"\1"),
     (r"\bclass Handraise\b", "class HandraiseSync"),
+    (r"\bEventStream\b", "EventStreamSync"),
+    (r"\bhandraise\.streams\b", "handraise.sync_streams"),
     (r"\bTransport\b", "SyncTransport"),
     (r"\bhandraise\.transport\b", "handraise.sync_transport"),
     (r"  # noqa: ASYNC109 \(httpx's own, per phase\)", ""),
@@ -50,10 +53,11 @@ def generated(source: str) -> str:
 
 
 def main() -> int:
-    stale = [name for source, name in FILES.items() if (FOLDER / name).read_text() != generated(source)]
+    made = {FOLDER / name: generated(source) for source, name in FILES.items()}
+    stale = [path.name for path, text in made.items() if not path.exists() or path.read_text() != text]
     if "--check" not in sys.argv:
-        for source, name in FILES.items():
-            (FOLDER / name).write_text(generated(source))
+        for path, text in made.items():
+            path.write_text(text)
         return 0
     if stale:
         sys.stderr.write(f"{', '.join(stale)}: run python sdk/generate_sync.py\n")

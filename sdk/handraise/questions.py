@@ -91,6 +91,19 @@ class ResumeTarget(Wire):
     payload_schema: Mapping[str, JsonValue] | None = None
 
 
+class EngagementSignals(Wire):
+    """What an agent knows about what it is about to do, before it decides whether to ask (RFC-0025 §7.1).
+
+    ``confidence`` is how sure it is of acting right by itself, ``risk`` how much harm acting could do,
+    ``reversibility`` how far it could be undone: each from 0 to 1. ``context`` is kept with the decision.
+    """
+
+    confidence: float = 1.0
+    risk: float = 0.0
+    reversibility: float = 1.0
+    context: Mapping[str, JsonValue] | None = None
+
+
 Choices = Sequence[SuspensionChoice | Mapping[str, JsonValue] | str]
 """A string is value and label at once."""
 

@@ -41,6 +41,7 @@ from handraise.records import (
 
 if TYPE_CHECKING:
     from handraise.exchange import Record
+    from handraise.sync_streams import EventStreamSync
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -317,6 +318,17 @@ class HandraiseSync:
     def events(self, intent_id: str) -> Sequence[LoggedEvent]:
         """The first thousand events of an intent's log, oldest first."""
         return (self._get(_Events, f"intents/{segment(intent_id)}/events", {"limit": "1000"})).events
+
+    def follow(self, intent_id: str | None = None, *, after: str | None = None) -> EventStreamSync:
+        """Events as they are written: of one intent, or of all that this key may read.
+
+        The stream is a context manager and an iterator without an end. Once it is entered nothing more is missed,
+        however often the connection is lost. With ``after``, the ``last_event_id`` of another stream, it begins there.
+        """
+        from handraise.sync_streams import EventStreamSync
+
+        path = "events/stream" if intent_id is None else f"intents/{segment(intent_id)}/subscribe"
+        return EventStreamSync(self._transport.http, path, after)
 
     def log_event(self, intent_id: str, event_type: str, payload: Mapping[str, JsonValue] | None = None) -> LoggedEvent:
         """Add an event of your own to the log. The RFCs' own types can't be logged (API.md §7)."""

@@ -38,8 +38,9 @@ async def frames(lines: AsyncIterator[str]) -> AsyncIterator[tuple[str, str, dic
         if line:
             name, _, value = line.partition(": ")
             fields[name] = value
-        elif fields:
-            yield fields["id"], fields["event"], json.loads(fields["data"])
+        else:
+            if "data" in fields:
+                yield fields["id"], fields["event"], json.loads(fields["data"])
             fields = {}
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty.world import User
-from tests.vendors.pagerduty import Shift
+from bot.sandbox.pagerduty.world import Shift, User
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -1,8 +1,8 @@
 """Events as they happen, over SSE: ours, and those of the published OpenIntent client (0.17) in its dialect.
 
-``id:`` is a cursor into the log: whoever reconnects with ``Last-Event-ID`` goes on right behind it. The client
-subscribes by itself. It connects again without a pause after anything but 200, so that a stream stays open even where
-there is nothing to say, and a refusal takes its time.
+``id:`` is a cursor into the log: whoever reconnects with ``Last-Event-ID`` goes on right behind it. The first one has
+no event: it says where the stream begins. The published client subscribes by itself. It connects again without a pause
+after anything but 200, so that a stream stays open even where there is nothing to say, and a refusal takes its time.
 
 Source: API.md §5, §7; the WHATWG's server-sent events; facts on OpenIntent §2, §3; docs/decisions/0038.
 """
@@ -107,7 +107,8 @@ async def frames(
 ) -> AsyncIterator[str]:
     """Until the server stops, or the caller's key is not valid any more. ``written`` is one event as SSE, empty for one
     that this stream leaves out."""
-    yield ": connected\n\n"
+    # An id without data is no event, but whoever is cut off before the first event goes on behind it.
+    yield f": connected\nid: {_cursor_text(cursor)}\n\n"
     catch_up = _CATCH_UP_SECONDS
     with validity as gone, services.hub.subscribe(topic) as news:
         while not (services.closing.is_set() or gone.is_set()):
@@ -151,7 +152,11 @@ async def _written(line: Logged) -> str:
 def frame(line: Logged, name: str, data: Mapping[str, object]) -> str:
     """One event as SSE."""
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return f"id: {line.cursor[0]}-{line.cursor[1]}\nevent: {name}\ndata: {body}\n\n"
+    return f"id: {_cursor_text(line.cursor)}\nevent: {name}\ndata: {body}\n\n"
+
+
+def _cursor_text(cursor: Cursor) -> str:
+    return f"{cursor[0]}-{cursor[1]}"
 
 
 def parse_cursor(text: str) -> Cursor:

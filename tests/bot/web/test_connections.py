@@ -259,7 +259,7 @@ async def test_who_waits_for_an_answer_or_for_events_is_never_hung_up_on(door: D
     asked = await door.world.ask()
     async with client(door) as waiting, client(door) as stream:
         stream.say(b"GET /v1/events/stream HTTP/1.1\r\nHost: h\r\n" + AGENT + b"\r\n")
-        assert b": connected" in await stream.reader.readuntil(b"connected\n\n")
+        assert b": connected" in await stream.reader.readuntil(b"connected\n")
         path = f"GET /v1/suspensions/{asked['suspension_id']}/wait?timeout_seconds=30 HTTP/1.1\r\nHost: h\r\n"
         waiting.say(path.encode() + AGENT + b"\r\n")
         async with client(door) as other:
