@@ -4,9 +4,9 @@ Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` 
 checks an operator's own), ``mime`` writes the bytes, ``smtp`` and ``mail_server`` bring them to the server.
 
 In: ``imap`` fetches mail and ``lmtp_server`` takes it from a mail server. ``inbound`` reads one mail as a value:
-``classify`` says what kind it is, ``authentication`` whether its sender is real, ``addressing`` whose token it bears,
-``delivery_reports`` what a bounce says. ``body``, ``html``, ``quoting`` and ``own_words`` find what the person wrote
-themselves.
+``head`` reads its fields once, ``classify`` says what kind it is, ``authentication`` whether its sender is real,
+``addressing`` whose token it bears, ``delivery_reports`` what a bounce says. ``body``, ``html``, ``quoting`` and
+``own_words`` find what the person wrote themselves.
 
 What must never be: an answer from quoted text, from a machine or from an unverified sender; a password over an
 unencrypted line; a reply to a bounce; or a parser that raises on hostile bytes.

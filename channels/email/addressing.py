@@ -1,4 +1,4 @@
-"""Addresses and message ids of our mails, made and recognised; header fields of any mail, read without trust. Pure.
+"""Addresses and message ids of our mails, made and recognised; addresses in a field of any mail. Pure.
 
 Two addresses are the same mailbox if their domains are one to the DNS and their owner is one person, whatever the
 sub-address (:mod:`core.domain.people`).
@@ -13,11 +13,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field, replace
-from email.errors import HeaderParseError
-from email.header import decode_header
-from email.message import Message
 from email.utils import parseaddr
-from itertools import islice
 
 from core.domain.people import Address, dns_domain, owner, small
 from core.errors import ConfigError
@@ -38,9 +34,6 @@ _MAC_BYTES = 9
 _LONGEST_LOCAL = 64
 _LONGEST_ADDRESS = 254
 """RFC 5321 §4.5.3.1.3, without the angle brackets."""
-_LONGEST_HEADER = 4_000
-_MOST_FIELDS = 20
-"""Of one name that are looked at."""
 _ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
 """Begins at the beginning of a word, so that a long one is gone through once."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
@@ -201,40 +194,6 @@ def deliverable(to: Address) -> Address | None:
     if len(address.encode()) > _LONGEST_ADDRESS or not address.isprintable() or not _ADDRESS.fullmatch(address):
         return None
     return replace(to, value=address)
-
-
-def raw_values(message: Message, name: str) -> list[str]:
-    """The first fields of this name, top to bottom, unfolded and cut to a sane length. Encoded words (RFC 2047) stay
-    as they are: in an address, or in what our own mail server wrote, they mean nothing (RFC 2047 §5)."""
-    mine = (value for found, value in message.raw_items() if found.casefold() == name.casefold())
-    return [_unfolded(value) for value in islice(mine, _MOST_FIELDS)]
-
-
-def header_values(message: Message, name: str) -> list[str]:
-    """As :func:`raw_values`, for words that people read: encoded words are decoded."""
-    return [_decoded(value) for value in raw_values(message, name)]
-
-
-def header(message: Message, name: str) -> str:
-    """The first field of this name, empty if there is none."""
-    return next(iter(header_values(message, name)), "")
-
-
-def _unfolded(value: object) -> str:
-    raw = str(value).encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # fields of bare UTF-8 (RFC 6532)
-    return re.sub(r"\r?\n[ \t]*", " ", raw)[:_LONGEST_HEADER]
-
-
-def _decoded(raw: str) -> str:
-    if "=?" not in raw:
-        return raw
-    try:
-        parts = decode_header(raw)
-        return "".join(
-            part.decode(charset or "ascii", "replace") if isinstance(part, bytes) else part for part, charset in parts
-        )
-    except (HeaderParseError, LookupError, ValueError):
-        return raw
 
 
 def mailboxes_in(value: str) -> list[str]:

@@ -13,12 +13,11 @@ Source: RFC 8601 §5; RFC 7489 §3.1 (alignment); facts on mail §B3.
 from __future__ import annotations
 
 import re
-from email.message import Message
+from collections.abc import Sequence
 from enum import StrEnum
 
 import authres
 
-from channels.email.addressing import raw_values
 from core.domain.people import comparable_domain
 
 
@@ -31,8 +30,9 @@ class SenderAuth(StrEnum):
     LINK_ONLY = "link_only"
 
 
-def is_authentic(message: Message, sender: str, mode: SenderAuth, authserv_id: str) -> bool:
-    """Whether ``sender`` (the address in From) wrote this, as far as ``mode`` asks. Never for ``link_only``."""
+def is_authentic(fields: Sequence[str], sender: str, mode: SenderAuth, authserv_id: str) -> bool:
+    """Whether ``sender`` (the address in From) wrote this, as far as ``mode`` asks. Never for ``link_only``. ``fields``
+    are the mail's Authentication-Results, top to bottom."""
     domain = sender.rpartition("@")[2]
     match mode:
         case SenderAuth.TOKEN_ONLY:
@@ -40,9 +40,9 @@ def is_authentic(message: Message, sender: str, mode: SenderAuth, authserv_id: s
         case SenderAuth.LINK_ONLY:
             return False
         case SenderAuth.DMARC:
-            return _dmarc_passed(_our_results(message, authserv_id), domain)
+            return _dmarc_passed(_our_results(fields, authserv_id), domain)
         case SenderAuth.DKIM:
-            return _dkim_passed(_our_results(message, authserv_id), domain)
+            return _dkim_passed(_our_results(fields, authserv_id), domain)
 
 
 def _dmarc_passed(results: list[authres.AuthenticationResult], domain: str) -> bool:
@@ -63,9 +63,9 @@ def _property(result: authres.AuthenticationResult, name: str) -> str:
     return str(values[0]).rpartition("@")[2] if len(values) == 1 else ""
 
 
-def _our_results(message: Message, authserv_id: str) -> list[authres.AuthenticationResult]:
+def _our_results(fields: Sequence[str], authserv_id: str) -> list[authres.AuthenticationResult]:
     """What our MX found; empty where it said nothing that can be read."""
-    for value in raw_values(message, "Authentication-Results"):
+    for value in fields:
         if _named(value) != authserv_id.lower():
             continue
         try:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from email.message import Message
 
-from channels.email.addressing import header
 from channels.email.classify import reads_like_a_machine
+from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB

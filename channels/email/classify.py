@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from email.message import Message
 from enum import StrEnum
 
-from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
-from channels.email.delivery_reports import report_type
+from channels.email.addressing import Mailboxes
+from channels.email.head import MailHead
 
 _LOOKED_AT = 1_500
 
@@ -128,33 +127,35 @@ class MailKind(StrEnum):
 
 _DAEMONS = frozenset({"mailer-daemon", "postmaster", "mail-daemon", "mailerdaemon"})
 _NO_REPLY = re.compile(r"(?:no|do-?not|dont|never)[-_.]?reply(?:[-_.+].*)?|bounces?(?:[-_.+].*)?|auto-?reply")
-_AUTO_HEADERS = (
-    "X-Autoreply",
-    "X-Autorespond",
-    "X-Auto-Reply",
-    "X-AutoReply-From",
-    "X-Mail-Autoreply",
-    "X-Auto-Response-From",
-    "X-MS-Exchange-Inbox-Rules-Loop",
+_AUTO_HEADERS = frozenset(
+    {
+        "x-autoreply",
+        "x-autorespond",
+        "x-auto-reply",
+        "x-autoreply-from",
+        "x-mail-autoreply",
+        "x-auto-response-from",
+        "x-ms-exchange-inbox-rules-loop",
+    }
 )
 """Their presence is enough. ``X-Auto-Response-Suppress`` is not among them: it asks others not to answer."""
 _AUTO_PRECEDENCE = frozenset({"bulk", "junk", "list", "auto_reply", "auto-reply"})
-_LIST_HEADERS = ("List-Id", "List-Post", "Mailing-List", "X-Mailing-List")
+_LIST_HEADERS = frozenset({"list-id", "list-post", "mailing-list", "x-mailing-list"})
 
 
-def classify(message: Message, ours: Mailboxes, sender: str | None = None, recipients: Sequence[str] = ()) -> MailKind:
+def classify(head: MailHead, ours: Mailboxes, sender: str | None = None, recipients: Sequence[str] = ()) -> MailKind:
     """The kind of a mail that could be parsed. ``sender`` is MAIL FROM (empty for ``<>``, ``None`` if nobody knows)
     and ``recipients`` RCPT TO."""
-    reported = _reported(message)
+    reported = _reported(head)
     if reported is not None:
         return reported
-    if _is_automatic(message):
+    if _is_automatic(head):
         return MailKind.AUTO
-    if sender == "" or header(message, "Return-Path").strip() == "<>" or _came_back(message, ours, recipients):
+    if sender == "" or head.return_path == "<>" or _came_back(head, ours, recipients):
         return MailKind.BOUNCE
-    if any(name in message for name in _LIST_HEADERS):
+    if head.names & _LIST_HEADERS:
         return MailKind.LIST
-    if _is_our_own(message, ours):
+    if _is_our_own(head, ours):
         return MailKind.LOOP
     return MailKind.REPLY
 
@@ -162,46 +163,40 @@ def classify(message: Message, ours: Mailboxes, sender: str | None = None, recip
 _REPORTS = {"disposition-notification": MailKind.RECEIPT, "feedback-report": MailKind.COMPLAINT}
 
 
-def _reported(message: Message) -> MailKind | None:
+def _reported(head: MailHead) -> MailKind | None:
     """What a machine made to report on a mail of ours, in form or by who sent it."""
-    if message.get_content_type() == "multipart/report":
-        return _REPORTS.get(report_type(message), MailKind.BOUNCE)
-    if report_type(message) or "X-Failed-Recipients" in message:
+    if head.content_type == "multipart/report":
+        return _REPORTS.get(head.report_type, MailKind.BOUNCE)
+    if head.report_type or "x-failed-recipients" in head.names:
         return MailKind.BOUNCE
-    sender = mailbox_in(header(message, "From"))
-    return MailKind.BOUNCE if sender is not None and sender.partition("@")[0] in _DAEMONS else None
+    return MailKind.BOUNCE if head.author is not None and head.author.partition("@")[0] in _DAEMONS else None
 
 
-def _came_back(message: Message, ours: Mailboxes, recipients: Sequence[str]) -> bool:
+def _came_back(head: MailHead, ours: Mailboxes, recipients: Sequence[str]) -> bool:
     """To an envelope sender of ours, where only machines write."""
-    named = [one for name in ("Delivered-To", "To") for one in raw_values(message, name)]
-    return any(map(ours.is_bounce_address, [*recipients, *(one for value in named for one in mailboxes_in(value))]))
+    return any(map(ours.is_bounce_address, [*recipients, *head.addressed("Delivered-To", "To")]))
 
 
-def is_away(message: Message) -> bool:
+def is_away(head: MailHead) -> bool:
     """Whether an automatic reply says that its sender is not there: made by a program that answers for a person
     (RFC 3834 §5), not by a list or a machine that nobody reads."""
-    submitted = header(message, "Auto-Submitted").partition(";")[0].strip().casefold()
-    sender = mailbox_in(header(message, "From"))
-    if sender is None or _NO_REPLY.fullmatch(sender.partition("@")[0]) or any(one in message for one in _LIST_HEADERS):
+    if head.author is None or _is_no_reply(head.author) or head.names & _LIST_HEADERS:
         return False
-    return submitted.startswith("auto-replied") or bool(AWAY_SUBJECT.match(header(message, "Subject")[:200]))
+    return head.submitted.startswith("auto-replied") or bool(AWAY_SUBJECT.match(head.subject))
 
 
-def _is_automatic(message: Message) -> bool:
-    submitted = header(message, "Auto-Submitted").partition(";")[0].strip().casefold()
-    if submitted not in {"", "no"} or any(name in message for name in _AUTO_HEADERS):
+def _is_automatic(head: MailHead) -> bool:
+    if head.submitted not in {"", "no"} or head.names & _AUTO_HEADERS or head.precedence in _AUTO_PRECEDENCE:
         return True
-    if header(message, "Precedence").strip().casefold() in _AUTO_PRECEDENCE:
+    if head.author is not None and _is_no_reply(head.author):
         return True
-    sender = mailbox_in(header(message, "From"))
-    if sender is not None and _NO_REPLY.fullmatch(sender.partition("@")[0]):
-        return True
-    subject = header(message, "Subject")[:200]
-    return bool(AWAY_SUBJECT.match(subject) or MACHINE_SUBJECT.match(subject))
+    return bool(AWAY_SUBJECT.match(head.subject) or MACHINE_SUBJECT.match(head.subject))
 
 
-def _is_our_own(message: Message, ours: Mailboxes) -> bool:
+def _is_no_reply(author: str) -> bool:
+    return _NO_REPLY.fullmatch(author.partition("@")[0]) is not None
+
+
+def _is_our_own(head: MailHead, ours: Mailboxes) -> bool:
     """A mail of ours that came back: forwarded by a rule, or sent round by two machines that answer each other."""
-    sender = mailbox_in(header(message, "From"))
-    return (sender is not None and ours.is_ours(sender)) or ours.is_our_message_id(header(message, "Message-ID"))
+    return (head.author is not None and ours.is_ours(head.author)) or ours.is_our_message_id(head.message_id)

@@ -17,7 +17,8 @@ from email.message import Message
 from email.policy import compat32
 from enum import StrEnum
 
-from channels.email.addressing import header, header_values, mailboxes_in
+from channels.email.addressing import mailboxes_in
+from channels.email.head import header, header_values
 from core.domain.people import small
 
 RETURN_ID = "X-Handraise-Return"
@@ -93,16 +94,6 @@ class Report:
             return (ReportVerdict.OTHER_RECIPIENT if self.fates else ReportVerdict.UNCLEAR), ""
         worst = min(mine, key=lambda one: list(ReportVerdict).index(one.verdict))
         return worst.verdict, worst.status
-
-
-def report_type(message: Message) -> str:
-    """``delivery-status``, ``disposition-notification``, ``feedback-report``; empty for what is no report."""
-    if message.get_content_type() in {"message/delivery-status", "message/global-delivery-status"}:
-        return "delivery-status"
-    if message.get_content_type() != "multipart/report":
-        return ""
-    named = message.get_param("report-type")
-    return named.strip().casefold() if isinstance(named, str) else ""
 
 
 def read_report(message: Message) -> Report:

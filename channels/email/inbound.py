@@ -25,11 +25,12 @@ from email.policy import compat32
 
 from pydantic import JsonValue
 
-from channels.email.addressing import Mailboxes, header, mailbox_in, mailboxes_in, raw_values
+from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth, is_authentic
 from channels.email.body import body_words
 from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
+from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
 from core.domain.notice import NoticeChoice
@@ -97,7 +98,6 @@ def _is_overlong(field: re.Match[bytes]) -> bool:
 
 _TOKEN_FIELDS = (("Delivered-To",), ("X-Original-To", "Envelope-To", "X-Gm-Original-To"), ("To", "Cc"))
 """Behind the envelope: from what our MX wrote down to what the sender wrote. The first that bears a token decides."""
-_LONGEST_ID = 500
 
 _BROKEN = (MessageError, LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
 """What the standard library's parser is known to raise on hostile bytes."""
@@ -176,28 +176,26 @@ def unreadable(digest: str, ours: Mailboxes, recipients: Sequence[str], reason: 
 
 
 def _read(digest: str, message: Message, rules: MailRules, sender: str | None, recipients: Sequence[str]) -> Inbound:
-    ours = rules.ours
-    kind = classify(message, ours, sender, recipients)
-    references = " ".join(_only(message, name) for name in ("In-Reply-To", "References"))
-    to = mailboxes_in(_only(message, "To"))
-    came_to = [*recipients, *_addresses(message, ("Delivered-To", "X-Original-To", "To"))]
+    ours, head = rules.ours, read_head(message)
+    kind = classify(head, ours, sender, recipients)
+    came_to = [*recipients, *head.addressed("Delivered-To", "X-Original-To", "To")]
     mail = Inbound(
         digest,
         kind,
-        _tokens(message, ours, recipients),
-        addressed=_tokens_of(_addresses(message, ("To", "Cc")), ours),
-        replied_to=_tokens_of(to, ours),
-        is_to_us=any(map(ours.is_ours, to)),
+        _tokens(head, ours, recipients),
+        addressed=_tokens_of(head.addressed("To", "Cc"), ours),
+        replied_to=_tokens_of(head.to, ours),
+        is_to_us=any(map(ours.is_ours, head.to)),
         deliveries=_named(ours.delivery_in, came_to),
         mentioned=_named(ours.delivery_mentioned, came_to),
-        answers_to=tuple(ours.deliveries_named(references)),
-        refs=tuple(ours.refs_named(references)),
-        message_id=header(message, "Message-ID").strip()[:_LONGEST_ID],
+        answers_to=tuple(ours.deliveries_named(head.answers_to)),
+        refs=tuple(ours.refs_named(head.answers_to)),
+        message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, message, rules), words=body_words(message))
+        return replace(_with_sender(mail, head, rules), words=body_words(message))
     if kind is MailKind.AUTO:
-        return replace(_with_sender(mail, message, rules), is_away=is_away(message))
+        return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
         report = read_report(message)
         inside = _named(ours.delivery_returned, report.return_ids)
@@ -205,16 +203,15 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
     return mail
 
 
-def _with_sender(mail: Inbound, message: Message, rules: MailRules) -> Inbound:
-    senders = raw_values(message, "From")
-    sender = mailbox_in(senders[0]) if len(senders) == 1 else None
-    authentic = sender is not None and is_authentic(message, sender, rules.sender_auth, rules.authserv_id)
+def _with_sender(mail: Inbound, head: MailHead, rules: MailRules) -> Inbound:
+    sender = head.sender
+    authentic = sender is not None and is_authentic(head.results, sender, rules.sender_auth, rules.authserv_id)
     return replace(mail, sender=sender, authentic=authentic)
 
 
-def _tokens(message: Message, ours: Mailboxes, recipients: Sequence[str]) -> tuple[str, ...]:
+def _tokens(head: MailHead, ours: Mailboxes, recipients: Sequence[str]) -> tuple[str, ...]:
     """The reply tokens of the most trustworthy place that bears any, each once."""
-    places = [recipients, *(_addresses(message, names) for names in _TOKEN_FIELDS)]
+    places = [recipients, *(head.addressed(*names) for names in _TOKEN_FIELDS)]
     return next((found for addresses in places if (found := _tokens_of(addresses, ours))), ())
 
 
@@ -225,17 +222,6 @@ def _tokens_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]:
 def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:
     """What ``read`` finds in them, each once."""
     return tuple(dict.fromkeys(filter(None, map(read, values))))
-
-
-def _only(message: Message, name: str) -> str:
-    """The one field of this name; empty if there are two. A signature covers the lower one, and what somebody has
-    put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
-    values = raw_values(message, name)
-    return values[0] if len(values) == 1 else ""
-
-
-def _addresses(message: Message, names: Sequence[str]) -> list[str]:
-    return [one for name in names for value in raw_values(message, name) for one in mailboxes_in(value)]
 
 
 def read_reply(
