@@ -61,7 +61,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise"),
-    "events": (PRETEND, "bot/inbound/pagerduty bot/sandbox/pagerduty channels/slack"),
+    "events": ("what a vendor tells of", "bot/inbound/pagerduty channels/slack"),
     "forms": (
         "a form: what it is, and how each way in reads it",
         "bot/web/pages channels/grammar channels/slack core/domain",
@@ -89,7 +89,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "rest": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "service": ("the service: wired, and as the demo starts it", "bot/demo bot/wiring"),
     "sessions": ("an agent's sessions: the route, the SQL", "bot/web/api core/store"),
-    "smtp": (PRETEND, "bot/sandbox/mail channels/email"),
     "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
     "streams": ("event streams: served, and read", "bot/web/api sdk/handraise"),
     "suspensions": (LAYERS, "bot/web/api core/store"),

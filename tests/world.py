@@ -21,12 +21,9 @@ from bot.app import build_app
 from bot.config import load
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
-from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.pagerduty import webhooks
-from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import loopback_client, serving, serving_all
-from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.world import Message
 from bot.web.admission import Limits
 from bot.web.connections import Connections
@@ -39,6 +36,9 @@ from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
 from tests.sqlite import lay_down
+from tests.vendors.mail import Mailbox
+from tests.vendors.pagerduty import PagerDutySandbox
+from tests.vendors.slack import SlackSandbox
 
 WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 INBOUND_SECRET = "inbound-secret-of-the-tests"

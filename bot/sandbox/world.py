@@ -18,9 +18,14 @@ from starlette.applications import Starlette
 from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.page.app import SandboxPage
 from bot.sandbox.pagerduty.app import PagerDutySandbox
+from bot.sandbox.pagerduty.rest import RestApi
+from bot.sandbox.pagerduty.webhooks import Webhooks
+from bot.sandbox.pagerduty.world import Account
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import serving
 from bot.sandbox.slack.app import SlackSandbox
+from bot.sandbox.slack.socket import SocketMode
+from bot.sandbox.slack.world import Workspace
 from bot.sandbox.vendor import YOU
 
 CHANNEL_ID, CHANNEL_NAME = "C0OPS", "ops"
@@ -53,24 +58,18 @@ class World:
         opened: Callable[[], None] | None = None,
     ) -> None:
         self.person = person = YOU
-        self.slack = SlackSandbox(
-            bot_token=f"xoxb-{secrets.token_hex(16)}",
-            signing_secret=secrets.token_hex(16),
-            app_token=f"xapp-{secrets.token_hex(16)}",
-        )
+        workspace = Workspace(bot_token=f"xoxb-{secrets.token_hex(16)}")
+        self.slack = SlackSandbox(workspace, SocketMode(workspace, app_token=f"xapp-{secrets.token_hex(16)}"))
         self.slack.workspace.add_user(person.slack_user_id, person.name, person.email)
         self.slack.workspace.add_channel(CHANNEL_ID, CHANNEL_NAME, person.slack_user_id)
         self.mailbox = Mailbox()
         self._routing_key, self._api_token = secrets.token_hex(16), secrets.token_hex(16)
-        self.pagerduty = PagerDutySandbox(
-            {PAGER_SERVICE: self._routing_key},
-            [
-                PagerUser(person.pagerduty_user_id, person.name, person.email),
-                PagerUser("PHANDRAISE", "Handraise", SENDER),
-            ],
-            api_token=self._api_token,
-            webhook_secrets=[secrets.token_hex(16)],
-        )
+        users = [
+            PagerUser(person.pagerduty_user_id, person.name, person.email),
+            PagerUser("PHANDRAISE", "Handraise", SENDER),
+        ]
+        account, webhooks = Account({PAGER_SERVICE: self._routing_key}, users), Webhooks([secrets.token_hex(16)])
+        self.pagerduty = PagerDutySandbox(account, RestApi(account, self._api_token, webhooks), webhooks)
         self._inbound_secret = secrets.token_hex(16)
         self.page = SandboxPage(
             self.slack, self.mailbox, self.pagerduty, person, ask=ask, stay_silent=stay_silent, opened=opened

@@ -1,5 +1,8 @@
 """Ask a person from an AI agent, and go on when they have answered."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from handraise.callbacks import Resumed, verify_callback
 from handraise.client import Handraise
 from handraise.errors import (
@@ -43,6 +46,35 @@ from handraise.records import (
     UnfitAnswer,
 )
 from handraise.sync_client import HandraiseSync
+
+if TYPE_CHECKING:
+    from handraise.asgi import ReceiverReply as ReceiverReply
+    from handraise.callback_sqlite import SqliteCallbackStore as SqliteCallbackStore
+    from handraise.callback_stores import CallbackState as CallbackState
+    from handraise.callback_stores import CallbackStore as CallbackStore
+    from handraise.callback_stores import MemoryCallbackStore as MemoryCallbackStore
+    from handraise.receiver import ResumeReceiver as ResumeReceiver
+    from handraise.receiver import SessionEnded as SessionEnded
+    from handraise.session_turn import Turn as Turn
+
+_LATER = {
+    "CallbackState": "callback_stores",
+    "CallbackStore": "callback_stores",
+    "MemoryCallbackStore": "callback_stores",
+    "ReceiverReply": "asgi",
+    "ResumeReceiver": "receiver",
+    "SessionEnded": "receiver",
+    "SqliteCallbackStore": "callback_sqlite",
+    "Turn": "session_turn",
+}
+"""What is imported when it is first named: asyncio and sqlite3 take their time."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
 
 __all__ = [
     "Answered",

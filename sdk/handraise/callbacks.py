@@ -115,6 +115,11 @@ def verify_callback(
     return _parse(body, webhook_id)
 
 
+def check_secrets(secrets: str | Sequence[str]) -> None:
+    """Raises :class:`ConfigurationError` unless there is one, and each is ``whsec_`` and base64."""
+    _keys(secrets)
+
+
 def _signed_headers(headers: Headers) -> tuple[str, str, str]:
     given = {name.lower(): value.strip() for name, value in headers.items()}
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")

@@ -275,10 +275,13 @@ def test_a_callback_can_not_be_changed_after_it_was_verified():
         resumed.value = "deny"
 
 
-async def test_the_receiver_in_the_documentation_believes_our_callbacks_only_and_goes_on_once(monkeypatch, capsys):
+async def test_the_receiver_in_the_documentation_believes_our_callbacks_only_and_goes_on_once(
+    monkeypatch, capsys, tmp_path
+):
     page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
     (program,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "app = " in block]
     monkeypatch.setenv("AGENT_WEBHOOK_SECRETS", f"{SECRET} {NEXT_SECRET}")
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(program, names)
     body = encoded()
@@ -286,7 +289,7 @@ async def test_the_receiver_in_the_documentation_believes_our_callbacks_only_and
     transport = httpx.ASGITransport(names["app"])
     async with httpx.AsyncClient(transport=transport, base_url="http://agent.example") as http:
         forged = await http.post("/resume", content=body, headers=good | {"webhook-id": "msg_2"})
-        assert (forged.status_code, forged.text) == (401, "wrong_signature")
+        assert (forged.status_code, forged.json()) == (401, {"error": "wrong_signature"})
         statuses = [(await http.post("/resume", content=body, headers=good)).status_code for _ in range(2)]
     assert statuses == [204, 204]
     assert capsys.readouterr().out.count("goes on with approve by alice@example.com") == 1

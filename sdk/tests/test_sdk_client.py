@@ -284,6 +284,37 @@ async def test_a_restart_in_the_middle_of_a_wait_goes_unnoticed_but_for_one_line
     assert not [secret for secret in ("susp-1", "HR-7F30", KEY, "Refund", "approve") if secret in line.getMessage()]
 
 
+async def test_a_server_that_is_down_is_logged_at_once_and_when_it_is_back(server, client, caplog):
+    caplog.set_level(logging.INFO, "handraise")
+    await server.stop()
+    task = asyncio.create_task(client.suspend("Refund?", choices=["approve"]))
+    while not caplog.records:
+        await asyncio.sleep(0.001)
+    (line,) = caplog.records
+    assert line.levelno == logging.WARNING
+    assert f"127.0.0.1:{server.port} can't be reached (ConnectError" in line.getMessage()
+    assert not task.done()
+    await server.start()
+    await task
+    assert "is back after" in caplog.records[-1].getMessage()
+    assert len(caplog.records) == 2
+
+
+async def test_waiting_is_given_up_when_it_is_said_and_the_question_stays_open(server, client):
+    with pytest.raises(TimeoutError, match=r"0\.2 s; the question stays open"):
+        await client.request_input("Refund?", choices=["approve"], give_up_after_seconds=0.2)
+    assert (await client.get("susp-1")).is_open
+    await server.answer("approve")
+    assert (await client.wait("susp-1", give_up_after_seconds=LIMIT)).result() == "approve"
+
+
+async def test_waiting_is_given_up_beside_a_server_that_is_away(server, client):
+    await client.suspend("Refund?", choices=["approve"])
+    await server.stop()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(client.wait("susp-1", give_up_after_seconds=0.2), LIMIT)
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 async def test_a_gateway_that_lost_the_server_is_waited_out(server, client, status):
     server.windows.append(0)

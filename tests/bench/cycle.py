@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import aiohttp
+from handraise import Handraise, HandraiseSync
 
 from tests.bench import measures
 from tests.bench.process import processor_seconds
-from tests.bench.service import Caller, around, serving, write_config
+from tests.bench.service import AGENT_KEY, Around, Caller, around, serving, write_config
 from tests.bench.sheet import Sheet
 
 
@@ -31,9 +34,28 @@ async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10, runs: int = 30
                     sheet.at_most(f"answer sent → {what}, median", spread.median, 10, "ms")
                     sheet.at_most(f"answer sent → {what}, p99", spread.p99, 50, "ms")
                     sheet.note(f"answer sent → {what}, most", spread.most, "ms")
+                await _sdk_waits(url, caller, here, runs, sheet)
                 before, began = processor_seconds(process.pid), time.monotonic()
                 rate = await measures.cycles(caller, here, seconds)
                 used, done = processor_seconds(process.pid) - before, rate * (time.monotonic() - began)
                 sheet.at_least("cycles, 16 clients (aim: 300/s)", rate, 100, "/s")
                 sheet.note("cycles as a share of bare commits", rate / bare, "")
                 sheet.note("processor time of the service, a cycle", 1000 * used / done, "ms")
+
+
+async def _sdk_waits(url: str, caller: Caller, here: Around, runs: int, sheet: Sheet) -> None:
+    """The same by the SDK's two clients."""
+    people = HandraiseSync(url, AGENT_KEY)
+    async with Handraise(url, AGENT_KEY) as waiting:
+
+        async def by_task(asked: Any) -> object:
+            return await waiting.wait(asked["suspension_id"])
+
+        async def in_thread(asked: Any) -> object:
+            return await asyncio.to_thread(people.wait, asked["suspension_id"])
+
+        for name, wait in (("Handraise", by_task), ("HandraiseSync", in_thread)):
+            await measures.latency(caller, here, 20, wait)  # warm
+            waits, _ = await measures.latency(caller, here, runs, wait)
+            sheet.at_most(f"answer sent → {name}.wait returns, median", waits.median, 10, "ms")
+    people.close()

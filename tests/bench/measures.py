@@ -8,8 +8,10 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
@@ -70,13 +72,18 @@ async def until_ready(caller: Caller, started: float) -> float:
     return time.monotonic() - started
 
 
-async def latency(caller: Caller, here: Around, runs: int) -> tuple[Spread, Spread]:
-    """From the sending of an answer to the return of a ``wait``, and to the arrival of the callback."""
+Wait = Callable[[Any], Awaitable[object]]
+"""Returns when the question that was asked has ended."""
+
+
+async def latency(caller: Caller, here: Around, runs: int, wait: Wait | None = None) -> tuple[Spread, Spread]:
+    """From the sending of an answer to the return of ``wait`` (the caller's, if none is given), and to the arrival of
+    the callback."""
     waits, callbacks = [], []
     for _ in range(runs):
         asked = await caller.ask(here.callback_url, "latency@example.com")
         await here.mail_to("latency@example.com")
-        waiting = asyncio.create_task(_timed_wait(caller, asked))
+        waiting = asyncio.create_task(_timed(wait or caller.wait, asked))
         await asyncio.sleep(0.01)  # the wait is under way before the answer is sent
         sent = time.monotonic()
         await caller.answer(asked)
@@ -85,8 +92,8 @@ async def latency(caller: Caller, here: Around, runs: int) -> tuple[Spread, Spre
     return Spread.of(waits), Spread.of(callbacks)
 
 
-async def _timed_wait(caller: Caller, asked: object) -> float:
-    await caller.wait(asked)
+async def _timed(wait: Wait, asked: object) -> float:
+    await wait(asked)
     return time.monotonic()
 
 

@@ -21,7 +21,6 @@ from typing import Any
 import aiohttp
 import yaml
 
-from bot.sandbox.pagerduty.app import API_TOKEN, WEBHOOK_SECRET, PagerDutySandbox
 from bot.sandbox.pagerduty.webhooks import envelope, incident_data, note_data, signature
 from bot.sandbox.pagerduty.world import Incident, User
 from bot.sandbox.serving import serving as serving_app
@@ -30,6 +29,7 @@ from tests.bench.process import processor_seconds
 from tests.bench.service import AGENT_KEY, OPERATOR_KEY, Caller, serving
 from tests.bench.sheet import Sheet
 from tests.ports import free_port
+from tests.vendors.pagerduty import API_TOKEN, WEBHOOK_SECRET, PagerDutySandbox
 
 OFFERED = 10_000
 RATE = 200

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from bot.inbound.mail.inbox import Arrival, MailInbox
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.channel import EmailChannel
 from channels.email.inbound import MailRules
 from core.inbound.settle import Correspondence
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 from tests.world import World
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example", key=b"mail")

@@ -23,7 +23,6 @@ from bot.inbound.slack.outcomes import Told
 from bot.inbound.slack.sockets import MOST_SOCKETS, SOCKETS, SOCKETS_OF_ONE, SocketTiming
 from bot.people.directory import Directory
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from channels.slack.payloads import signer
@@ -51,6 +50,7 @@ from core.tokens import TokenMaker
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
 from tests.sqlite import lay_down
+from tests.vendors.slack import SlackSandbox
 from tests.world import UNHURRIED
 
 AGENT = Actor("refund-agent", frozenset({Role.AGENT}), "refund-agent")

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.inbound import read_mail
 from tests.bot.mail_world import (
     ALICE,
@@ -27,6 +25,8 @@ from tests.bot.mail_world import (
     words_back,
     written_back,
 )
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

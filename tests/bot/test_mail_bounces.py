@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.addressing import Mailboxes
 from channels.email.channel import EmailChannel
 from core.ports import Delivered
@@ -31,6 +29,8 @@ from tests.bot.mail_world import (
     take,
     words_back,
 )
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 from tests.world import World, running
 
 CAROL = "carol@example.com"

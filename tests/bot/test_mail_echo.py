@@ -15,7 +15,6 @@ import pytest
 
 from bot.inbound.mail.inbox import Arrival, MailInbox
 from bot.inbound.proposals import Proposals, load_proposer
-from bot.sandbox.mail.mailbox import Mail
 from core.errors import ConfigError
 from tests.bot.mail_world import (
     RULES,
@@ -28,6 +27,7 @@ from tests.bot.mail_world import (
     words_back,
     written_back,
 )
+from tests.vendors.mail import Mail
 from tests.world import World, running
 
 THREE = [

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, signed_reply, words_back, written_back
+from tests.vendors import mail as mail_replies
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import sign
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, take, words_back
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import sign
 from tests.world import INBOUND_SECRET, World, running
 
 

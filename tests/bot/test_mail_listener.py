@@ -16,7 +16,6 @@ import aiosmtplib
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.lmtp_server import (
     BARE_LINE_END,
     LARGEST_MAIL,
@@ -30,6 +29,7 @@ from tests.bot.mail_talk import Talk, talking
 from tests.bot.mail_world import ALICE, ask_by_mail, is_open, signed_reply, words_back
 from tests.cli import handraise
 from tests.ports import free_port
+from tests.vendors.mail import Mail
 from tests.world import World, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

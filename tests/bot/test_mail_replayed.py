@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from tests.bot.mail_world import ALICE, Asked, ask_by_mail, is_open, reasons, take, words_back
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

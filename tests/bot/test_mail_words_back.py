@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
 from channels.email.authentication import SenderAuth
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, reasons, take, words_back, written_back
+from tests.vendors import mail as mail_replies
 from tests.world import World, after, running
 
 CARD = "4111 1111 1111 1111"

@@ -8,11 +8,11 @@ import pytest
 
 from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import SaysNo
 from channels.slack.client import web_client
 from channels.slack.people import SlackPeople
 from tests.channels.slack.slack_examples import HandClock
+from tests.vendors.slack import SlackSandbox
+from tests.vendors.slack_faults import SaysNo
 
 FIRST, SECOND = "first@example.com", "second@example.com"
 

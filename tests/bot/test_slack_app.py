@@ -20,11 +20,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.faults import DropBeforeStoring, SaysNo, Slow
 from bot.sandbox.slack.world import Message
 from core.domain.suspension import Choice, ResponseType, Status
 from tests.bot.slack_service import REFUND, TEXT, Mode, SlackService, over_http, over_sockets, slack_service
+from tests.vendors.slack import shown
+from tests.vendors.slack_faults import DropBeforeStoring, SaysNo, Slow
 
 
 @pytest.fixture

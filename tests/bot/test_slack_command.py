@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown, type_command
 from core.domain.suspension import Choice, ResponseType
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
 from tests.bot.test_slack_inbound import audited
+from tests.vendors.slack import shown, type_command
 
 
 @pytest.fixture

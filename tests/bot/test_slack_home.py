@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from bot.inbound.slack.home import rest_after
-from bot.sandbox.slack.app import expect_home, open_home, press_home, tell
-from bot.sandbox.slack.blocks import check_message
-from bot.sandbox.slack.faults import RateLimited, SaysNo
+from bot.sandbox.slack.faults import RateLimited
 from bot.sandbox.slack.world import View
 from channels.slack.home import home_view
 from core.domain.action import ShownAction
@@ -22,6 +20,9 @@ from core.domain.notice import WhenCut
 from tests.bot.slack_service import TEXT, Mode, SlackService, slack_service
 from tests.channels.slack.slack_examples import a_notice
 from tests.core.store_examples import keep, numbered
+from tests.vendors.slack import expect_home, open_home, press_home, tell
+from tests.vendors.slack_blocks import check_message
+from tests.vendors.slack_faults import SaysNo
 
 
 @pytest.fixture

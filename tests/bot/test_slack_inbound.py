@@ -14,9 +14,8 @@ import httpx
 import pytest
 
 from bot.inbound.slack import threads as slack_threads
-from bot.sandbox.slack.app import PayloadKind, say, shown, tell, type_command
 from bot.sandbox.slack.faults import RateLimited
-from bot.sandbox.slack.payloads import event_callback, slash_command, view_submission
+from bot.sandbox.slack.payloads import view_submission
 from bot.sandbox.slack.world import Message, View
 from channels.slack.modals import ANSWER_BLOCK
 from channels.slack.payloads import Carried, sealed, signer
@@ -24,6 +23,7 @@ from core.domain.suspension import ResponseType, Status, Suspension
 from core.store import event_log as log
 from core.store import outbox
 from tests.bot.slack_service import SECRET_KEY, TEXT, Mode, SlackService, over_http, slack_service
+from tests.vendors.slack import PayloadKind, event_callback, say, shown, slash_command, tell, type_command
 
 BOTH = {"responders": ("alice@example.com", "bob@example.com")}
 

@@ -14,10 +14,10 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from bot.inbound.connection import ConnectionState
 from bot.inbound.slack.sockets import SOCKETS, SOCKETS_OF_ONE, SlackSockets, SocketTiming
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.client import web_client
 from core.store.database import Database, open_database
 from core.store.locks import LockSlot, LockSlots
+from tests.vendors.slack import SlackSandbox
 
 END_SESSIONS = sa.text(
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND NOT pid = ANY(:but)"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import expect_home, open_home, press_home
 from bot.sandbox.slack.payloads import view_submission
 from bot.sandbox.slack.views import FormRefused
 from core.domain.suspension import Choice, Ended, Style
 from tests.bot.slack_service import Mode, SlackService, slack_service
+from tests.vendors.slack import expect_home, open_home, press_home
 
 
 @pytest.fixture

@@ -16,18 +16,11 @@ import pytest
 
 from bot.inbound.connection import ConnectionState
 from bot.inbound.slack.sockets import SOCKETS_OF_ONE, SocketTiming
-from bot.sandbox.slack.faults import (
-    AckLost,
-    CutAfterDelivery,
-    DropBeforeStoring,
-    Duplicated,
-    RateLimited,
-    RefreshAfterDelivery,
-    SaysNo,
-)
+from bot.sandbox.slack.faults import AckLost, Duplicated, RateLimited
 from bot.sandbox.slack.socket import DISABLED, ServerSocket
 from bot.sandbox.slack.world import Message
 from tests.bot.slack_service import TEXT, SlackService, slack_service
+from tests.vendors.slack_faults import CutAfterDelivery, DropBeforeStoring, RefreshAfterDelivery, SaysNo
 
 OPEN = "apps.connections.open"
 SILENCE = timedelta(seconds=1)

@@ -11,7 +11,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.keys import RootKey
-from bot.sandbox.mail.mailbox import Mail
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.slack.world import Message
 from core.domain.callback import ASKED_BACK
@@ -25,6 +24,7 @@ from core.store.tables import outbox as outbox_table
 from core.store.tables import suspensions as suspensions_table
 from tests.chaos.records import Records
 from tests.chaos.world import World
+from tests.vendors.mail import Mail
 
 _SETTLING = timedelta(seconds=3)
 """The longest that passes between the arrival of a message and the row that says so, with what is held open."""

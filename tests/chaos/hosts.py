@@ -19,9 +19,7 @@ from datetime import timedelta
 
 import httpx
 
-from bot.sandbox.mail.smtp import Stage
 from bot.sandbox.serving import loopback_client
-from bot.sandbox.slack.faults import Slow
 from tests.chaos.bringing import Bringing
 from tests.chaos.fleet import Fleet, Member
 from tests.chaos.hardships import WAKING
@@ -29,6 +27,8 @@ from tests.chaos.plan import ALICE, CHOICES, Act, Question, Way
 from tests.chaos.records import WEATHER, Asked, BadDisk, ClockSet, Hardship, Probe, Records, now
 from tests.chaos.store import Store, being_sent, empty_log, in_hand
 from tests.chaos.world import World
+from tests.vendors.slack_faults import Slow
+from tests.vendors.smtp import Stage
 from tests.world import KEYS
 
 _CLEAR_OF_OUTAGES = 4.0

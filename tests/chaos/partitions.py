@@ -26,7 +26,6 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
-from bot.sandbox.mail.mailbox import Mailbox
 from core.store import schema
 from core.store.database import open_database
 from core.store.tables import events, outbox, suspensions
@@ -35,6 +34,7 @@ from tests.chaos.proxy import Manner, Proxy
 from tests.chaos.records import now
 from tests.postgres import cluster
 from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
 from tests.world import KEYS, config
 
 GIVEN_UP = 60.0

@@ -15,7 +15,6 @@ from typing import Any
 
 import httpx
 
-from bot.sandbox.mail import mailbox as mail_replies
 from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, note_data
 from bot.sandbox.serving import loopback_client
 from bot.sandbox.slack.world import Message
@@ -26,6 +25,7 @@ from tests.chaos.plan import ALICE, BOB, CAROL, LABELS, Act, Question, Way
 from tests.chaos.records import Asked, Records, now
 from tests.chaos.together import OPERATORS, Together
 from tests.chaos.world import World
+from tests.vendors import mail as mail_replies
 from tests.world import INBOUND_SECRET, KEYS
 
 _AFTERTHOUGHT = 4.0

@@ -12,25 +12,17 @@ import signal
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from bot.sandbox.mail.smtp import Stage
-from bot.sandbox.pagerduty.app import EventFault as PagerFault
-from bot.sandbox.slack.faults import (
-    DropAfterStoring,
-    DropBeforeStoring,
-    Fault,
-    RateLimited,
-    SaysNo,
-    SaysNoAfterStoring,
-    ServerErrorAfterStoring,
-    Slow,
-)
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, WebApiFault
 from tests.chaos.fleet import Fleet
 from tests.chaos.hosts import Hosts
 from tests.chaos.records import WEATHER, Hardship, Outage, Records, now
 from tests.chaos.store import Store
 from tests.chaos.world import World
+from tests.vendors.pagerduty import EventFault as PagerFault
+from tests.vendors.slack_faults import DropBeforeStoring, SaysNo, SaysNoAfterStoring, ServerErrorAfterStoring, Slow
+from tests.vendors.smtp import Stage
 
-SLACK_FAULTS: tuple[Fault, ...] = (
+SLACK_FAULTS: tuple[WebApiFault, ...] = (
     DropBeforeStoring(),
     DropAfterStoring(),
     DropAfterStoring(),

@@ -9,15 +9,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.sandbox.mail.mailbox import Mail, Mailbox
-from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.pagerduty.world import User as PagerUser
 from bot.sandbox.serving import serving_all
-from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.world import Message
 from tests.chaos.receiver import PATIENCE, Receiver
 from tests.chaos.records import Records
+from tests.vendors.mail import Mail, Mailbox
+from tests.vendors.pagerduty import PagerDutySandbox
+from tests.vendors.slack import SlackSandbox
 from tests.world import CHANNEL, INBOUND_SECRET, KEYS, ROUTING_KEY, WEBHOOK_SECRET, config
 
 _REF = re.compile(r"\bHR-[0-9A-Z]+")

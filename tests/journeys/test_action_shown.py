@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
 from tests.cli import handraise
 from tests.journeys.test_roads import page_of
+from tests.vendors.slack import shown
 from tests.world import World
 
 CARD = "4111111111111111"

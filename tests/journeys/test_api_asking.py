@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
+from tests.vendors.slack import shown
 from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.slack.app import shown
+from tests.vendors.slack import shown
 from tests.world import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.faults import Slow
+from tests.vendors.slack import shown
+from tests.vendors.slack_faults import Slow
 from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -13,11 +13,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.serving import serving
 from tests.agent import AgentReceiver
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
 from tests.world import KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills

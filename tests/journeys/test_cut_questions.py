@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bot.sandbox.pagerduty.world import User
-from bot.sandbox.slack.app import type_command
 from tests.bot.web.pages_world import Page
 from tests.journeys.test_roads import page_of
+from tests.vendors.slack import type_command
 from tests.world import World, running
 
 ALICE = "alice@example.com"

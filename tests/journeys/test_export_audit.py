@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from bot.commands.audit import INCOMPLETE, parts_of, said_of
-from bot.sandbox.slack.faults import SaysNo
 from core.store.tables import events
 from tests.cli import Ran, handraise
+from tests.vendors.slack_faults import SaysNo
 from tests.world import World
 
 

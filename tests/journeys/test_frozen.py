@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail.smtp import Stage
 from tests.clock import ManualClock
+from tests.vendors.smtp import Stage
 from tests.world import World, running
 
 EVERYBODY = {"recipients": {"allow": ["*@example.com", "group:*", "slack:C0*", "pagerduty:*"]}}

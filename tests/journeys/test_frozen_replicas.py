@@ -23,13 +23,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.mail.smtp import Stage
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import Slow
 from tests.chaos.evidence import delivery_in
 from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
+from tests.vendors.slack import SlackSandbox
+from tests.vendors.slack_faults import Slow
+from tests.vendors.smtp import Stage
 from tests.world import CHANNEL, INBOUND_SECRET, KEYS, config
 
 pytestmark = pytest.mark.kills

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.faults import Fault, SaysNo, Slow
+from bot.sandbox.slack.faults import WebApiFault
 from bot.sandbox.slack.world import Message
 from core.store import outbox
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.store_examples import take_due
+from tests.vendors.slack import shown
+from tests.vendors.slack_faults import SaysNo, Slow
 from tests.world import CHANNEL, World
 
 ANOTHER = "another-worker"
@@ -112,7 +113,7 @@ async def test_what_nobody_has_begun_with_again_is_delivered_and_not_sent_twice(
 
 
 @pytest.mark.parametrize("fault", [SaysNo("channel_not_found"), SaysNo("ratelimited")], ids=["refused", "deferred"])
-async def test_a_failure_that_comes_late_changes_nothing(any_world: World, fault: Fault) -> None:
+async def test_a_failure_that_comes_late_changes_nothing(any_world: World, fault: WebApiFault) -> None:
     """Neither is the next attempt due at once, nor is the message sent again."""
     asked = await any_world.ask(QUESTION, timeout_seconds=3600, retry_policy={"max_attempts": 2})
     [row] = await any_world.service.database.read(lambda conn: outbox.of_suspension(conn, asked["suspension_id"]))
@@ -123,7 +124,7 @@ async def test_a_failure_that_comes_late_changes_nothing(any_world: World, fault
     assert len(any_world.slack.workspace.posted()) == 1
 
 
-async def _of_a_late_try(world: World, row: Row, fault: Fault) -> Row | None:
+async def _of_a_late_try(world: World, row: Row, fault: WebApiFault) -> Row | None:
     """The frozen worker still has the row in its hands, though the other one's outcome stands."""
     world.slack.fail_next(fault, "chat.postMessage")
     world.service.lanes.hand_over([row])

@@ -14,12 +14,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.mail.smtp import Stage
 from core.store.database import open_database
 from core.store.tables import events, suspensions, workers
 from tests.journeys.test_crashes import AGENT, settings
 from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
+from tests.vendors.smtp import Stage
 
 pytestmark = pytest.mark.kills
 

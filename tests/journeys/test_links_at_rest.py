@@ -12,12 +12,12 @@ from pathlib import Path
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from bot.sandbox.mail.mailbox import Mail
-from bot.sandbox.mail.smtp import Stage
-from bot.sandbox.slack.app import shown
 from core.store import outbox
 from core.store.outbox import Row, RowKind
 from tests.bot.mail_world import ALICE, BOB, Asked, ask_by_mail, written_back
+from tests.vendors.mail import Mail
+from tests.vendors.slack import shown
+from tests.vendors.smtp import Stage
 from tests.world import CHANNEL, World
 
 LIVE = re.compile(

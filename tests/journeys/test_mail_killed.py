@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail, Mailbox
 from channels.email.imap import KEYWORD
 from channels.email.lmtp_server import TAKEN
 from tests.bot.mail_talk import talking
 from tests.mail_servers import MailServers
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail, Mailbox
 from tests.world import KEYS, config
 
 ALICE = "alice@example.com"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.sandbox.mail.smtp import Stage
 from tests.bot.mail_world import ALICE, notices
+from tests.vendors.smtp import Stage
 from tests.world import World
 
 LADDER = {

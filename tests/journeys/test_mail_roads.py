@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import aiosmtplib
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from tests.mail_servers import MailServers
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 from tests.world import World, running
 
 pytestmark = pytest.mark.mailservers

@@ -167,7 +167,7 @@ async def test_what_is_done_to_an_incident_after_the_answer_changes_nothing_and_
     assert (await world.answer(asked, "approve")).status_code == 200
     said, events = await notes(world, incident), await world.events(asked)
 
-    assert (await world.pager._say(done, incident_data(incident), BOB)).status_code == 202
+    assert (await world.pager.say(done, incident_data(incident), BOB)).status_code == 202
 
     assert await notes(world, incident) == said
     assert await world.events(asked) == events

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bot.sandbox.pagerduty.webhooks import envelope, incident_data
-from bot.sandbox.pagerduty.world import Incident, Service, Shift, User
+from bot.sandbox.pagerduty.world import Incident, Service, User
+from tests.vendors.pagerduty import Shift
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

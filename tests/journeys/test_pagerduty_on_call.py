@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty.world import Shift, User
+from bot.sandbox.pagerduty.world import User
+from tests.vendors.pagerduty import Shift
 from tests.world import World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

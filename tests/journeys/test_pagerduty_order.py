@@ -16,11 +16,11 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import PagerDutySandbox
 from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, note_data
 from bot.sandbox.pagerduty.world import Incident, User
 from bot.sandbox.serving import serving
 from tests.process import service_process
+from tests.vendors.pagerduty import PagerDutySandbox
 from tests.world import KEYS, ROUTING_KEY, World, config
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.pagerduty.app import EventFault
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
 from bot.sandbox.slack.world import Message as SlackMessage
 from channels.pagerduty import channel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.inbound.reports import Incoming
+from tests.vendors.pagerduty import EventFault
 from tests.world import OWN_PAGER_USER, World, running
 
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.process import service_process
+from tests.vendors.pagerduty import EventFault, PagerDutySandbox
 from tests.world import KEYS, ROUTING_KEY, World, config, running
 
 OPS = "ops@example.com"

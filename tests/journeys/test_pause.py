@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import DropAfterStoring, RateLimited
 from core.delivery.pause import Pausing
 from core.domain.people import Actor
+from tests.vendors.slack import shown
 from tests.world import KEYS, World, running
 
 EVERY_HOUR = {"max_attempts": 4, "interval_seconds": 3600}

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail.mailbox import Mail
-from bot.sandbox.slack.app import shown
 from tests.journeys.test_roads import page_of
 from tests.journeys.test_signin_links import a_link, enter
+from tests.vendors.mail import Mail
+from tests.vendors.slack import shown
 from tests.world import World, running
 
 CARD = "4111 1111 1111 1111"

@@ -20,11 +20,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.mail.mailbox import Mailbox
 from bot.sandbox.serving import serving
 from tests.agent import AgentReceiver
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
 from tests.world import INBOUND_SECRET, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from bot.sandbox.mail.mailbox import Mail
-from bot.sandbox.pagerduty.app import EventFault as PagerFault
-from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import DropAfterStoring
+from tests.vendors.mail import Mail
+from tests.vendors.pagerduty import EventFault as PagerFault
+from tests.vendors.slack import shown
 from tests.world import World
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.blocks import texts
 from bot.sandbox.slack.world import Message
+from tests.vendors.slack import shown
+from tests.vendors.slack_blocks import texts
 from tests.world import World, running
 
 LONG = "Refund order 12345? " + "All of this matters. " * 200 + "The end."

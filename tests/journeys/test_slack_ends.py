@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.app import shown
-from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, SaysNo, ServerErrorAfterStoring, Slow
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited
 from bot.sandbox.slack.world import Message
 from core.store import outbox
+from tests.vendors.slack import shown
+from tests.vendors.slack_faults import SaysNo, ServerErrorAfterStoring, Slow
 from tests.world import CHANNEL, World
 
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}

@@ -14,11 +14,12 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import AckLost, DropBeforeStoring, RateLimited
+from bot.sandbox.slack.faults import AckLost, RateLimited
 from tests.agent import AgentReceiver
 from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
+from tests.vendors.slack import SlackSandbox
+from tests.vendors.slack_faults import DropBeforeStoring
 from tests.world import CHANNEL, KEYS, WEBHOOK_SECRET, config
 
 pytestmark = pytest.mark.kills

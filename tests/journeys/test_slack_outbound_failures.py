@@ -15,19 +15,11 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox, shown
-from bot.sandbox.slack.faults import (
-    DropAfterStoring,
-    DropBeforeStoring,
-    Fault,
-    RateLimited,
-    SaysNo,
-    SaysNoAfterStoring,
-    ServerErrorAfterStoring,
-    Slow,
-)
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, WebApiFault
 from bot.sandbox.slack.world import Message
 from tests.process import service_process
+from tests.vendors.slack import SlackSandbox, shown
+from tests.vendors.slack_faults import DropBeforeStoring, SaysNo, SaysNoAfterStoring, ServerErrorAfterStoring, Slow
 from tests.world import CHANNEL, KEYS, World, config, running
 
 OPS = "ops@example.com"
@@ -133,7 +125,7 @@ async def test_connect_refused_is_tried_again_and_was_definitely_not_sent(tmp_pa
         assert world.slack.unsaid == []
 
 
-DOUBTS: dict[str, Fault] = {
+DOUBTS: dict[str, WebApiFault] = {
     "reset before it was stored": DropBeforeStoring(),
     "reset after it was stored": DropAfterStoring(),
     "5xx": ServerErrorAfterStoring(503),

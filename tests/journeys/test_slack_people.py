@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.slack.app import expect_home, open_home, shown, tell
-from bot.sandbox.slack.faults import RateLimited, SaysNo
+from bot.sandbox.slack.faults import RateLimited
 from bot.sandbox.slack.world import Message
+from tests.vendors.slack import expect_home, open_home, shown, tell
+from tests.vendors.slack_faults import SaysNo
 from tests.world import CHANNEL, World, running
 
 GROUP = "S0FIN"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bot.people.slack_accounts import AccountSearch
-from bot.sandbox.slack.app import shown
 from bot.sandbox.slack.faults import DropAfterStoring
 from bot.sandbox.slack.world import Message
+from tests.vendors.slack import shown
 from tests.world import CHANNEL, World, config, running
 
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}

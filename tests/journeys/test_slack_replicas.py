@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
 from tests.process import ServiceProcess, service_process
+from tests.vendors.slack import SlackSandbox
 from tests.world import CHANNEL, KEYS, config
 
 pytestmark = pytest.mark.kills

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from bot.sandbox.mail.smtp import Stage
 from core.delivery import relay
 from core.store.database import Tx
+from tests.vendors.smtp import Stage
 from tests.world import World
 
 REFUSING = """

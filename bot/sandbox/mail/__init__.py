@@ -1,1 +1,1 @@
-"""A pretend mail server: ``smtp`` takes mail, ``mailbox`` keeps it for everybody and writes what comes back."""
+"""A pretend mail server: ``mailbox`` takes mail, keeps it for everybody and writes what people answer."""

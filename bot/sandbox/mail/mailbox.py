@@ -1,10 +1,9 @@
 """A pretend mail server with everybody's mailbox: takes mail by SMTP, shows it, and sends replies to the door.
 
-The mailboxes know nothing of Handraise: what a person can do here, they could do with any mail program. What people,
-machines and mail servers send back is raw MIME as our own MX leaves it, shaped after Gmail's replies, Outlook's
-out-of-office and postfix's delivery report.
+The mailboxes know nothing of Handraise: what a person can do here, they could do with any mail program. What people
+send back is raw MIME as our own MX leaves it, shaped after Gmail's replies.
 
-Source: RFC 5322 §3.6.4, RFC 3834 §3, RFC 3464 §2; RFC 8601 §2 (Authentication-Results).
+Source: RFC 5322 §3.6.4; RFC 8601 §2 (Authentication-Results).
 """
 
 from __future__ import annotations
@@ -14,40 +13,35 @@ import hashlib
 import hmac
 import html as htmllib
 import itertools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP as WIRE
 from email.policy import default
 from email.utils import format_datetime, parseaddr
 from functools import cached_property
-from weakref import WeakSet
 
 import httpx
+from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from bot.sandbox.mail.smtp import HOSTNAME, NO_SUCH_USER, PLAIN, Offers, SandboxSmtp, SmtpFault, SmtpFaults, Stage
 from bot.sandbox.serving import loopback_client
 from bot.sandbox.vendor import Watched, wall_clock
+
+HOSTNAME = "mx.sandbox.test"
+LARGEST = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Mail:
-    """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them.
-
-    ``acknowledged`` tells whether the sender heard at once that it was taken; ``wishes`` are what it wants to hear
-    later (RFC 3461).
-    """
+    """One mail in one mailbox: the envelope, the bytes, and what a mail program makes of them."""
 
     id: int
     at: datetime
     sender: str
     recipient: str
     raw: bytes
-    acknowledged: bool = True
-    wishes: tuple[str, ...] = ()
 
     @cached_property
     def message(self) -> EmailMessage:
@@ -79,10 +73,6 @@ class Mail:
     def html(self) -> str:
         return self._part("html")
 
-    @property
-    def links(self) -> list[str]:
-        return re.findall(r"https?://[^\s<>\"]+", self.text)
-
     def _part(self, kind: str) -> str:
         body = self.message.get_body((kind,))
         return str(body.get_content()).replace("\r\n", "\n") if isinstance(body, EmailMessage) else ""
@@ -91,17 +81,10 @@ class Mail:
 class Mailbox(Watched):
     """The mail server. :meth:`start` it, send to :attr:`smtp_url`, and tell it the door with :meth:`answer_at`."""
 
-    def __init__(
-        self, *, login: tuple[str, str] | None = None, now: Callable[[], datetime] = wall_clock, offers: Offers = PLAIN
-    ) -> None:
+    def __init__(self, *, now: Callable[[], datetime] = wall_clock) -> None:
         super().__init__()
         self.mails: list[Mail] = []
-        self.connections = 0
-        self._connections: WeakSet[SandboxSmtp] = WeakSet()
-        self._login = login
-        self._offers = offers
         self._now = now
-        self._faults = SmtpFaults()
         self._server: asyncio.Server | None = None
         self._door: tuple[str, str] | None = None
 
@@ -109,8 +92,7 @@ class Mailbox(Watched):
 
     async def start(self, port: int = 0) -> None:
         """Listen on loopback; port 0 takes a free one."""
-        tls = self._offers.certificate if self._offers.implicit else None
-        self._server = await asyncio.get_running_loop().create_server(self._connected, "127.0.0.1", port, ssl=tls)
+        self._server = await asyncio.get_running_loop().create_server(self._connected, "127.0.0.1", port)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -125,83 +107,25 @@ class Mailbox(Watched):
 
     @property
     def smtp_url(self) -> str:
-        who = f"{self._login[0]}:{self._login[1]}@" if self._login else ""
-        return f"{'smtps' if self._offers.implicit else 'smtp'}://{who}127.0.0.1:{self.port}"
+        return f"smtp://127.0.0.1:{self.port}"
 
-    def _connected(self) -> SandboxSmtp:
-        self.connections += 1
-        connection = SandboxSmtp(self._faults, self._store, self._login, self._offers)
-        self._connections.add(connection)
-        return connection
+    def _connected(self) -> SMTP:
+        return SMTP(self, hostname=HOSTNAME, data_size_limit=LARGEST, loop=asyncio.get_running_loop())
 
-    def _store(self, sender: str, recipient: str, raw: bytes, acknowledged: bool, wishes: tuple[str, ...] = ()) -> None:
-        number = len(self.mails) + 1
-        self.mails.append(Mail(number, self._now(), sender, recipient.lower(), raw, acknowledged, wishes))
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802 (aiosmtpd's)
+        """Called before the reply to the final dot."""
+        for recipient in envelope.rcpt_tos:
+            number, sender = len(self.mails) + 1, (envelope.mail_from or "").removeprefix("<>")
+            raw = envelope.original_content or b""
+            self.mails.append(Mail(number, self._now(), sender, recipient.lower(), raw))
         self.touch()
+        return "250 2.0.0 Ok: queued"
 
     def of(self, address: str) -> list[Mail]:
         """One person's mailbox, oldest first."""
         return [mail for mail in self.mails if mail.recipient == address.lower()]
 
-    async def expect(
-        self,
-        *,
-        to: str | None = None,
-        subject: str = "",
-        where: Callable[[Mail], bool] = lambda mail: True,
-        seconds: float = 30.0,
-    ) -> Mail:
-        """The first mail that fits, waited for if it must be. ``AssertionError`` says what came instead."""
-
-        def look() -> Mail | None:
-            fitting = (mail for mail in self.mails if to in {None, mail.recipient} and subject in mail.subject)
-            return next(filter(where, fitting), None)
-
-        try:
-            return await self.until(look, seconds)
-        except TimeoutError:
-            came = [f"{mail.recipient}: {mail.subject}" for mail in self.mails]
-            raise AssertionError(f"no such mail (to {to}, subject {subject!r}) in {seconds} s; came: {came}") from None
-
-    # --- Failing as told ------------------------------------------------------------------------------------------
-
-    def refuse(self, address: str, reply: str = NO_SUCH_USER) -> None:
-        """Nobody of that name here, from now on."""
-        self._faults.add(SmtpFault(Stage.RCPT, reply, address=address.lower(), left=None))
-
-    def say_next(self, stage: Stage, reply: str, times: int = 1) -> None:
-        """Give this reply instead of the usual one: ``451 4.3.0 Try again later``."""
-        self._faults.add(SmtpFault(stage, reply, left=times))
-
-    def drop_next(self, stage: Stage, times: int = 1) -> None:
-        """Cut the connection: before the content at ``DATA``, with the mail stored but not acknowledged at ``DOT``."""
-        self._faults.add(SmtpFault(stage, drops=True, left=times))
-
-    def delay_next(self, stage: Stage, delay: timedelta, times: int = 1) -> None:
-        self._faults.add(SmtpFault(stage, delay=delay, left=times))
-
-    def hang_up(self) -> None:
-        """Close every connection, as a server does with idle ones."""
-        for connection in list(self._connections):
-            connection.hang_up()
-
-    def refuse_connections(self) -> int:
-        """Nobody listens any more; kept connections stay. Returns the port, to :meth:`start` there again."""
-        assert self._server is not None, "the mailbox is not started"  # noqa: S101
-        port, server = self.port, self._server
-        self._server = None
-        server.close()
-        return port
-
-    @property
-    def faults_to_come(self) -> int:
-        return len(self._faults)
-
-    def behave(self) -> None:
-        """No more faults."""
-        self._faults.clear()
-
-    # --- What people and machines do with it ----------------------------------------------------------------------
+    # --- What people do with it ----------------------------------------------------------------------
 
     def answer_at(self, url: str, secret: str) -> None:
         """Where the MX brings mail for the service: its ``/email/inbound`` and the secret that signs it."""
@@ -215,21 +139,6 @@ class Mailbox(Watched):
         verdict = passing(domain_of(mail.header("From")), sender)
         raw = reply(mail, text, sender=sender, at=self._now(), authentication=verdict, html=html)
         return await self.post(raw)
-
-    async def forge_reply(self, mail: Mail, text: str, *, sender: str, verdict: str | None = None) -> httpx.Response:
-        """The same by somebody who knows the address to answer at; ``verdict`` is what the MX found, if it looked."""
-        raw = reply(mail, text, sender=sender, at=self._now(), authentication=verdict)
-        return await self.post(raw)
-
-    async def auto_reply(self, mail: Mail, text: str = "I am out of the office until Monday.") -> httpx.Response:
-        """The person's mail program answers by itself."""
-        verdict = passing(domain_of(mail.header("From")), mail.recipient)
-        raw = auto_reply(mail, text, sender=mail.recipient, at=self._now(), authentication=verdict)
-        return await self.post(raw)
-
-    async def bounce(self, mail: Mail) -> httpx.Response:
-        """The person's mail server gives the mail back."""
-        return await self.post(bounce(mail, at=self._now(), mail_server=HOSTNAME))
 
     async def post(self, raw: bytes, signature: str | None = None) -> httpx.Response:
         """Bring raw MIME to the door, signed as our MX signs unless ``signature`` is given."""
@@ -247,7 +156,7 @@ def sign(raw: bytes, secret: str, at: datetime) -> str:
     return f"t={moment},v1={hmac.new(secret.encode(), f'{moment}.'.encode() + raw, hashlib.sha256).hexdigest()}"
 
 
-_numbers = itertools.count(1)
+numbers = itertools.count(1)
 
 
 def domain_of(address: str) -> str:
@@ -266,7 +175,7 @@ def reply(
     mail: Mail, text: str, *, sender: str, at: datetime, authentication: str | None, html: str | None = None
 ) -> bytes:
     """``text`` written above the quoted ``mail``. ``authentication`` is the MX's verdict, ``None`` for none at all."""
-    message = _arrived(mail, sender, mail.answers_to, at, authentication)
+    message = arrived(mail, sender, mail.answers_to, at, authentication)
     message["Subject"] = mail.subject if mail.subject.lower().startswith("re:") else f"Re: {mail.subject}"
     message["In-Reply-To"] = mail.message_id
     message["References"] = " ".join(filter(None, (mail.header("References"), mail.message_id)))
@@ -285,52 +194,9 @@ def reply(
     return message.as_bytes(policy=WIRE)
 
 
-def auto_reply(mail: Mail, text: str, *, sender: str, at: datetime, authentication: str | None) -> bytes:
-    """An out-of-office note. RFC 3834 §4 sends it to the envelope sender; Exchange, as here, to Reply-To."""
-    message = _arrived(mail, sender, mail.answers_to, at, authentication)
-    message["Subject"] = f"Automatic reply: {mail.subject}"
-    message["In-Reply-To"] = mail.message_id
-    message["Auto-Submitted"] = "auto-generated"
-    message["X-Auto-Response-Suppress"] = "All"
-    message.set_content(f"{text}\n")
-    return message.as_bytes(policy=WIRE)
-
-
-def bounce(mail: Mail, *, at: datetime, mail_server: str) -> bytes:
-    """A delivery report to the envelope sender: nobody of that name here."""
-    report = EmailMessage(policy=WIRE)
-    report["Return-Path"] = "<>"
-    report["Delivered-To"] = mail.sender
-    report["From"] = f"Mail Delivery System <MAILER-DAEMON@{mail_server}>"
-    report["To"] = mail.sender
-    report["Subject"] = "Undelivered Mail Returned to Sender"
-    report["Date"] = format_datetime(at)
-    report["Message-ID"] = f"<{next(_numbers)}.bounce@{mail_server}>"
-    report["Auto-Submitted"] = "auto-replied"
-    report["Content-Type"] = "multipart/report; report-type=delivery-status"
-    words = EmailMessage()
-    words.set_content(f"<{mail.recipient}>: host {mail_server} said: 550 5.1.1 User unknown\n")
-    status = EmailMessage()
-    status["Content-Type"] = "message/delivery-status"
-    fields = (
-        (("Reporting-MTA", f"dns; {mail_server}"),),
-        (("Final-Recipient", f"rfc822; {mail.recipient}"), ("Action", "failed"), ("Status", "5.1.1")),
-    )
-    for group in fields:
-        part = EmailMessage()
-        for name, value in group:
-            part[name] = value
-        status.attach(part)
-    original = EmailMessage()
-    original.set_content(mail.message)
-    for part in (words, status, original):
-        report.attach(part)
-    return report.as_bytes(policy=WIRE)
-
-
-def _arrived(mail: Mail, sender: str, to: str, at: datetime, authentication: str | None) -> EmailMessage:
+def arrived(mail: Mail, sender: str, to: str, at: datetime, authentication: str | None) -> EmailMessage:
     """A message with the trace fields that the servers on its way have put on top."""
-    number = next(_numbers)
+    number = next(numbers)
     message = EmailMessage(policy=WIRE)
     message["Return-Path"] = f"<{parseaddr(sender)[1]}>"
     message["Delivered-To"] = to

@@ -1,4 +1,4 @@
-"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with what its people do and faults to switch on.
+"""A pretend PagerDuty: ``world`` is its state, ``app`` serves it, with what its people do.
 
-``events`` and ``rest`` are its two APIs, ``webhooks`` what it sends.
+``app`` has its Events API, ``rest`` the other one; ``webhooks`` are what it sends.
 """

@@ -2,7 +2,7 @@
 
 What nobody waits for goes out in the background, in the order it happened. An incident's later webhooks wait behind
 one that is to be tried again. The real one spreads its tries over time; here they come with the next webhook of the
-incident, with :meth:`Webhooks.retry`, or every ``retry_every`` seconds if somebody wants that.
+incident.
 
 Source: https://developer.pagerduty.com/docs/webhooks-overview, …/webhook-signatures and …/webhooks-behavior.
 """
@@ -10,21 +10,20 @@ Source: https://developer.pagerduty.com/docs/webhooks-overview, …/webhook-sign
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import httpx
 
 from bot.sandbox.pagerduty.world import Incident, Note, Service, User
 from bot.sandbox.serving import loopback_client
-from bot.sandbox.vendor import JsonObject, wall_clock
+from bot.sandbox.vendor import JsonObject
 
 BODY_BYTES = 55 * 1024
 """What PagerDuty guarantees to deliver; a note that would not fit is cut and marked ``trimmed``."""
@@ -39,7 +38,6 @@ class Delivery:
     webhook_id: str
     event: JsonObject
     raw: bytes
-    made_at: datetime | None = None
     statuses: list[int] = field(default_factory=list)
 
 
@@ -106,27 +104,6 @@ def responder_data(incident: Incident, user: User, message: str, state: str) -> 
     }
 
 
-def fields_data(incident: Incident, changed: Sequence[str]) -> JsonObject:
-    """The custom fields' values, and those that have just changed; the incident's title is not said here."""
-    return {
-        "type": "incident_field_values",
-        "incident": {"id": incident.id, "type": "incident_reference", "summary": None},
-        "custom_fields": [field_value(name, value) for name, value in incident.fields.items()],
-        "changed_custom_fields": [field_value(name, incident.fields[name]) for name in changed],
-    }
-
-
-def field_value(name: str, value: object) -> JsonObject:
-    return {
-        "id": f"PF{hashlib.sha256(name.encode()).hexdigest()[:5].upper()}",
-        "type": "field_value",
-        "name": name,
-        "data_type": "string",
-        "field_type": "single_value_fixed",
-        "value": value,
-    }
-
-
 def reference(thing: User | Service) -> JsonObject:
     kind = "user" if isinstance(thing, User) else "service"
     return {"id": thing.id, "type": f"{kind}_reference", "summary": thing.name}
@@ -139,19 +116,8 @@ def signature(raw: bytes, secrets: Sequence[str]) -> str:
 
 TIMEOUT_SECONDS = 5.0
 """PagerDuty gives up on an answer after five seconds."""
-KEPT_FOR = timedelta(hours=48)
-"""How long PagerDuty goes on trying."""
-MOST_DROPS = 3
-"""So many webhooks dropped in a row switch the subscription off …"""
-OFF_FOR = timedelta(hours=24)
-"""… for so long, or until somebody switches it on."""
-
 TRY_AGAIN = frozenset({429})
 """What is tried again beside 5xx; any other 4xx drops the webhook."""
-
-
-class Off(RuntimeError):
-    """The subscription is switched off: nothing was sent, and nothing will be."""
 
 
 class Webhooks:
@@ -159,95 +125,41 @@ class Webhooks:
 
     id = "PWHSUB1"
 
-    def __init__(self, secrets: Sequence[str], now: Callable[[], datetime] = wall_clock) -> None:
+    def __init__(self, secrets: Sequence[str]) -> None:
         self.url: str | None = None
         self.secrets = tuple(secrets)
-        self.copies = 1
-        """How often each webhook is delivered: more than once is something PagerDuty allows itself."""
         self.deliveries: list[Delivery] = []
         self.undelivered: list[Delivery] = []
         """What is to be tried again, oldest first."""
-        self.dropped: list[Delivery] = []
-        self.off_until: datetime | None = None
-        self._now = now
-        self._drops = 0
-        self._held: list[Delivery] | None = None
         self._in_order = asyncio.Lock()
         self._background: set[asyncio.Task[Any]] = set()
         self._client = loopback_client(TIMEOUT_SECONDS)
 
-    @property
-    def is_off(self) -> bool:
-        return self.off_until is not None and self._now() < self.off_until
-
-    def enable(self) -> None:
-        self.off_until, self._drops = None, 0
-
     async def send(self, body: JsonObject) -> httpx.Response:
-        """Deliver and return the receiver's (last) response; raises what httpx raises if there is none, and
-        :class:`Off`."""
+        """Deliver and return the receiver's response; raises what httpx raises if there is none."""
         return await self._start(body)
 
     def send_later(self, body: JsonObject) -> None:
         if self.url is not None:
             self._start(body)
 
-    async def ping(self) -> httpx.Response:
-        """What the button "Send test event" does."""
-        body = envelope("pagey.ping", {"message": "Hello from your friend Pagey!", "type": "ping"}, None, self._now())
-        body["event"]["resource_type"] = "pagey"
-        return await self.send(body)
-
-    async def answered(self) -> None:
-        """Wait until whatever is on its way has been answered, or has failed."""
-        await asyncio.gather(*self._background, return_exceptions=True)
-
-    def hold_back(self) -> None:
-        """From now on nothing leaves before :meth:`release`; whoever sends is told 202."""
-        self._held = []
-
-    async def release(self, order: Callable[[Sequence[Delivery]], Iterable[Delivery]] = tuple) -> list[httpx.Response]:
-        """Deliver what was held back, in an order of your own: shuffled, repeated, or with some left out."""
-        held, self._held = self._held or [], None
-        return [await self._deliver_all(delivery) for delivery in order(held)]
-
-    async def retry(self) -> None:
-        """One more try for whatever is to be tried again."""
-        for delivery in tuple(self.undelivered):
-            if not any(one is not delivery and _behind(delivery, one) for one in self._before(delivery)):
-                with contextlib.suppress(httpx.TransportError, Off):
-                    await self.deliver(delivery)
-
-    def retry_every(self, seconds: float) -> None:
-        async def retry() -> None:
-            while True:
-                await asyncio.sleep(seconds)
-                await self.retry()
-
-        self._keep(asyncio.get_running_loop().create_task(retry()))
-
     def _start(self, body: JsonObject) -> asyncio.Task[httpx.Response]:
         """Tasks start in the order they are made and take the lock in that order: so do the webhooks go out."""
         raw = json.dumps(body, ensure_ascii=False).encode()
-        delivery = Delivery(str(uuid.uuid4()), body["event"], raw, self._now())
+        delivery = Delivery(str(uuid.uuid4()), body["event"], raw)
         self.deliveries.append(delivery)
-        if self._held is not None:
-            self._held.append(delivery)
-            task = asyncio.get_running_loop().create_task(_held_back())
-        else:
-            task = asyncio.get_running_loop().create_task(self._deliver_all(delivery))
-        self._keep(task)
+        task = asyncio.get_running_loop().create_task(self._deliver_in_turn(delivery))
+        self._background.add(task)
+        task.add_done_callback(self._settled)
         return task
 
-    async def _deliver_all(self, delivery: Delivery) -> httpx.Response:
+    async def _deliver_in_turn(self, delivery: Delivery) -> httpx.Response:
         for earlier in self._before(delivery):
             self.undelivered.append(delivery)  # it waits, whatever becomes of this try
             response = await self.deliver(earlier)
             if earlier in self.undelivered:
                 return response
             self._forget(delivery)
-        for _ in range(self.copies - 1):
-            await self.deliver(delivery)
         return await self.deliver(delivery)
 
     def _before(self, delivery: Delivery) -> list[Delivery]:
@@ -260,9 +172,6 @@ class Webhooks:
         """Once (more), with the same bytes and the same ``X-Webhook-Id``."""
         if self.url is None:
             raise RuntimeError("nobody has subscribed: set webhooks.url first")
-        if self.is_off:
-            self._drop(delivery)
-            raise Off
         async with self._in_order:
             try:
                 response = await self._client.post(self.url, content=delivery.raw, headers=self._headers(delivery))
@@ -274,29 +183,14 @@ class Webhooks:
         return response
 
     def _settle(self, delivery: Delivery, response: httpx.Response) -> None:
-        if response.is_success:
-            self._drops = 0
-            self._forget(delivery)
-        elif response.is_server_error or response.status_code in TRY_AGAIN:
+        if response.is_server_error or response.status_code in TRY_AGAIN:
             self._again(delivery)
         else:
-            self._drop(delivery)
+            self._forget(delivery)
 
     def _again(self, delivery: Delivery) -> None:
-        if delivery.made_at is not None and self._now() - delivery.made_at > KEPT_FOR:
-            self._drop(delivery)
-        elif delivery not in self.undelivered:
+        if delivery not in self.undelivered:
             self.undelivered.append(delivery)
-
-    def _drop(self, delivery: Delivery) -> None:
-        """The third in a row switches the subscription off, and whatever waits is dropped with it."""
-        self._forget(delivery)
-        self.dropped.append(delivery)
-        self._drops += 1
-        if self._drops >= MOST_DROPS and not self.is_off:
-            self.off_until = self._now() + OFF_FOR
-            self.dropped += self.undelivered
-            self.undelivered = []
 
     def _forget(self, delivery: Delivery) -> None:
         self.undelivered = [one for one in self.undelivered if one is not delivery]
@@ -316,10 +210,6 @@ class Webhooks:
             "X-PagerDuty-Signature": signature(delivery.raw, self.secrets),
         }
 
-    def _keep(self, task: asyncio.Task[Any]) -> None:
-        self._background.add(task)
-        task.add_done_callback(self._settled)
-
     def _settled(self, task: asyncio.Task[Any]) -> None:
         """A receiver that is away is its own trouble; ``deliveries`` shows that it never answered."""
         self._background.discard(task)
@@ -336,7 +226,3 @@ def _about(delivery: Delivery) -> str | None:
     data = delivery.event.get("data") or {}
     incident = data.get("incident", data)
     return incident.get("id") if isinstance(incident, dict) else None
-
-
-async def _held_back() -> httpx.Response:
-    return httpx.Response(202, text="held back")

@@ -1,4 +1,4 @@
-"""The world of a pretend PagerDuty account: services, users, schedules, incidents with their alerts, notes and log.
+"""The world of a pretend PagerDuty account: services, users, incidents with their alerts, notes and log.
 
 Plain state without HTTP; ``app`` changes it as the Events API would, also as a person would.
 """
@@ -61,31 +61,6 @@ class Note:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class Page:
-    """Somebody's phone rang, ``why`` as a stable word: triggered, unacknowledged, escalated, reassigned, reopened,
-    responder."""
-
-    incident: str
-    user: User
-    why: str
-    at: datetime
-
-
-@dataclass(frozen=True)
-class Shift:
-    """``user`` is on call from ``start`` to ``end``, at ``level`` of the escalation policy that the schedule is in.
-    Without ``start`` and ``end`` they always are."""
-
-    user: User
-    start: datetime | None = None
-    end: datetime | None = None
-    level: int = 1
-
-    def covers(self, since: datetime, until: datetime) -> bool:
-        return (self.start is None or self.start <= until) and (self.end is None or since < self.end)
-
-
 @dataclass
 class Incident:
     """An incident with its child alerts; for that reason it has no incident key. ``payload`` opened it.
@@ -105,14 +80,10 @@ class Incident:
     incident_key: str | None = None
     status: IncidentStatus = IncidentStatus.TRIGGERED
     assignees: list[User] = field(default_factory=list)
-    level: int = 1
     acknowledgers: list[User] = field(default_factory=list)
-    acknowledged_at: datetime | None = None
     responders: list[User] = field(default_factory=list)
     merged_into: str | None = None
     notes: list[Note] = field(default_factory=list)
-    fields: JsonObject = field(default_factory=dict)
-    """The values of the incident's custom fields, by the field's name."""
     log: list[str] = field(default_factory=list)
 
     @property
@@ -152,16 +123,9 @@ class Account(Watched):
             routing_key: Service(f"PSVC{number:03d}", name, routing_key)
             for number, (name, routing_key) in enumerate(services.items(), 1)
         }
-        self.on_call: dict[str, list[User]] = {}
-        """By the service's name, who is paged at each level of its escalation policy; by default the first user."""
-        self.schedules: dict[str, list[Shift]] = {}
-        """By the schedule's id."""
-        self.grouping: set[str] = set()
-        """The names of services that group whatever comes into the incident that is open."""
         self.without_alerts: set[str] = set()
         """The names of services that make incidents alone: these have an incident key."""
         self.incidents: list[Incident] = []
-        self.pages: list[Page] = []
         self._numbers = itertools.count(1)
 
     def user_with_email(self, email: str) -> User | None:
@@ -179,7 +143,7 @@ class Account(Watched):
         return None
 
     def trigger(self, event: JsonObject) -> Triggered:
-        """Open an incident and page; or add a line to the open one's log, which pages nobody."""
+        """Open an incident, or add a line to the open one's log."""
         dedup_key = str(event.get("dedup_key") or uuid.uuid4().hex)
         found = self.open_alert(event["routing_key"], dedup_key)
         if found is not None:
@@ -187,74 +151,38 @@ class Account(Watched):
             alert.triggers += 1
             incident.log.append("trigger")
             return Triggered(incident, dedup_key, opened=False)
-        number = next(self._numbers)
-        service = self.services[event["routing_key"]]
-        alert = Alert(f"PALERT{number:04d}", dedup_key, event)
-        group = self._group(service)
-        if group is not None:
-            group.alerts.append(alert)
-            group.log.append("group")
-            return Triggered(group, dedup_key, opened=False)
+        service, number = self.services[event["routing_key"]], next(self._numbers)
+        return self._open(service, Alert(f"PALERT{number:04d}", dedup_key, event), number)
+
+    def _open(self, service: Service, alert: Alert, number: int) -> Triggered:
         incident = Incident(
             id=f"PINC{number:04d}",
             number=number,
-            title=event["payload"]["summary"],
+            title=alert.payload["summary"],
             service=service,
             created_at=self.now(),
-            payload=event["payload"],
+            payload=alert.payload,
             alerts=[alert],
-            incident_key=dedup_key if service.name in self.without_alerts else None,
-            assignees=self.on_call_at(service, 1),
+            incident_key=alert.alert_key if service.name in self.without_alerts else None,
+            assignees=self.assigned(service),
             log=["trigger"],
         )
         self.incidents.append(incident)
-        self.page(incident, incident.assignees, "triggered")
-        return Triggered(incident, dedup_key, opened=True)
+        return Triggered(incident, alert.alert_key, opened=True)
 
-    def _group(self, service: Service) -> Incident | None:
-        """The incident that an alert of ``service`` joins."""
-        fits = (one for one in reversed(self.incidents) if one.is_open and one.service == service)
-        return next(fits, None) if service.name in self.grouping else None
-
-    def on_call_at(self, service: Service, level: int) -> list[User]:
-        levels = self.on_call.get(service.name) or list(self.users.values())[:1]
-        return levels[level - 1 : level] or levels[-1:]
-
-    def page(self, incident: Incident, users: Iterable[User], why: str) -> None:
-        self.pages += [Page(incident.id, user, why, self.now()) for user in users]
+    def assigned(self, service: Service) -> list[User]:
+        """Whose phone rings for this service: the first user's."""
+        return list(self.users.values())[:1]
 
     def acknowledge(self, incident: Incident, user: User | None) -> None:
         incident.status = IncidentStatus.ACKNOWLEDGED
-        incident.acknowledged_at = self.now()
         incident.log.append("acknowledge")
         if user is not None and user not in incident.acknowledgers:
             incident.acknowledgers.append(user)
 
-    def unacknowledge(self, incident: Incident) -> None:
-        self._triggered_again(incident, "unacknowledge")
-        self.page(incident, incident.assignees, "unacknowledged")
-
-    def reassign(self, incident: Incident, users: list[User], what: str, why: str) -> None:
-        """Somebody else's now, and nobody has acknowledged it. ``what`` is for the log."""
-        self._triggered_again(incident, what)
-        incident.assignees = users
-        self.page(incident, users, why)
-
-    def reopen(self, incident: Incident) -> None:
-        self._triggered_again(incident, "reopen")
-        for alert in incident.alerts:
-            alert.is_open = True
-        self.page(incident, incident.assignees, "reopened")
-
-    def _triggered_again(self, incident: Incident, what: str) -> None:
-        incident.status = IncidentStatus.TRIGGERED
-        incident.acknowledgers, incident.acknowledged_at = [], None
-        incident.log.append(what)
-
     def add_responder(self, incident: Incident, user: User) -> None:
         incident.responders.append(user)
         incident.log.append("responder")
-        self.page(incident, [user], "responder")
 
     def annotate(self, incident: Incident, user: User, content: str) -> Note:
         note = Note(f"PNOTE{sum(len(one.notes) for one in self.incidents) + 1:04d}", user, content, self.now())

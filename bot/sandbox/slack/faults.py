@@ -1,60 +1,44 @@
-"""Faults on the way to Slack, and with the next envelope of Socket Mode, switched on by a test or by the demo."""
+"""Faults on the way to Slack, and with the next envelope of Socket Mode, as they are switched on."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from bot.sandbox.vendor import JsonObject
 
-@dataclass(frozen=True)
-class DropBeforeStoring:
-    """The connection dies and nothing has happened; the caller can't tell."""
+if TYPE_CHECKING:
+    from bot.sandbox.slack.socket import ServerSocket, SocketMode
+
+
+class WebApiFault(Protocol):
+    """What one request meets. ``perform`` does what it asks for, and returns what Slack would have said."""
+
+    async def meet(self, request: Request, perform: Callable[[], Awaitable[JsonObject]]) -> Response: ...
 
 
 @dataclass(frozen=True)
 class DropAfterStoring:
     """The connection dies although it has happened; the caller can't tell."""
 
+    async def meet(self, request: Request, perform: Callable[[], Awaitable[JsonObject]]) -> Response:
+        await perform()
+        return CutOff()
+
 
 @dataclass(frozen=True)
 class RateLimited:
     retry_after: int = 30
 
-
-@dataclass(frozen=True)
-class ServerErrorAfterStoring:
-    status: int = 500
-
-
-@dataclass(frozen=True)
-class Slow:
-    """It happens, and the answer comes ``seconds`` later, or once ``released`` is set."""
-
-    seconds: float
-    released: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
-
-
-@dataclass(frozen=True)
-class SaysNo:
-    """``ok: false`` with this code, and nothing has happened."""
-
-    code: str
-
-
-@dataclass(frozen=True)
-class SaysNoAfterStoring:
-    """``ok: false`` with this code although it has happened, as Slack documents for ``internal_error``."""
-
-    code: str
-
-
-Fault = (
-    DropBeforeStoring | DropAfterStoring | RateLimited | ServerErrorAfterStoring | Slow | SaysNo | SaysNoAfterStoring
-)
+    async def meet(self, request: Request, perform: Callable[[], Awaitable[JsonObject]]) -> Response:
+        said = {"ok": False, "error": "ratelimited"}
+        return JSONResponse(said, 429, {"Retry-After": str(self.retry_after)})
 
 
 class Faults:
@@ -63,13 +47,13 @@ class Faults:
     """
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[str, Fault]] = deque()
-        self._lasting: dict[str, Fault] = {}
+        self._waiting: deque[tuple[str, WebApiFault]] = deque()
+        self._lasting: dict[str, WebApiFault] = {}
 
-    def next(self, fault: Fault, method: str = "*") -> None:
+    def next(self, fault: WebApiFault, method: str = "*") -> None:
         self._waiting.append((method, fault))
 
-    def switch_on(self, fault: Fault, method: str = "*") -> None:
+    def switch_on(self, fault: WebApiFault, method: str = "*") -> None:
         self._lasting[method] = fault
 
     def switch_off(self, method: str = "*") -> None:
@@ -85,7 +69,7 @@ class Faults:
         self._waiting.clear()
         self._lasting.clear()
 
-    def take(self, method: str) -> Fault | None:
+    def take(self, method: str) -> WebApiFault | None:
         for position, (wanted, fault) in enumerate(self._waiting):
             if wanted in {"*", method}:
                 del self._waiting[position]
@@ -109,26 +93,24 @@ class CutOff(Response):
             pass
 
 
+class SocketFault(Protocol):
+    """What happens to one envelope, once ``socket`` was sent it."""
+
+    async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None: ...
+
+
 @dataclass(frozen=True)
 class Duplicated:
     """It is delivered twice, over two sockets if there are two."""
+
+    async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None:
+        await sockets.one().say(envelope)
 
 
 @dataclass(frozen=True)
 class AckLost:
     """Its acknowledgement comes, and Slack does not hear it."""
 
-
-@dataclass(frozen=True)
-class CutAfterDelivery:
-    """The connection dies while the service is at it."""
-
-
-@dataclass(frozen=True)
-class RefreshAfterDelivery:
-    """Slack wants the socket to be opened anew while the service is at it."""
-
-    reason: str = "refresh_requested"
-
-
-SocketFault = Duplicated | AckLost | CutAfterDelivery | RefreshAfterDelivery
+    async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None:
+        await socket.waiting[envelope["envelope_id"]]
+        raise TimeoutError

@@ -15,7 +15,6 @@ from datetime import timedelta
 from typing import Any
 
 from bot.sandbox.slack import views
-from bot.sandbox.slack.blocks import check_message
 from bot.sandbox.slack.world import Conversation, Ephemeral, Message, SlackRefusal, User, Workspace
 from bot.sandbox.vendor import JsonObject
 
@@ -173,7 +172,7 @@ UPDATED_TEXT_BYTES = 4_000
 def post_message(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     conversation = _postable(workspace, str(arguments.get("channel", "")))
     _keep_the_pace(workspace, conversation)
-    text, blocks = _content(arguments)
+    text, blocks = _content(workspace, arguments)
     thread = _thread(workspace, conversation, arguments)
     message = Message(
         conversation.id,
@@ -227,7 +226,7 @@ def update(workspace: Workspace, arguments: JsonObject) -> JsonObject:
         raise SlackRefusal("cant_update_message")
     if not conversation.edits_allowed:
         raise SlackRefusal("edit_window_closed")
-    text, blocks = _content(arguments)
+    text, blocks = _content(workspace, arguments)
     if len(text.encode()) > UPDATED_TEXT_BYTES:
         raise SlackRefusal("msg_too_long")
     if "blocks" in arguments:
@@ -243,7 +242,7 @@ def post_ephemeral(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     user = str(arguments.get("user", ""))
     if user not in conversation.members:
         raise SlackRefusal("user_not_in_channel")
-    text, blocks = _content(arguments)
+    text, blocks = _content(workspace, arguments)
     shown = Ephemeral(conversation.id, user, text, blocks, workspace.new_ts())
     workspace.ephemerals.append(shown)
     return {"message_ts": shown.ts}
@@ -291,9 +290,9 @@ def _postable(workspace: Workspace, channel: str) -> Conversation:
     return conversation
 
 
-def _content(arguments: JsonObject) -> tuple[str, list[JsonObject]]:
+def _content(workspace: Workspace, arguments: JsonObject) -> tuple[str, list[JsonObject]]:
     text = str(arguments.get("text") or "")
-    blocks = check_message(arguments["blocks"]) if arguments.get("blocks") else []
+    blocks = workspace.kept_blocks(arguments["blocks"]) if arguments.get("blocks") else []
     if not text.strip() and not blocks:
         raise SlackRefusal("no_text")
     return text, blocks
@@ -342,6 +341,5 @@ METHODS: dict[str, Method] = {
     "users.lookupByEmail": Method("users:read.email", lookup_by_email),
     "usergroups.users.list": Method("usergroups:read", usergroup_users),
     "views.open": Method(None, views.open_view),
-    "views.publish": Method(None, views.publish_view),
     "views.update": Method(None, views.update_view),
 }

@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RefreshAfterDelivery, SocketFault
+from bot.sandbox.slack.faults import SocketFault
 from bot.sandbox.slack.world import SlackRefusal, Workspace
 from bot.sandbox.vendor import JsonObject
 
@@ -121,15 +121,10 @@ class SocketMode:
         for socket in self.sockets:
             socket.silent, socket.pings = True, False
 
-    def deafen(self) -> None:
-        """As :meth:`silence`, but Slack's own pings go on: nobody reads what comes."""
-        for socket in self.sockets:
-            socket.silent = True
-
     async def disconnect(self, *which: ServerSocket, reason: str = REFRESHED) -> None:
         """Ask for these sockets, or for all, to be opened anew."""
         for socket in which or tuple(self.sockets):
-            await self._let_go(socket, reason)
+            await self.let_go(socket, reason)
 
     # --- what goes over them ---
 
@@ -140,7 +135,7 @@ class SocketMode:
         no socket: nobody sends it again.
         """
         async with asyncio.timeout(self.ack_within):
-            socket = self._one()
+            socket = self.one()
             fault = self._faults.popleft() if self._faults else None
             envelope_id = f"envelope-{next(self._numbers)}"
             answer = socket.waiting[envelope_id] = asyncio.get_running_loop().create_future()
@@ -151,30 +146,18 @@ class SocketMode:
                 "accepts_response_payload": kind != "events_api",
             }
             await socket.say(envelope)
-            await self._spoil(socket, envelope, fault)
-            if isinstance(fault, AckLost):
-                await answer
-                raise TimeoutError
+            if fault is not None:
+                await fault.spoil(self, socket, envelope)
             said: JsonObject = await answer
             return said
 
-    def _one(self) -> ServerSocket:
+    def one(self) -> ServerSocket:
         """The socket whose turn it is."""
         if not self.sockets:
             raise TimeoutError
         socket = self.sockets.pop(0)
         self.sockets.append(socket)
         return socket
-
-    async def _spoil(self, socket: ServerSocket, envelope: JsonObject, fault: SocketFault | None) -> None:
-        match fault:
-            case Duplicated():
-                await self._one().say(envelope)
-            case CutAfterDelivery():
-                socket.cut()
-            case RefreshAfterDelivery(reason):
-                await socket.say({"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}})
-                self._forget(socket)
 
     # --- connections ---
 
@@ -207,7 +190,7 @@ class SocketMode:
         socket = ServerSocket(ws, request)
         if len(self.sockets) >= self.most:
             self.refused += 1
-            await self._let_go(socket, TOO_MANY)
+            await self.let_go(socket, TOO_MANY)
             return ws
         if self.greets:
             await socket.say(self._hello())
@@ -255,7 +238,7 @@ class SocketMode:
             if socket.pings and not socket.ws.closed:
                 await socket.ws.ping(b"Ping from sandbox")
 
-    async def _let_go(self, socket: ServerSocket, reason: str) -> None:
+    async def let_go(self, socket: ServerSocket, reason: str) -> None:
         """Say so; what was delivered there may still be acknowledged there, but nothing new goes that way."""
         await socket.say({"type": "disconnect", "reason": reason, "debug_info": {"host": "sandbox"}})
         self._forget(socket)

@@ -1,6 +1,6 @@
 """``views.*`` of the pretend Slack, a modal filled in as Slack's own client would, and what a ``response_action`` does.
 
-Source: https://docs.slack.dev/surfaces/modals, …/reference/methods/views.open, …/reference/methods/views.publish,
+Source: https://docs.slack.dev/surfaces/modals, …/reference/methods/views.open,
 …/reference/views/modal-views (``state.values``).
 """
 
@@ -11,45 +11,28 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from bot.sandbox.slack.blocks import check_view
 from bot.sandbox.slack.world import SlackRefusal, View, Workspace
 from bot.sandbox.vendor import JsonObject
 
-HOME_KEYS = frozenset({"type", "blocks", "private_metadata", "callback_id", "external_id"})
 TROUBLE = "We had some trouble connecting. Try again?"
 
 
 def open_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    content = check_view(arguments.get("view"))
+    content = workspace.kept_view(arguments.get("view"))
     trigger = workspace.use_trigger(str(arguments.get("trigger_id", "")))
-    view = View(f"V{workspace.number():08d}", trigger.user, content, _new_hash(workspace))
+    view = View(f"V{workspace.number():08d}", trigger.user, content, new_hash(workspace))
     workspace.views[view.id] = view
     return {"view": view_json(workspace, view)}
 
 
 def update_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    content = check_view(arguments.get("view"))
+    content = workspace.kept_view(arguments.get("view"))
     view = workspace.views.get(str(arguments.get("view_id", "")))
     if view is None or not view.is_open:
         raise SlackRefusal("not_found")
     if arguments.get("hash", view.hash) != view.hash:
         raise SlackRefusal("hash_conflict")
-    view.content, view.hash = content, _new_hash(workspace)
-    return {"view": view_json(workspace, view)}
-
-
-def publish_view(workspace: Workspace, arguments: JsonObject) -> JsonObject:
-    """Somebody's Home. Its blocks are checked as a modal's, of which it has as many."""
-    given, user = arguments.get("view"), workspace.users.get(str(arguments.get("user_id", "")))
-    if not isinstance(given, dict) or given.get("type") != "home" or not given.keys() <= HOME_KEYS:
-        raise SlackRefusal("invalid_arguments", response_metadata={"messages": ["[ERROR] must be a home view"]})
-    if user is None:
-        raise SlackRefusal("user_not_found")
-    checked = check_view({**given, "type": "modal", "title": {"type": "plain_text", "text": "Home"}})
-    content = {**given, "blocks": checked["blocks"]}
-    known = workspace.homes.get(user.id)
-    view = View(known.id if known else f"V{workspace.number():08d}", user.id, content, _new_hash(workspace))
-    workspace.homes[user.id] = view
+    view.content, view.hash = content, new_hash(workspace)
     return {"view": view_json(workspace, view)}
 
 
@@ -76,7 +59,7 @@ def react(workspace: Workspace, view: View, answer: JsonObject | None) -> None:
             view.errors = errors
         case {"response_action": "update", "view": content}:
             try:
-                view.content, view.hash = check_view(content), _new_hash(workspace)
+                view.content, view.hash = workspace.kept_view(content), new_hash(workspace)
             except SlackRefusal:
                 view.trouble = TROUBLE
         case {"response_action": "clear"}:
@@ -92,7 +75,7 @@ def _inputs(view: View) -> set[str]:
     return {block["block_id"] for block in view.content["blocks"] if block["type"] == "input"}
 
 
-def _new_hash(workspace: Workspace) -> str:
+def new_hash(workspace: Workspace) -> str:
     return f"{int(workspace.now().timestamp())}.{workspace.number():08x}"
 
 

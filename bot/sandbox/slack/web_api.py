@@ -5,7 +5,6 @@ Source: https://docs.slack.dev/apis/web-api.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -14,19 +13,8 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from bot.sandbox.slack.faults import (
-    CutOff,
-    DropAfterStoring,
-    DropBeforeStoring,
-    Fault,
-    Faults,
-    RateLimited,
-    SaysNo,
-    SaysNoAfterStoring,
-    ServerErrorAfterStoring,
-    Slow,
-)
-from bot.sandbox.slack.methods import METHODS
+from bot.sandbox.slack.faults import Faults
+from bot.sandbox.slack.methods import Method
 from bot.sandbox.slack.socket import SocketMode
 from bot.sandbox.slack.world import SlackRefusal, Workspace
 from bot.sandbox.vendor import JsonObject
@@ -41,10 +29,13 @@ STRUCTURED = frozenset({"blocks", "metadata", "view", "attachments"})
 class WebApi:
     """The endpoint behind ``/api/{method}``."""
 
-    def __init__(self, workspace: Workspace, faults: Faults, sockets: SocketMode) -> None:
+    def __init__(
+        self, workspace: Workspace, faults: Faults, sockets: SocketMode, methods: Mapping[str, Method]
+    ) -> None:
         self.workspace = workspace
         self.faults = faults
         self._sockets = sockets
+        self._methods = methods
         self.url = ""
         """Where this sandbox is reached, learned from the first request."""
         self.unsaid: list[JsonObject] = []
@@ -54,18 +45,15 @@ class WebApi:
         method = request.path_params["method"]
         self.url = str(request.base_url).rstrip("/")
         fault = self.faults.take(method)
-        if isinstance(fault, DropBeforeStoring):
-            return CutOff()
-        if isinstance(fault, RateLimited):
-            return JSONResponse(_no("ratelimited"), 429, {"Retry-After": str(fault.retry_after)})
-        if isinstance(fault, SaysNo):
-            return JSONResponse(_no(fault.code))
-        said = await self._perform(method, request)
-        self.workspace.touch()
         if fault is None:
-            return self._answered(said)
-        self.unsaid.append(said)
-        return await _spoil(request, said, fault)
+            return self._answered(await self._perform(method, request))
+
+        async def perform() -> JsonObject:
+            said = await self._perform(method, request)
+            self.unsaid.append(said)
+            return said
+
+        return await fault.meet(request, perform)
 
     def _answered(self, said: JsonObject) -> Response:
         if "retry_after" in said:
@@ -76,7 +64,7 @@ class WebApi:
         try:
             if method == OPEN_SOCKET:
                 return {"ok": True, **await self._sockets.connections_open(_bearer(request))}
-            known = METHODS.get(method)
+            known = self._methods.get(method)
             if known is None:
                 return _no("unknown_method")
             arguments = await read_arguments(request)
@@ -88,6 +76,8 @@ class WebApi:
             return {"ok": True, **known.perform(self.workspace, arguments)}
         except SlackRefusal as refusal:
             return _no(refusal.code, **refusal.details)
+        finally:
+            self.workspace.touch()
 
     def _authorise(self, request: Request, arguments: Mapping[str, Any]) -> None:
         token = _bearer(request) or str(arguments.get("token", ""))
@@ -126,28 +116,6 @@ def _parsed(text: str | bytes, refusal: str) -> Any:
         return json.loads(text)
     except ValueError:
         raise SlackRefusal(refusal) from None
-
-
-async def _spoil(request: Request, said: JsonObject, fault: Fault) -> Response:
-    match fault:
-        case ServerErrorAfterStoring(status):
-            return Response("<html>Server Error</html>", status, media_type="text/html")
-        case SaysNoAfterStoring(code):
-            return JSONResponse(_no(code))
-        case Slow(seconds, released):
-            await _dawdle(request, seconds, released)
-            return JSONResponse(said)
-        case DropAfterStoring():
-            return CutOff()
-    raise AssertionError(f"{fault!r} happens before anything is stored")
-
-
-async def _dawdle(request: Request, seconds: float, released: asyncio.Event) -> None:
-    """The body is read, so that all that can still come is that the caller hangs up: then nobody waits any more."""
-    ends = [asyncio.ensure_future(request.receive()), asyncio.ensure_future(released.wait())]
-    await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    for end in ends:
-        end.cancel()
 
 
 def _no(code: str, **details: Any) -> JsonObject:

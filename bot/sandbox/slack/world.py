@@ -171,7 +171,6 @@ class Workspace(Watched):
         self.messages: list[Message] = []
         self.ephemerals: list[Ephemeral] = []
         self.views: dict[str, View] = {}
-        self.homes: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self._numbers = itertools.count(1)
@@ -198,6 +197,15 @@ class Workspace(Watched):
 
     def ephemeral_at(self, user_id: str, ts: str) -> Ephemeral | None:
         return next((one for one in self.ephemerals if ts and (one.user, one.ts) == (user_id, ts)), None)
+
+    # --- keeping ---
+
+    def kept_blocks(self, blocks: Any) -> list[JsonObject]:
+        """``blocks`` as Slack keeps them: it gives a block id to whoever has none."""
+        return [{**block, "block_id": block.get("block_id") or f"b{number}"} for number, block in enumerate(blocks)]
+
+    def kept_view(self, view: Any) -> JsonObject:
+        return {**view, "blocks": self.kept_blocks(view["blocks"])}
 
     # --- names and short-lived handles ---
 

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.pagerduty.world import Incident, User
 from bot.sandbox.serving import serving
+from tests.vendors.pagerduty import API_TOKEN, PagerDutySandbox
 
 KEY, OTHER_KEY = "R" * 32, "Q" * 32
 ALICE = User("PALICE", "Alice", "alice@example.com")

@@ -19,9 +19,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox.mail.mailbox import Mail, Mailbox
-from bot.sandbox.mail.smtp import Stage
 from bot.sandbox.serving import serving
+from tests.vendors.mail import Mail, Mailbox
+from tests.vendors.smtp import Stage
 
 NOW = datetime(2026, 11, 21, 10, 31, tzinfo=UTC)
 ALICE = "alice@example.org"

@@ -217,7 +217,6 @@ async def test_its_settings_are_a_configuration_that_the_service_takes(
 
 async def test_no_two_worlds_share_a_secret() -> None:
     first, second = World(), World()
-    assert first.slack.signing_secret != second.slack.signing_secret
     assert first.slack.sockets.app_token != second.slack.sockets.app_token
     assert first.slack.workspace.bot_token != second.slack.workspace.bot_token
     assert first.pagerduty.webhooks.secrets != second.pagerduty.webhooks.secrets

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
@@ -27,6 +26,7 @@ from tests.bot.sandbox.pagerduty_sandbox import (
     rest,
     subscribed,
 )
+from tests.vendors.pagerduty import API_TOKEN, RETRY_AFTER_SECONDS, WEBHOOK_SECRET, EventFault, PagerDutySandbox
 
 
 @pytest.fixture

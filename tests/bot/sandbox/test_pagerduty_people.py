@@ -8,7 +8,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import (
@@ -25,6 +24,7 @@ from tests.bot.sandbox.pagerduty_sandbox import (
     subscribed,
 )
 from tests.clock import ManualClock
+from tests.vendors.pagerduty import EventFault, PagerDutySandbox
 
 SERVICES = {"default": KEY, "billing": OTHER_KEY}
 

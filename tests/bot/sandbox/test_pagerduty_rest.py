@@ -12,12 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import PagerDutySandbox
-from bot.sandbox.pagerduty.rest import READ_ONLY_TOKEN
-from bot.sandbox.pagerduty.world import Shift
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, OTHER_KEY, enqueue, opened, resolve, rest
 from tests.clock import START, ManualClock
+from tests.vendors.pagerduty import READ_ONLY_TOKEN, PagerDutySandbox, Shift
 
 NOTE = {"note": {"content": "hello"}}
 FROM_ALICE = {"From": "alice@example.com"}

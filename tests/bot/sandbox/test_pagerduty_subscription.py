@@ -12,11 +12,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import PagerDutySandbox
-from bot.sandbox.pagerduty.webhooks import Off
 from bot.sandbox.serving import serving
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, Receiver, opened, rest, subscribed
 from tests.clock import ManualClock
+from tests.vendors.pagerduty import Off, PagerDutySandbox
 
 
 @pytest.fixture

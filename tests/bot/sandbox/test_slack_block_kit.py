@@ -10,7 +10,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
+from tests.vendors.slack import SlackSandbox
 
 Blocks = list[dict[str, Any]]
 

@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.views import TROUBLE, FormRefused
+from tests.vendors.slack import SlackSandbox
 
 BLOCKS: list[dict[str, Any]] = [
     {

@@ -15,9 +15,10 @@ import aiohttp
 import pytest
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import PayloadKind, SlackSandbox
-from bot.sandbox.slack.faults import AckLost, CutAfterDelivery, Duplicated, RateLimited, RefreshAfterDelivery
+from bot.sandbox.slack.faults import AckLost, Duplicated, RateLimited
 from bot.sandbox.slack.socket import DISABLED
+from tests.vendors.slack import PayloadKind, SlackSandbox
+from tests.vendors.slack_faults import CutAfterDelivery, RefreshAfterDelivery
 
 PAYLOAD = {"type": "block_actions", "actions": []}
 

@@ -14,18 +14,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import (
-    DropAfterStoring,
-    DropBeforeStoring,
-    RateLimited,
-    SaysNo,
-    SaysNoAfterStoring,
-    ServerErrorAfterStoring,
-    Slow,
-)
-from bot.sandbox.slack.world import Message, Workspace
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited
+from bot.sandbox.slack.world import Message
 from tests.channels.slack.slack_examples import HandClock
+from tests.vendors.slack import SlackSandbox, Workspace
+from tests.vendors.slack_faults import DropBeforeStoring, SaysNo, SaysNoAfterStoring, ServerErrorAfterStoring, Slow
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from fastapi import FastAPI
 
 from bot.app import build_app
 from bot.config import load
-from bot.sandbox.mail.mailbox import Mail, Mailbox
 from bot.sandbox.serving import serving
 from bot.web import errors
 from bot.web.limits import SizeLimit
@@ -32,6 +31,7 @@ from core.store.database import Tx
 from tests.clock import ManualClock
 from tests.ports import free_port
 from tests.sqlite import lay_down
+from tests.vendors.mail import Mail, Mailbox
 
 START = datetime(2026, 3, 24, 3, 0, tzinfo=UTC)
 SITE = "https://hand.example.com"

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.mail.smtp import Stage
 from channels.email import smtp
 from channels.email import smtp as connecting
 from channels.email.channel import EmailChannel
@@ -23,6 +21,8 @@ from core.errors import ConfigError
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
 from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
+from tests.vendors.mail import Mailbox
+from tests.vendors.smtp import Stage
 
 pytestmark = pytest.mark.io
 

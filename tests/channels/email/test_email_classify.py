@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.classify import MailKind
 from channels.email.inbound import read_mail
 from channels.email.render import message_mail
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from tests.channels.email.incoming import OURS, RULES, raw, read
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.mail.smtp import Offers, Stage
 from channels.email.channel import EmailChannel
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.ports import Ambiguous, Deferred, Delivered, RefusalCause, Refused
 from tests.channels.email.test_email_channel import NOTICE, send, sending
 from tests.channels.email.test_email_render import ALICE
+from tests.vendors.mail import Mailbox
+from tests.vendors.smtp import Offers, Stage
 
 pytestmark = pytest.mark.io
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.sandbox.mail import mailbox as mail_replies
-from bot.sandbox.mail.mailbox import Mail
 from channels.email.inbound import read_mail
 from channels.grammar.reader import Matched, read_answer
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 from tests.channels.email.incoming import RULES, TO
+from tests.vendors import mail as mail_replies
+from tests.vendors.mail import Mail
 
 ASKED = datetime(2026, 3, 24, 10, tzinfo=UTC)
 NOTICE = (

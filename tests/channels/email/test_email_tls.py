@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.mail.mailbox import Mailbox
-from bot.sandbox.mail.smtp import Offers
 from channels.email.channel import EmailChannel
 from channels.email.mail_server import Security, SmtpServer, Tls
 from core.ports import Deferred, Delivered, Delivery, RefusalCause, Refused
 from tests.channels.email.certificates import Authority, self_signed
 from tests.channels.email.test_email_channel import send
+from tests.vendors.mail import Mailbox
+from tests.vendors.smtp import Offers
 
 pytestmark = pytest.mark.io
 

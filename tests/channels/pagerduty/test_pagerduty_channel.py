@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.sandbox.pagerduty.app import RETRY_AFTER_SECONDS, EventFault, PagerDutySandbox
 from bot.sandbox.pagerduty.world import IncidentStatus
 from bot.sandbox.serving import serving
 from channels.pagerduty.channel import PagerDutyChannel
@@ -16,6 +15,7 @@ from core.domain.notice import Ending, Links, Message, Notice, NoticeChoice, Pur
 from core.domain.people import Address
 from core.domain.suspension import ResponseType, Status
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
+from tests.vendors.pagerduty import RETRY_AFTER_SECONDS, EventFault, PagerDutySandbox
 
 pytestmark = pytest.mark.io
 

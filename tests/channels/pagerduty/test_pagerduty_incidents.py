@@ -9,13 +9,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.serving import serving
 from channels.pagerduty.incidents import PATIENCE, IncidentsApi
 from channels.pagerduty.rest import AWAY, FAILURES
 from core.ports import Deferred, Delivered, RefusalCause, Refused, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, BOB, KEY, enqueue, event
 from tests.clock import START, ManualClock
+from tests.vendors.pagerduty import API_TOKEN, PagerDutySandbox
 
 pytestmark = pytest.mark.io
 

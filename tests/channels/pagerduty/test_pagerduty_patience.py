@@ -11,13 +11,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.sandbox.pagerduty.app import API_TOKEN, PagerDutySandbox
 from bot.sandbox.serving import serving
 from channels.pagerduty.incidents import IncidentsApi
 from channels.pagerduty.rest import AWAY, FAILURES, ApiUnavailable, PagerDutyApi
 from core.ports import Ambiguous, Delivered, Sending
 from tests.bot.sandbox.pagerduty_sandbox import ALICE, KEY, enqueue, event
 from tests.clock import START, ManualClock
+from tests.vendors.pagerduty import API_TOKEN, PagerDutySandbox
 
 pytestmark = pytest.mark.io
 

@@ -8,10 +8,10 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from tests.channels.slack.slack_examples import HandClock
+from tests.vendors.slack import SlackSandbox
 
 
 @pytest.fixture

@@ -16,25 +16,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.serving import serving
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import (
-    DropAfterStoring,
-    DropBeforeStoring,
-    Fault,
-    RateLimited,
-    SaysNo,
-    SaysNoAfterStoring,
-    ServerErrorAfterStoring,
-    Slow,
-)
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, WebApiFault
 from bot.sandbox.slack.world import Message as Posted
-from bot.sandbox.slack.world import Workspace
 from channels.slack.channel import SlackChannel
 from channels.slack.client import web_client
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.ports import Ambiguous, Deferred, Delivered, Refused, Sending
 from tests.channels.slack.slack_examples import ASKED, HandClock, a_notice, an_ending
+from tests.vendors.slack import SlackSandbox, Workspace
+from tests.vendors.slack_faults import DropBeforeStoring, SaysNo, SaysNoAfterStoring, ServerErrorAfterStoring, Slow
 
 pytestmark = pytest.mark.io
 
@@ -140,7 +131,7 @@ async def test_no_such_host_is_surely_not_sent(clock: HandClock) -> None:
     assert await channel.send(a_notice(), OPS, FIRST) == Deferred("connect_failed")
 
 
-DOUBTS: dict[str, tuple[Fault, str]] = {
+DOUBTS: dict[str, tuple[WebApiFault, str]] = {
     "dropped before it was stored": (DropBeforeStoring(), "connection_lost"),
     "dropped after it was stored": (DropAfterStoring(), "connection_lost"),
     "a server error": (ServerErrorAfterStoring(500), "http_500"),
@@ -227,7 +218,7 @@ async def test_another_apps_message_with_our_metadata_is_not_taken_for_ours(
     ],
 )
 async def test_while_a_doubt_cannot_be_cleared_up_nothing_is_posted(
-    faults: list[Fault], outcome: Any, channel: SlackChannel, sandbox: SlackSandbox
+    faults: list[WebApiFault], outcome: Any, channel: SlackChannel, sandbox: SlackSandbox
 ) -> None:
     for fault in faults:
         sandbox.fail_next(fault, "conversations.history")

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.blocks import check_view
 from channels.slack import forms
 from channels.slack import forms as inputs
 from channels.slack.modals import answer_modal, error_block
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import a_notice
+from tests.vendors.slack_blocks import check_view
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -18,12 +18,12 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from bot.sandbox.slack.app import SlackSandbox
 from channels.slack.channel import SlackChannel
 from core.domain.people import Address
 from core.ports import Delivered, Refused, Sending
 from tests.channels.slack.slack_examples import ASKED, a_notice, an_ending
 from tests.process import ROOT
+from tests.vendors.slack import SlackSandbox
 
 pytestmark = pytest.mark.io
 

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.slack.app import SlackSandbox
-from bot.sandbox.slack.faults import DropAfterStoring, RateLimited, SaysNo
+from bot.sandbox.slack.faults import DropAfterStoring, RateLimited
 from channels.slack import people as kept
 from channels.slack.people import LookupFailed, SlackPeople
 from core.ports import Deferred, Refused
 from tests.channels.slack.slack_examples import HandClock
+from tests.vendors.slack import SlackSandbox
+from tests.vendors.slack_faults import SaysNo
 
 pytestmark = pytest.mark.io
 

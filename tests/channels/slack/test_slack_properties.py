@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.sandbox.slack.blocks import check_message, check_view, texts
 from channels.slack import limits
 from channels.slack.modals import answer_modal, told_modal
 from channels.slack.mrkdwn import clean, code, escaped, one_line, shown, width
@@ -23,6 +22,7 @@ from channels.slack.render import Rendered, is_cut, render_ending, render_messag
 from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import a_notice, endings, many_choices, notices, words
+from tests.vendors.slack_blocks import check_message, check_view, texts
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.slack.blocks import check_message, texts
 from channels.slack import limits
 from channels.slack.modals import answer_modal
 from channels.slack.mrkdwn import plain_text
@@ -18,6 +17,7 @@ from core.domain.action import ShownAction
 from core.domain.notice import Message, NoticeChoice, Purpose
 from core.domain.suspension import ResponseType, Status, Style
 from tests.channels.slack.slack_examples import a_notice, an_ending, many_choices
+from tests.vendors.slack_blocks import check_message, texts
 
 MENTION = re.compile(r"<[@!#]")
 

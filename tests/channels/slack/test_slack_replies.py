@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.signature import SignatureVerifier
 
-from bot.sandbox.slack.app import SlackSandbox
 from bot.sandbox.slack.payloads import block_actions, view_submission
 from bot.sandbox.slack.world import Message, View
 from channels.slack.client import is_signed
@@ -36,6 +35,7 @@ from channels.slack.render import render_notice
 from core.domain.notice import Notice
 from core.domain.suspension import ResponseType
 from tests.channels.slack.slack_examples import ASKED, a_notice, many_choices
+from tests.vendors.slack import SlackSandbox
 
 sign = signer(b"a key of thirty-two bytes or more")
 ALICE = Who("U1", "T0SANDBOX")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.mail.smtp import Stage
-from bot.sandbox.slack.faults import SaysNo
+from tests.vendors.slack_faults import SaysNo
+from tests.vendors.smtp import Stage
 from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

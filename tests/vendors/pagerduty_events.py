@@ -1,4 +1,4 @@
-"""PagerDuty's Events API v2: whether an event is accepted, or what is wrong with it.
+"""PagerDuty's Events API v2: what is wrong with an event, if it is not accepted.
 
 First comes the schema that PagerDuty has published, then the limits that it leaves out: it knows no lengths, and lets
 a resolve pass that names nothing.
@@ -9,7 +9,6 @@ api-schema, reference/events-v2/openapiv3.json, "createV2Event".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
@@ -63,15 +62,6 @@ _IN_ITS_WORDS = {
     "event_action": "'event_action' is invalid (must be one of the following: 'trigger', 'acknowledge' or 'resolve')",
     "payload.severity": f"'payload.severity' is invalid (must be one of the following: {', '.join(SEVERITIES)})",
 }
-
-
-def read_event(raw: bytes) -> dict[str, Any] | None:
-    """The event in a request's body; ``None`` if it is no JSON object."""
-    try:
-        event = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    return event if isinstance(event, dict) else None
 
 
 def problems(event: dict[str, Any], routing_keys: Container[str]) -> list[str]:

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session, syntax
 
-HOSTNAME = "mx.sandbox.test"
-LARGEST = 10 * 1024 * 1024
+from bot.sandbox.mail.mailbox import HOSTNAME, LARGEST
+
 NEEDS_LOGIN = "530 5.7.0 Authentication required"
 NO_SUCH_USER = "550 5.1.1 No such user here"
 
@@ -98,7 +98,7 @@ class SmtpFaults:
         return None
 
 
-class SandboxSmtp(SMTP):
+class FaultySmtp(SMTP):
     """One connection. ``store`` keeps a mail; it is called before the reply to the final dot."""
 
     def __init__(self, faults: SmtpFaults, store: Store, login: tuple[str, str] | None, offers: Offers = PLAIN) -> None:
@@ -118,12 +118,12 @@ class SandboxSmtp(SMTP):
         )
 
     @syntax("MAIL FROM: <address>", extended=" [SP <mail-parameters>]")
-    async def smtp_MAIL(self, arg: str) -> None:  # noqa: N802
+    async def smtp_MAIL(self, arg: str) -> None:
         self.wishes = ()
         await super().smtp_MAIL(self._without_wishes(arg))
 
     @syntax("RCPT TO: <address>", extended=" [SP <mail-parameters>]")
-    async def smtp_RCPT(self, arg: str) -> None:  # noqa: N802
+    async def smtp_RCPT(self, arg: str) -> None:
         await super().smtp_RCPT(self._without_wishes(arg))
 
     def _without_wishes(self, arg: str) -> str:
@@ -141,7 +141,7 @@ class SandboxSmtp(SMTP):
             wire.close()
 
     @syntax("DATA")
-    async def smtp_DATA(self, arg: str) -> None:  # noqa: N802
+    async def smtp_DATA(self, arg: str) -> None:
         reply = await _happen(self, self.faults.take(Stage.DATA))
         if reply is None:
             await super().smtp_DATA(arg)
@@ -157,13 +157,13 @@ class _Handler:
         self._store = store
         self._to_strangers = to_strangers
 
-    async def handle_EHLO(  # noqa: N802
-        self, server: SandboxSmtp, session: Session, envelope: Envelope, hostname: str, responses: list[str]
+    async def handle_EHLO(
+        self, server: FaultySmtp, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         session.host_name = hostname
         return [*responses[:-1], *(["250-DSN"] if server.offers.reports else []), responses[-1]]
 
-    async def handle_MAIL(  # noqa: N802
+    async def handle_MAIL(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         reply = await _happen(server, self._faults.take(Stage.MAIL))
@@ -174,7 +174,7 @@ class _Handler:
             envelope.mail_options.extend(options)
         return reply or "250 2.1.0 Ok"
 
-    async def handle_RCPT(  # noqa: N802
+    async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
         reply = await _happen(server, self._faults.take(Stage.RCPT, address.lower()))
@@ -182,7 +182,7 @@ class _Handler:
             envelope.rcpt_tos.append(address)
         return reply or "250 2.1.5 Ok"
 
-    async def handle_DATA(self, server: SandboxSmtp, session: Session, envelope: Envelope) -> str:  # noqa: N802
+    async def handle_DATA(self, server: FaultySmtp, session: Session, envelope: Envelope) -> str:
         fault = self._faults.take(Stage.DOT)
         content = envelope.original_content or b""
         if fault is None or fault.reply is None:

@@ -44,7 +44,7 @@ FEW_OPTIONS = 10
 
 
 def check_message(blocks: Any) -> list[JsonObject]:
-    """``blocks`` with a block id each, as Slack keeps them; raises :class:`SlackRefusal` as ``chat.*`` would."""
+    """``blocks``; raises :class:`SlackRefusal` as ``chat.*`` would."""
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise SlackRefusal("invalid_blocks_format")
     problems = Problems()
@@ -55,11 +55,11 @@ def check_message(blocks: Any) -> list[JsonObject]:
         raise SlackRefusal("invalid_blocks", errors=problems.lines, response_metadata={"messages": problems.lines})
     if sum(len(text) for block in blocks for text in texts(block)) > MESSAGE_TEXT:
         raise SlackRefusal("msg_blocks_too_long")
-    return _with_ids(blocks)
+    return blocks
 
 
 def check_view(view: Any) -> JsonObject:
-    """``view`` as Slack keeps it; raises :class:`SlackRefusal` as ``views.*`` would."""
+    """``view``; raises :class:`SlackRefusal` as ``views.*`` would."""
     if not isinstance(view, dict):
         raise SlackRefusal("invalid_arguments", response_metadata={"messages": ["[ERROR] view must be an object"]})
     problems = Problems()
@@ -81,7 +81,7 @@ def check_view(view: Any) -> JsonObject:
         problems.models(lambda: View(**view).validate_json(), "/view")
     if problems.lines or not isinstance(blocks, list):
         raise SlackRefusal("invalid_arguments", response_metadata={"messages": problems.lines})
-    return {**view, "blocks": _with_ids(blocks)}
+    return view
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -95,11 +95,6 @@ def texts(value: Any) -> Iterator[str]:
                 yield item
             else:
                 yield from texts(item)
-
-
-def _with_ids(blocks: list[JsonObject]) -> list[JsonObject]:
-    """Slack gives a block id to whoever has none."""
-    return [{**block, "block_id": block.get("block_id") or f"b{number}"} for number, block in enumerate(blocks)]
 
 
 class Problems:

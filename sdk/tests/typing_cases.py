@@ -1,0 +1,64 @@
+"""Right and wrong calls, for type checkers alone: nothing runs this. A line that ends with `# wrong` has to be refused,
+every other one accepted (`test_sdk_typing.py`)."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_type
+
+from handraise import EscalationRung, Handraise, HandraiseSync, HumanRetryPolicy, ResponseType, SuspensionChoice
+from pydantic import BaseModel, JsonValue
+
+
+class Refund(BaseModel):
+    amount: int
+
+
+async def what_comes_back(people: Handraise) -> None:
+    assert_type(await people.request_input("?", choices=["approve", "deny"]), str)
+    assert_type(
+        await people.request_input("?", choices=[SuspensionChoice(value="a", label="A")], fallback_value="a"), str
+    )
+    assert_type(await people.request_input("?", response_type="confirm"), Literal["yes", "no"])
+    assert_type(await people.request_input("?", response_type="text", fallback_value="none"), str)
+    assert_type(await people.request_input("?", response_type="form", context={"name": None}), dict[str, JsonValue])
+    assert_type(await people.request_input("?", response_model=Refund), Refund)
+    assert_type(await people.request_input("?", response_model=Refund, fallback_value=Refund(amount=1)), Refund)
+    assert_type(await people.request_input("?", kind="veto", timeout_seconds=600), str)
+    assert_type((await people.wait("id")).result(), JsonValue)
+    assert_type((await people.wait("id")).result(Refund), Refund)
+
+
+def what_comes_back_without_asyncio(people: HandraiseSync) -> None:
+    assert_type(people.request_input("?", choices=["approve", "deny"]), str)
+    assert_type(people.request_input("?", response_type="confirm"), Literal["yes", "no"])
+    assert_type(people.request_input("?", response_type="form"), dict[str, JsonValue])
+    assert_type(people.request_input("?", response_model=Refund), Refund)
+    assert_type([record.ref for record in people.list(status="open")], list[str | None])
+
+
+async def closed_sets(people: Handraise, kind: ResponseType, word: str) -> None:
+    await people.suspend("?", response_type=kind, choices=["a"], fallback_policy="fail", kind="input")
+    await people.suspend("?", response_type=word)  # wrong
+    await people.suspend("?", choices=["a"], fallback_policy="deny")  # wrong
+    await people.suspend("?", choices=["a"], kind="vote")  # wrong
+    await people.suspend("?", chioces=["a"])  # wrong
+    SuspensionChoice(value="a", label="A", style="danger")
+    SuspensionChoice(value="a", label="A", style="red")  # wrong
+    HumanRetryPolicy(strategy="backoff")  # wrong
+    HumanRetryPolicy(final_fallback_policy="deny")  # wrong
+    HumanRetryPolicy(escalation_ladder=[EscalationRung(attempt=2, channel_hint="email")], strategy="fixed")
+    [record async for record in people.list(status="done")]  # wrong
+
+
+async def what_belongs_together(people: Handraise) -> None:
+    await people.request_input("?")  # wrong
+    await people.request_input("?", choices="approve", response_type="text")  # wrong
+    await people.request_input("?", response_type="confirm", fallback_value="maybe")  # wrong
+    await people.request_input("?", response_type="text", choices=["a"])  # wrong
+    await people.request_input("?", response_model=Refund, choices=["a"])  # wrong
+    await people.request_input("?", response_model=Refund, response_type="confirm")  # wrong
+    await people.request_input("?", response_model=Refund(amount=1))  # wrong
+    await people.request_input("?", kind="veto")  # wrong
+    await people.request_input("?", kind="veto", timeout_seconds=60, fallback_policy="fail")  # wrong
+    await people.request_input("?", choices=["a"], timeout_seconds="60")  # wrong
+    people.execute_once("receipt", {"tool": "refund"})  # wrong

@@ -1,0 +1,145 @@
+"""Every method of the SDK against the service itself, by either client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from handraise import Handraise, HandraiseSync, HumanRetryPolicy, RequestRefused, ResumeTarget
+from pydantic import BaseModel, Field
+
+from tests.world import KEYS, World
+
+
+class InThread:
+    """The synchronous client with the asynchronous one's face: each call runs in a thread of its own."""
+
+    def __init__(self, *args: Any) -> None:
+        self.people = HandraiseSync(*args)
+
+    async def __aenter__(self) -> InThread:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.people.close()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        async def call(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(getattr(self.people, name), *args, **options)
+
+        return call
+
+    async def list(self, **options: Any) -> Any:
+        for record in await asyncio.to_thread(lambda: [*self.people.list(**options)]):
+            yield record
+
+
+@pytest.fixture(params=[Handraise, InThread], ids=["async", "sync"])
+def connect(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    connect: Callable[..., Any] = request.param
+    return connect
+
+
+class Refund(BaseModel):
+    amount: int = Field(ge=1, description="In cents.")
+    note: str | None = None
+
+
+async def test_a_form_is_asked_as_a_model_and_the_answer_is_one(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        task = asyncio.create_task(agent.request_input("How much?", response_model=Refund))
+        [asked] = await _open(alice)
+        with pytest.raises(RequestRefused) as refused:
+            await alice.respond(asked.intent_id, asked.id, {"amount": 0})
+        assert refused.value.status == 422
+        answered = await alice.respond(asked.intent_id, asked.id, Refund(amount=5, note="In full."), reason="Known.")
+        assert (answered.resolution, answered.responded_by) == ("responded", "alice@example.com")
+        assert await task == Refund(amount=5, note="In full.")
+        assert (await agent.get(asked.id)).reason == "Known."
+
+
+async def _open(people: Any) -> list[Any]:
+    """What is open, as soon as something is."""
+    while not (found := [record async for record in people.list(status="open")]):
+        await asyncio.sleep(0.01)
+    return found
+
+
+async def test_what_is_asked_can_be_previewed_and_looked_at(world: World, connect: Callable[..., Any]) -> None:
+    policy = HumanRetryPolicy(max_attempts=2, interval_seconds=600)
+    async with connect(world.url, KEYS["agent"]) as agent:
+        preview = await agent.preview("Refund?", choices=["approve"], retry_policy=policy)
+        assert [step.attempt for step in preview.ladder] == [1, 2]
+        assert (preview.policy["max_attempts"].value, preview.policy["max_attempts"].level) == (2, "call")
+        assert preview.notices["slack"]["question"] == "Refund?"
+        assert [record async for record in agent.list()] == []
+
+        asked = await agent.suspend("Refund?", choices=["approve"], resume=ResumeTarget(session_id="sess-1"))
+        await agent.suspend("Deploy?", choices=["yes"])
+        await world.settle()
+        assert [record.question async for record in agent.list(session_id="sess-1")] == ["Refund?"]
+        assert [record.question async for record in agent.list(q="Deploy")] == ["Deploy?"]
+        kinds = [item.kind for item in await agent.timeline(asked.suspension_id)]
+        assert kinds == ["event", "attempt", "delivery"]
+
+
+async def test_every_page_of_a_list_is_read(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent:
+        for number in range(203):
+            await agent.suspend(f"Refund {number}?", choices=["approve"])
+        assert len({record.id async for record in agent.list()}) == 203
+
+
+async def test_a_person_claims_gives_back_hands_over_and_asks_back(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        asked = await agent.suspend("Refund?", choices=["approve"], timeout_seconds=3600)
+        name = asked.suspension_id
+        assert (await alice.claim(name, seconds=60)).claimed_by == "alice@example.com"
+        assert (await alice.release(name)).claimed_by is None
+        assert (await alice.assign(name, "bob@example.com")).assigned_to == "bob@example.com"
+        assert (await alice.clarify(name, "Which card?")).clarification.held_until is not None
+        said = await agent.clarification(name, "The old one.")
+        assert (said.clarification.text, said.clarification.held_until) == ("The old one.", None)
+
+
+async def test_a_signal_answers(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        asked = await agent.suspend("Refund?", choices=["approve"], resume=ResumeTarget(signal_id="refund-1"))
+        assert (await alice.signal("refund-1", "approve", reason="Known.", creator="refund-agent")).value == "approve"
+        assert (await agent.get(asked.suspension_id)).reason == "Known."
+
+
+async def test_an_answer_that_is_one_of_several_says_how_many_are_needed(
+    world: World, connect: Callable[..., Any]
+) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        asked = await agent.suspend("Refund?", choices=["approve"], answers_required=2)
+        answered = await alice.respond(asked.intent_id, asked.suspension_id, "approve")
+        assert (answered.resolution, answered.received, answered.required) == (None, 1, 2)
+
+
+async def test_an_intent_of_ones_own_is_suspended_and_its_log_is_read(
+    world: World, connect: Callable[..., Any]
+) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent:
+        intent = await agent.create_intent("compliance_review", description="Q3", state={"step": 2})
+        assert (intent.status, intent.state["step"]) == ("active", 2)
+        await agent.log_event(intent.id, "refund.prepared", {"amount": 5})
+        decision = await agent.decide_engagement(intent.id, confidence=0.55, risk=0.4)
+        assert (decision.mode, decision.should_ask) == ("request_input", True)
+        await agent.suspend("Refund?", choices=["approve"], intent_id=intent.id)
+        assert (await agent.intent(intent.id)).status == "suspended_awaiting_input"
+        types = [event.event_type for event in await agent.events(intent.id)]
+        assert [kind for kind in types if "." in kind] == ["refund.prepared", "engagement.decision", "intent.suspended"]
+
+
+async def test_a_key_says_whose_it_is_and_which_policy_it_has(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent:
+        await agent.set_default_retry_policy(HumanRetryPolicy(max_attempts=3, interval_seconds=600))
+        me = await agent.me()
+        assert (me.name, me.roles, me.webhook_secrets) == ("refund-agent", ("agent",), 1)
+        assert (me.default_retry_policy.max_attempts, me.default_retry_policy.interval_seconds) == (3, 600)
+        await agent.set_default_retry_policy({})
+        assert (await agent.me()).default_retry_policy.max_attempts is None
