@@ -1,0 +1,145 @@
+"""What a reader copies from the documentation works: configuration, commands, and requests by hand.
+
+The programs of agents are run by the SDK's own tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer.main
+import yaml
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from bot.cli import app
+from bot.config.loading import load
+from bot.sandbox.serving import serving
+from tests.world import KEYS, World
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+AGENTS = ROOT / "docs" / "agents.md"
+
+
+CHANNELS = {
+    ("slack", "bot_token"): ("HANDRAISE_SLACK__BOT_TOKEN", "xoxb-1"),
+    ("slack", "signing_secret"): ("HANDRAISE_SLACK__SIGNING_SECRET", "signing-secret"),
+    ("email", "smtp_url"): ("HANDRAISE_EMAIL__SMTP_URL", "smtp://127.0.0.1:25"),
+    ("email", "from"): ("HANDRAISE_EMAIL__FROM", "handraise@handraise.example.com"),
+    ("pagerduty", "routing_key"): ("HANDRAISE_PAGERDUTY__ROUTING_KEY", "0123456789abcdef0123456789abcdef"),
+    ("pagerduty", "api_token"): ("HANDRAISE_PAGERDUTY__API_TOKEN", "token"),
+}
+"""What sets a channel up, for pieces that leave it to the rest of the file."""
+
+
+def blocks(language: str, *pages: Path) -> list[Any]:
+    """Each block of that language, named by its page and line."""
+    found = []
+    for page in pages or PAGES:
+        text = page.read_text()
+        for match in re.finditer(rf"(?ms)^ *```{language}\n(.*?)^ *```$", text):
+            line = text[: match.start()].count("\n") + 1
+            found.append(pytest.param(match[1], id=f"{page.relative_to(ROOT)}:{line}"))
+    return found
+
+
+@pytest.mark.parametrize("written", blocks("yaml"))
+def test_each_piece_of_configuration_is_one(written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "our_proposer.py").write_text("class Model:\n    async def propose(self, words, labels): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "handraise.yaml"
+    file.write_text(written)
+    given = yaml.safe_load(written)
+    elsewhere = {name: value for (section, key), (name, value) in CHANNELS.items() if key not in given.get(section, {})}
+    assert load(file, elsewhere)
+
+
+COMMANDS = [
+    pytest.param(line, id=line)
+    for block in blocks("console")
+    for line in re.findall(r"(?m)^\$ (?:\w+=\S+ )*((?:\.venv/bin/)?handraise .*?)(?:\s+#.*)?$", block.values[0])
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_each_command_takes_what_is_written_behind_it(line: str) -> None:
+    words = shlex.split(line)[1:]
+    command: click.Command = typer.main.get_command(app)
+    context = click.Context(command)
+    while isinstance(command, click.Group):
+        name = words.pop(0)
+        found = command.get_command(context, name)
+        assert found is not None, f"there is no {name}"
+        command = found
+    command.make_context(line, words)  # raises for an option or argument that it does not take
+
+
+def test_there_are_commands_to_try() -> None:
+    assert len(COMMANDS) > 8
+
+
+async def test_what_is_asked_with_curl_is_answered(world: World) -> None:
+    """Ask, wait, and reply to a person who asks back, as the page writes it."""
+    exports, ask, *more = (block.values[0] for block in blocks("sh", AGENTS))
+    by_hand = "\n".join([ask, *more])
+    assert by_hand.count("curl") == 3, "a request that nothing here tries"
+    assert re.findall(r"HANDRAISE_\w+", exports) == ["HANDRAISE_URL", "HANDRAISE_API_KEY"]
+    pieces = [piece for piece in re.split(r"(?m)^ *(?=curl)", by_hand) if piece.startswith("curl")]
+    requests = {piece.split("/v1/")[1].split('"')[0]: piece for piece in pieces}
+
+    asked = await _run(world, requests["suspensions"])
+    assert '"outcome":"suspended"' in asked
+    name = re.findall(r'"suspension_id":"([^"]+)"', asked)[0]
+    body = {"question": "Which card?"}
+    await world.call("POST", f"/v1/suspensions/{name}/clarify", "operator", json=body)
+    said = await _run(world, requests["suspensions/SUSPENSION_ID/clarification"].replace("SUSPENSION_ID", name))
+    assert '"text":"To the card that the order was paid with."' in said
+    waiting = requests["suspensions/SUSPENSION_ID/wait?timeout_seconds=55"].replace("SUSPENSION_ID", name)
+    task = asyncio.create_task(_run(world, waiting))
+    intent = re.findall(r'"intent_id":"([^"]+)"', asked)[0]
+    await world.answer({"intent_id": intent, "suspension_id": name}, "approve")
+    assert '"response":"approve"' in await task
+
+
+async def _run(world: World, request: str) -> str:
+    """As curl would send it; not every machine has one."""
+    known = {"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS["agent"]}
+    words = [re.sub(r"\$(\w+)", lambda name: known[name[1]], word) for word in shlex.split(request)]
+    takes = argparse.ArgumentParser(prog="curl", exit_on_error=False)
+    takes.add_argument("-s", action="store_true")
+    takes.add_argument("-X", default="GET")
+    takes.add_argument("-H", action="append", default=[])
+    takes.add_argument("-d")
+    takes.add_argument("url")
+    given = takes.parse_args(words[1:])
+    headers = dict(header.split(": ", 1) for header in given.H)
+    response = await world.http.request(given.X, given.url, headers=headers, content=given.d)
+    assert response.is_success, response.text
+    return response.text
+
+
+async def test_the_proposer_of_the_page_asks_its_model_for_a_number() -> None:
+    said = ["1", "none"]
+
+    async def model(request: Request) -> JSONResponse:
+        content = (await request.json())["messages"][0]["content"]
+        assert "0: Deny\n1: Approve" in content
+        return JSONResponse({"choices": [{"message": {"content": said.pop(0)}}]})
+
+    [program] = [block.values[0] for block in blocks("python", ROOT / "docs" / "mail-replies.md")]
+    async with serving(Starlette(routes=[Route("/v1/chat/completions", model, methods=["POST"])])) as url:
+        names: dict[str, Any] = {}
+        exec(program.replace("http://127.0.0.1:8000", url), names)
+        proposer = names["Model"]()
+        assert await proposer.propose("Go ahead.", ["Deny", "Approve"]) == 1
+        assert await proposer.propose("Well.", ["Deny", "Approve"]) is None
