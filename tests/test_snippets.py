@@ -114,7 +114,7 @@ async def test_what_is_asked_with_curl_is_answered(world: World) -> None:
 async def _run(world: World, request: str) -> str:
     """As curl would send it; not every machine has one."""
     known = {"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS["agent"]}
-    words = [re.sub(r"\$(\w+)", lambda name: known[name[1]], word) for word in shlex.split(request)]
+    words = [re.sub(r"\$(\w+)", lambda name: known[name[1]], word) for word in shlex.split(request.replace("\\\n", ""))]
     takes = argparse.ArgumentParser(prog="curl", exit_on_error=False)
     takes.add_argument("-s", action="store_true")
     takes.add_argument("-X", default="GET")
