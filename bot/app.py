@@ -18,7 +18,7 @@ from bot.web import errors, hooks, monitoring
 from bot.web.api import admin, answers, audit, intents, openapi, receipts, sessions, streams, suspensions
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
-from bot.web.pages.rendering import Paper
+from bot.web.pages.rendering import PageRenderer
 from bot.web.pages.urls import Site
 from bot.wiring.roles import Part
 from bot.wiring.service import Service
@@ -111,6 +111,6 @@ def _api() -> APIRouter:
 
 def _add_pages(app: FastAPI, service: Service) -> None:
     app.include_router(service.pages)
-    app.state.unknown_page = Paper(Site(service.settings.public_url.rstrip("/"))).unknown
+    app.state.unknown_page = PageRenderer(Site(service.settings.public_url.rstrip("/"))).unknown
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     openapi.describe(app)

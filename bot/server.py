@@ -34,7 +34,7 @@ from bot.wiring.shutdown import Shutdown
 from core.errors import ConfigError, OperatorError
 from core.ports import HostClock
 
-Beside = Callable[[FastAPI, Service], None]
+AddRoutes = Callable[[FastAPI, Service], None]
 """Adds routes of the caller's own to the application."""
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -120,7 +120,7 @@ def serve(
     folder: Path,
     parts: Parts = EVERYTHING,
     *,
-    beside: Beside | None = None,
+    add_routes: AddRoutes | None = None,
     clock: HostClock | None = None,
 ) -> None:
     """Serve ``parts`` until told to stop, by the system's clock unless it is given another.
@@ -131,7 +131,7 @@ def serve(
     listener = _listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, folder, parts, listener, beside, clock))
+            runner.run(_serve(settings, folder, parts, listener, add_routes, clock))
     finally:
         listener.close()
 
@@ -141,14 +141,14 @@ async def _serve(
     folder: Path,
     parts: Parts,
     listener: socket.socket,
-    beside: Beside | None,
+    add_routes: AddRoutes | None,
     clock: HostClock | None,
 ) -> None:
     tracing = tracing_of(settings.telemetry.otlp_endpoint, os.environ)
     service = wire(settings, folder, clock, parts=parts, tracing=tracing)
     app = build_app(service)
-    if beside is not None:
-        beside(app, service)
+    if add_routes is not None:
+        add_routes(app, service)
     limits = limits_of(settings.http, _raise_descriptors())
     connections = Connections(limits, service.scrape.metrics.request_refused)
     config = uvicorn.Config(

@@ -17,7 +17,7 @@ WORK = "work"
 """The topic of workers: something is due now."""
 
 
-class Elsewhere(Protocol):
+class OtherProcesses(Protocol):
     """The other processes that run on the same database."""
 
     def spread(self, tx: Tx, topics: tuple[str, ...]) -> None:
@@ -30,7 +30,7 @@ class Hub:
     :meth:`announce`. ``elsewhere`` is set where other processes share the database."""
 
     def __init__(self) -> None:
-        self.elsewhere: Elsewhere | None = None
+        self.elsewhere: OtherProcesses | None = None
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
 
     def tell(self, *topics: str) -> None:

@@ -36,7 +36,6 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     ),
     "PlannedAttempt": (SDK, "core/domain sdk/handraise"),
     "PreviewProblem": (SDK, "bot/web/api sdk/handraise"),
-    "Seat": ("who sits before which question, in Slack and on a page", "bot/inbound/slack bot/web/pages"),
     "Service": ("PagerDuty's own word in its sandbox, and the whole of ours", "bot/sandbox/pagerduty bot/wiring"),
     "User": ("each vendor's own word in its sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
 }

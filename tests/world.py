@@ -294,7 +294,7 @@ def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracin
     file.write_text(yaml.safe_dump(dict(settings)))
     service = wire(load(file, {}), folder, clock, tracing=tracing)
     if service.doors.slack is not None:
-        service.doors.slack._listeners.beside._limit = UNHURRIED
+        service.doors.slack._listeners.background._limit = UNHURRIED
     return service
 
 

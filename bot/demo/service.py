@@ -96,7 +96,7 @@ def main() -> None:
     try:
         settings, folder = settings_and_folder(given.config)
         set_up_logging(settings.log.level, settings.log.format)
-        serve(settings, folder, beside=add_door)
+        serve(settings, folder, add_routes=add_door)
     except OperatorError as error:
         print(f"handraise: {error.message}", file=sys.stderr)
         sys.exit(2)

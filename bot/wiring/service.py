@@ -43,12 +43,12 @@ from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
 from core.domain.wire import JsonObject
-from core.engine.collaboration import Together
+from core.engine.collaboration import Collaboration
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
 from core.engine.planning import Planner
-from core.engine.queries import Books
+from core.engine.queries import ClientQueries
 from core.engine.receipts import Receipts
 from core.engine.transitions import Transitions
 from core.errors import ConfigError, DatabaseUnavailable
@@ -300,14 +300,14 @@ def wire(
         health,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
-    together = Together(engine, permissions, engine.queries, transitions)
+    collaboration = Collaboration(engine, permissions, engine.queries, transitions)
     pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
     services = Services(
         engine,
         engine.channel_views,
         people,
-        together,
-        Books(database, agents, clock, work),
+        collaboration,
+        ClientQueries(database, agents, clock, work),
         Intents(database, hub, clock, log_key),
         receipts,
         hub,
@@ -343,7 +343,7 @@ def wire(
         doors=doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
         pages=pages_router(
             engine,
-            together,
+            collaboration,
             incoming,
             pausing,
             public_url=settings.public_url.rstrip("/"),

@@ -92,7 +92,7 @@ class FieldsSet:
 
 
 @dataclass(frozen=True, slots=True)
-class NobodysWord:
+class UncountedReply:
     """Words that could have been an answer, and are none: ``by`` is the user's id, if there is one."""
 
     where: Where
@@ -108,7 +108,7 @@ class Ignored:
 
 
 Happening = (
-    Acknowledged | Unacknowledged | Resolved | Merged | Reassigned | Annotated | FieldsSet | NobodysWord | Ignored
+    Acknowledged | Unacknowledged | Resolved | Merged | Reassigned | Annotated | FieldsSet | UncountedReply | Ignored
 )
 
 
@@ -176,9 +176,9 @@ def _annotated(data: Object, agent: Object) -> Happening:
     if is_own_note(text):
         return Ignored("own_note")
     if user is None:
-        return NobodysWord(where, None, "not_a_person")
+        return UncountedReply(where, None, "not_a_person")
     if data.get("trimmed") is not False:
-        return NobodysWord(where, user, "trimmed_note")
+        return UncountedReply(where, user, "trimmed_note")
     return Annotated(where, user, _storable(text))
 
 

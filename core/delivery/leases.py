@@ -72,7 +72,7 @@ IN_TRANSIT = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
-class Mislaid:
+class OrphanedRows:
     """Finds rows that this process holds in the database but not in memory, and gives them back as surely not sent."""
 
     database: Database

@@ -20,7 +20,7 @@ import structlog
 
 from core.delivery import alerts, leases
 from core.delivery.backlog import Backlog
-from core.delivery.leases import BEAT, Leases, Mislaid
+from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
@@ -104,7 +104,7 @@ class Relay:
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()
-        self._mislaid = Mislaid(database, lanes)
+        self._orphaned_rows = OrphanedRows(database, lanes)
         self._backlog = Backlog(database, lanes, clock)
 
     async def start(self) -> None:
@@ -133,7 +133,7 @@ class Relay:
 
     async def look(self) -> datetime | None:
         """Take what is due and fits; returns when the next row is due."""
-        await self._mislaid.search(self.clock.now())
+        await self._orphaned_rows.search(self.clock.now())
         return await self._backlog.look()
 
     async def _begin(self, channel: str) -> None:

@@ -17,7 +17,7 @@ MOST = 100
 """How many of an incident's moves are remembered; the oldest leave first."""
 
 
-class Did(StrEnum):
+class IncidentChange(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"
     GIVEN_BACK = "given_back"
@@ -26,7 +26,7 @@ class Did(StrEnum):
     """Somebody is on one question no longer, by what happened elsewhere."""
 
 
-TAKES = frozenset({Did.ACKNOWLEDGED, Did.RESOLVED})
+TAKES = frozenset({IncidentChange.ACKNOWLEDGED, IncidentChange.RESOLVED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Move:
 
     id: str
     at: datetime
-    did: Did
+    did: IncidentChange
     by: str | None = None
     may: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingClaim:
     """``by`` is on it until then."""
 
     by: str
@@ -59,22 +59,22 @@ def let_go(moves: Sequence[Move], ref: str, by: str) -> Move:
     """Whatever ``by`` has said so far of being on ``ref`` is over: they have given it back elsewhere, or done their
     part. At the instant of their last word, so that a later one counts again."""
     at = max(move.at for move in moves if move.did in TAKES and move.by == by)
-    return Move(f"{Did.LET_GO} {ref} {by} {at.isoformat()}", at, Did.LET_GO, by, (ref,))
+    return Move(f"{IncidentChange.LET_GO} {ref} {by} {at.isoformat()}", at, IncidentChange.LET_GO, by, (ref,))
 
 
-def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> Standing | None:
+def standing(moves: Sequence[Move], ref: str, hold: timedelta, now: datetime) -> StandingClaim | None:
     """Who is on the question ``ref`` at ``now``, after all of ``moves``, each holding for ``hold``.
 
     Of all who have said so since it was last given back it is the first whose time is not up; their own next move
     renews it.
     """
-    held: dict[str, Standing] = {}
+    held: dict[str, StandingClaim] = {}
     for move in moves:
-        if move.did is Did.LET_GO:
+        if move.did is IncidentChange.LET_GO:
             if move.by is not None and ref in move.may:
                 held.pop(move.by, None)
         elif move.did not in TAKES:
             held.clear()
         elif move.by is not None and ref in move.may:
-            held[move.by] = Standing(move.by, move.at + hold)
+            held[move.by] = StandingClaim(move.by, move.at + hold)
     return next((one for one in held.values() if now < one.until), None)

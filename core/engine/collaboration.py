@@ -36,7 +36,7 @@ from core.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class Collaboration:
     """``engine`` moves suspensions; ``transitions`` writes them down."""
 
     engine: Engine

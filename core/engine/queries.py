@@ -39,7 +39,7 @@ Place = tuple[datetime, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class SuspensionHistory:
     """Everything that has happened to one suspension."""
 
     suspension: Suspension
@@ -129,7 +129,7 @@ class Queries:
         return found
 
 
-class Books:
+class ClientQueries:
     """Clients' reads and small writes. An agent finds only what is its own."""
 
     def __init__(self, database: Database, agents: Agents, clock: Clock, alarm: Alarm) -> None:
@@ -158,12 +158,12 @@ class Books:
         mine = replace(wanted, created_by=None if by.has(Role.OPERATOR) else by.key)
         return await self._database.read(lambda conn: suspensions.page(conn, mine, before=before, limit=limit))
 
-    async def story(self, suspension_id: str, by: Actor) -> Story:
-        def job(conn: sa.Connection) -> Story:
+    async def story(self, suspension_id: str, by: Actor) -> SuspensionHistory:
+        def job(conn: sa.Connection) -> SuspensionHistory:
             suspension = _readable(suspensions.get(conn, suspension_id), by)
             logged = event_log.of_intent(conn, suspension.ask.intent_id)
             events = [line for line in logged if line.payload.get("suspension_id") == suspension_id]
-            return Story(suspension, events, outbox.of_suspension(conn, suspension_id))
+            return SuspensionHistory(suspension, events, outbox.of_suspension(conn, suspension_id))
 
         return await self._database.read(job)
 

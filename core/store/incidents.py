@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.domain.incident_claims import Did, Move
+from core.domain.incident_claims import IncidentChange, Move
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import incidents, pager_accounts, parked
@@ -185,4 +185,4 @@ def _move_json(move: Move) -> dict[str, Any]:
 
 def _move(kept: dict[str, Any]) -> Move:
     at = datetime.fromisoformat(kept["at"])
-    return Move(kept["id"], at, Did(kept["did"]), kept["by"], tuple(kept["may"]))
+    return Move(kept["id"], at, IncidentChange(kept["did"]), kept["by"], tuple(kept["may"]))

@@ -41,7 +41,7 @@ _NOTIFY = sa.text("SELECT pg_notify(:channel, :payload)").bindparams(channel=CHA
 
 
 class News:
-    """Implements :class:`core.hub.Elsewhere`, and tells ``hub`` what the other processes spread."""
+    """Implements :class:`core.hub.OtherProcesses`, and tells ``hub`` what the other processes spread."""
 
     def __init__(
         self, database: Database, hub: Hub, alive_every: timedelta = ALIVE_EVERY, health: Health | None = None

@@ -28,7 +28,7 @@ from tests.world import CHANNEL, World, running
 
 OURS = Mailboxes.of("Handraise <handraise@handraise.example>", "answers@handraise.example", key=b"mail")
 QUICK = MailboxTiming(
-    longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), hurdle=timedelta(seconds=2)
+    longest_pause=timedelta(milliseconds=50), finish=timedelta(milliseconds=200), longest_backoff=timedelta(seconds=2)
 )
 LONG = timedelta(minutes=20)
 

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class Hurdles:
+class FetchBackoff:
     """Mails that could not be fetched, and when each is tried again: after ``longest`` at the latest. A ``mail`` is any
     key that names one."""
 
@@ -47,15 +47,15 @@ class Hurdles:
     _until: dict[str, float] = field(default_factory=dict)
     _pauses: dict[str, Iterator[float]] = field(default_factory=dict)
 
-    def met(self, mail: str) -> None:
+    def failed(self, mail: str) -> None:
         """Note that a mail broke the session, or that the server refused to hand it out."""
         self._until[mail] = time.monotonic() + next(self._pauses.setdefault(mail, pauses(self.longest)))
 
-    def stands(self, mail: str) -> bool:
+    def is_waiting(self, mail: str) -> bool:
         """Whether it is too early to try the mail again."""
         return time.monotonic() < self._until.get(mail, 0.0)
 
-    def overcome(self, mail: str) -> None:
+    def succeeded(self, mail: str) -> None:
         self._until.pop(mail, None)
         self._pauses.pop(mail, None)
 
@@ -92,12 +92,12 @@ _OPENED_BY_OTHERS = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class MailboxTiming(Timing):
-    """``finish``: how long a mail in hand may take while the service stops. ``hurdle``: how long a mail that the server
-    could not hand out is left alone, at most."""
+    """``finish``: how long a mail in hand may take while the service stops. ``longest_backoff``: how long a mail that
+    the server could not hand out is left alone, at most."""
 
     without_database: timedelta = timedelta(seconds=5)
     finish: timedelta = timedelta(seconds=5)
-    hurdle: timedelta = timedelta(minutes=15)
+    longest_backoff: timedelta = timedelta(minutes=15)
 
 
 class MailPoller:
@@ -124,7 +124,7 @@ class MailPoller:
         self._timing = timing or MailboxTiming()
         self._stop = threading.Event()
         self._session: ImapSession | None = None
-        self._hurdles = Hurdles(self._timing.hurdle)
+        self._backoff = FetchBackoff(self._timing.longest_backoff)
         self._downtime = Downtime(log, "mail.mailbox_not_opened", tell, self._timing.told_after)
         again, standby = lambda: next(self._pauses), self._downtime.starts_now
         self._keeper = Keeper(NAME, places, self._timing, health, self._turn, log, "mail.poller_failed", again, standby)
@@ -211,21 +211,21 @@ class MailPoller:
         """Only what has to be there for any mail is raised: the session, and the database."""
         self._keeper.begins()
         key = f"imap:{self._account.name}:{session.uid_validity}:{uid}"
-        if self._hurdles.stands(key):
+        if self._backoff.is_waiting(key):
             return
         try:
             if await self._take(session, uid, key):
-                self._hurdles.overcome(key)
+                self._backoff.succeeded(key)
             else:
-                self._hurdles.met(key)
+                self._backoff.failed(key)
         except ImapLost as lost:
-            self._hurdles.met(key)
+            self._backoff.failed(key)
             log.warning("mail.not_handed_out", reason=lost.reason)
             raise
         except DatabaseUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 (a bug of ours loses no mail: it is looked at again)
-            self._hurdles.met(key)
+            self._backoff.failed(key)
             log.error("mail.not_taken", error=type(error).__name__)
 
     async def _take(self, session: ImapSession, uid: str, key: str) -> bool:

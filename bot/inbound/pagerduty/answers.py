@@ -27,7 +27,7 @@ from channels.pagerduty.webhooks import (
     Annotated,
     FieldsSet,
     IncidentNote,
-    NobodysWord,
+    UncountedReply,
     Where,
     read_answer_in,
     read_note,
@@ -180,7 +180,7 @@ class PagerDutyAnswers:
         if value is None:
             return Taken.DONE
         if said.user is None:
-            return await self.nobody(ids, NobodysWord(said.where, None, "not_a_person"))
+            return await self.nobody(ids, UncountedReply(said.where, None, "not_a_person"))
         found = await self.lookup.questions(said.where, Needs.ANSWER)
         if not found.questions:
             return unless_early(found)
@@ -201,7 +201,7 @@ class PagerDutyAnswers:
 
     # --- What never counts ----------------------------------------------------------------------------------------
 
-    async def nobody(self, ids: Sequence[str], said: NobodysWord) -> Taken:
+    async def nobody(self, ids: Sequence[str], said: UncountedReply) -> Taken:
         found = await self.lookup.questions(said.where, Needs.CLAIM)
         by = CHANNEL if said.by is None else f"{CHANNEL}:{said.by}"
         log.info("pagerduty.note_ignored", reason=said.reason)

@@ -27,15 +27,15 @@ from channels.pagerduty.webhooks import (
     FieldsSet,
     Ignored,
     Merged,
-    NobodysWord,
     Reassigned,
     Resolved,
     Unacknowledged,
+    UncountedReply,
     Webhook,
     Where,
 )
 from core.domain.answers import GivenAnswer
-from core.domain.incident_claims import Did, Move
+from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address
 from core.domain.suspension import Suspension
 from core.engine.transitions import tell_row
@@ -85,7 +85,9 @@ class PagerDutyMeaning:
             case Acknowledged(where, user):
                 return await self._acknowledged(event, where, user)
             case Unacknowledged(where):
-                return await self._given_back(event, where, Did.REOPENED if happening.reopened else Did.GIVEN_BACK)
+                return await self._given_back(
+                    event, where, IncidentChange.REOPENED if happening.reopened else IncidentChange.GIVEN_BACK
+                )
             case Resolved(where, user):
                 return await self._resolved(event, where, user)
             case Merged(where, into):
@@ -96,7 +98,7 @@ class PagerDutyMeaning:
                 return await self.answers.note(event.ids, happening)
             case FieldsSet():
                 return await self.answers.fields(event.ids, happening)
-            case NobodysWord():
+            case UncountedReply():
                 return await self.answers.nobody(event.ids, happening)
             case Ignored(reason):
                 log.info("pagerduty.webhook_ignored", reason=reason)
@@ -120,7 +122,7 @@ class PagerDutyMeaning:
             given = GivenAnswer(question.id, person, CHANNEL, choice=choice)
             await self.answers.give(event.ids, where.incident, question, given)
             return Taken.DONE
-        await self._move(event, where, found, Did.ACKNOWLEDGED, person, user)
+        await self._move(event, where, found, IncidentChange.ACKNOWLEDGED, person, user)
         return Taken.DONE
 
     async def _marked(self, where: Where, found: FoundQuestions) -> tuple[Suspension, int] | None:
@@ -133,7 +135,7 @@ class PagerDutyMeaning:
         choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None
         return None if choice is None else (sure.questions[0], choice)
 
-    async def _given_back(self, event: WebhookEvent, where: Where, did: Did) -> Taken:
+    async def _given_back(self, event: WebhookEvent, where: Where, did: IncidentChange) -> Taken:
         found = await self.lookup.questions(where, Needs.CLAIM)
         if not found.questions:
             return unless_early(found)
@@ -160,7 +162,7 @@ class PagerDutyMeaning:
             place = Address(CHANNEL, incident_place(where.incident))
             return (tell_row(message, place, self.incidents.clock.now(), question.id), *again)
 
-        await self._move(event, where, found, Did.RESOLVED, person, user, say_so)
+        await self._move(event, where, found, IncidentChange.RESOLVED, person, user, say_so)
         return Taken.DONE
 
     async def _move(
@@ -168,7 +170,7 @@ class PagerDutyMeaning:
         event: WebhookEvent,
         where: Where,
         found: FoundQuestions,
-        did: Did,
+        did: IncidentChange,
         person: Actor | None,
         user: str | None,
         also: Also = nothing,

@@ -49,7 +49,7 @@ PersonalLink = Callable[[str, str], Told]
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class SlackVisit:
     """A known person, and the existing question before them. ``delivery`` is the message they came by, and ``reach``
     where it stands."""
 
@@ -90,32 +90,32 @@ class SlackAnswers:
         self._personal = personal
 
     async def choose(self, pressed: Chosen) -> Recorded | Told | Modal:
-        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(seat, Told):
-            return seat
-        return await self.pick(seat, pressed.index)
+        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        if isinstance(visit, Told):
+            return visit
+        return await self.pick(visit, pressed.index)
 
-    async def pick(self, seat: Seat, index: int) -> Recorded | Told | Modal:
+    async def pick(self, visit: SlackVisit, index: int) -> Recorded | Told | Modal:
         """Answer with the choice at ``index``, or ask for the reason that it wants first."""
-        asking = await self._why(seat, index)
+        asking = await self._why(visit, index)
         if asking is not None:
             return asking
-        said = await self.give(seat, GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, choice=index))
+        said = await self.give(visit, GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index))
         return Told(said.text) if isinstance(said, Wrong) else said
 
     async def claim(self, pressed: OnIt) -> Told:
-        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        if isinstance(seat, Told):
-            return seat
-        claimed = await self._engine.claim(seat.suspension.id, seat.actor, CHANNEL)
+        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        if isinstance(visit, Told):
+            return visit
+        claimed = await self._engine.claim(visit.suspension.id, visit.actor, CHANNEL)
         if not isinstance(claimed, Suspension):
-            return await self._refused(claimed, seat)
+            return await self._refused(claimed, visit)
         return Told(notes.claimed(claimed.ask.ref, claimed.claim))
 
     async def modal(self, pressed: WantsModal) -> Modal | Told:
         """The view to answer in, for somebody who may answer."""
-        seat = await self.seat(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-        return seat if isinstance(seat, Told) else await self.open(seat)
+        visit = await self.visit(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+        return visit if isinstance(visit, Told) else await self.open(visit)
 
     async def page(self, pressed: WantsPage) -> Told:
         """A link of their own to the question's page, or to their inbox: whoever Slack says they are is signed in by
@@ -123,10 +123,10 @@ class SlackAnswers:
         if pressed.ref is None:
             actor = await self._identity.who(pressed.by)
         else:
-            seat = await self.look(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
-            if isinstance(seat, Told):
-                return seat
-            actor = seat.actor
+            visit = await self.look(pressed.by, pressed.ref, pressed.delivery, pressed.reach)
+            if isinstance(visit, Told):
+                return visit
+            actor = visit.actor
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
         if not self._permissions.responders.is_known(actor.identity):
@@ -135,72 +135,72 @@ class SlackAnswers:
         leads_to = "/inbox" if pressed.ref is None else f"/q/{pressed.ref}"
         return self._personal(actor.identity, leads_to)
 
-    async def open(self, seat: Seat) -> Modal | Told:
-        refused = would_refuse(seat.suspension, seat.actor, self._permissions)
+    async def open(self, visit: SlackVisit) -> Modal | Told:
+        refused = would_refuse(visit.suspension, visit.actor, self._permissions)
         if refused is not None:
-            return await self._refused(refused, seat)
-        notice = await self.notice(seat.suspension)
-        view = answer_modal(notice, seat.delivery, self._sign, self.when_cut)
+            return await self._refused(refused, visit)
+        notice = await self.notice(visit.suspension)
+        view = answer_modal(notice, visit.delivery, self._sign, self.when_cut)
         if view is not None:
             return Modal(view, notice.links.shared)
-        return await self.unopened(seat) or Told(notes.USE_THE_BUTTONS)
+        return await self.unopened(visit) or Told(notes.USE_THE_BUTTONS)
 
-    async def unopened(self, seat: Seat) -> Told | None:
+    async def unopened(self, visit: SlackVisit) -> Told | None:
         """Where the message shows a part of the question, and that is not enough to answer it by."""
-        if not seat.suspension.is_open or not await self._channel_views.must_open(CHANNEL, seat.suspension):
+        if not visit.suspension.is_open or not await self._channel_views.must_open(CHANNEL, visit.suspension):
             return None
-        return self._open_first(seat)
+        return self._open_first(visit)
 
-    def _open_first(self, seat: Seat) -> Told:
-        log.info("slack.unopened_refused", ref=seat.ref)
-        link = self._page(seat.ref)
+    def _open_first(self, visit: SlackVisit) -> Told:
+        log.info("slack.unopened_refused", ref=visit.ref)
+        link = self._page(visit.ref)
         return Told(notes.open_first(link), link)
 
     async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong | Modal:
-        seat = await self.seat(submitted.by, submitted.ref, submitted.delivery, Reach())
-        if isinstance(seat, Told):
-            return seat
+        visit = await self.visit(submitted.by, submitted.ref, submitted.delivery, Reach())
+        if isinstance(visit, Told):
+            return visit
         if submitted.index is not None:
-            return await self._submit_reason(seat, submitted.index, submitted.entered.get(REASON_BLOCK, "").strip())
-        notice = await self.notice(seat.suspension)
-        given = self._given(submitted, seat)
+            return await self._submit_reason(visit, submitted.index, submitted.entered.get(REASON_BLOCK, "").strip())
+        notice = await self.notice(visit.suspension)
+        given = self._given(submitted, visit)
         if isinstance(given, Wrong):
             return given
-        asking = None if given.choice is None else await self._why(seat, given.choice)
+        asking = None if given.choice is None else await self._why(visit, given.choice)
         showed_all = way(notice, self.when_cut) is not Way.PAGE  # its modal
-        return asking or await self.give(seat, replace(given, opened=showed_all))
+        return asking or await self.give(visit, replace(given, opened=showed_all))
 
-    async def give(self, seat: Seat, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
+    async def give(self, visit: SlackVisit, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
         """``block`` is the input under which a mistake is shown, by default the answer's own."""
-        done = await self._engine.respond(given, seat.suspension)
+        done = await self._engine.respond(given, visit.suspension)
         match done:
             case Recorded():
-                log.info("slack.answer_recorded", ref=seat.ref, delivery=seat.delivery)
+                log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
                 return done
             case Counted(now):
-                log.info("slack.answer_recorded", ref=seat.ref, delivery=seat.delivery)
+                log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
                 return Told(recorded_partly(await self._shown(now), given.by.identity))
             case NotAnAnswer(error=InvalidChoice()):
                 return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
                 wrong = self._channel_views.text_on(CHANNEL, error.message)  # it may repeat what they entered
             case Disagrees(now, own=None):
-                wrong = await self._not_counted(now, seat)
+                wrong = await self._not_counted(now, visit)
             case _:
-                return await self._refused(done, seat)
-        return Wrong({block or error_block(await self.notice(seat.suspension)): wrong})
+                return await self._refused(done, visit)
+        return Wrong({block or error_block(await self.notice(visit.suspension)): wrong})
 
-    async def seat(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
+    async def visit(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
         """The person who wants to answer, with their question. A stranger is told so, and the attempt is kept in the
         log."""
         actor, suspension = await self._known(who, ref)
         if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
-        return _seated(actor, suspension, delivery, reach)
+        return _visit_of(actor, suspension, delivery, reach)
 
-    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> Seat | Told:
-        """Like :meth:`seat`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
-        return _seated(*await self._known(who, ref), delivery, reach)
+    async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
+        """Like :meth:`visit`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
+        return _visit_of(*await self._known(who, ref), delivery, reach)
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor | NotAdmitted, Suspension | None]:
         actor, suspension = await self._identity.who(who), await self._queries.find(ref)
@@ -216,38 +216,38 @@ class SlackAnswers:
         tells = refused.reason == "stranger"
         return Told(notes.turned_away(refused.text, _may_answer(suspension)) if tells else refused.text)
 
-    async def tried(self, seat: Seat, code: str) -> None:
+    async def tried(self, visit: SlackVisit, code: str) -> None:
         """Keep in the log that somebody tried to answer an open question and may not (``code``)."""
-        if seat.suspension.is_open:
-            await self._incoming.turned_away(seat.suspension.id, seat.actor.identity, CHANNEL, code)
+        if visit.suspension.is_open:
+            await self._incoming.turned_away(visit.suspension.id, visit.actor.identity, CHANNEL, code)
 
     # --- What is asked, and what was entered ------------------------------------------------------------------------
 
-    async def _why(self, seat: Seat, index: int) -> Modal | Told | None:
+    async def _why(self, visit: SlackVisit, index: int) -> Modal | Told | None:
         """The modal that asks for a reason, where the choice wants one."""
-        choices = seat.suspension.ask.choices
+        choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
         if wanted is None:
             return None
-        refused = would_refuse(seat.suspension, seat.actor, self._permissions)
+        refused = would_refuse(visit.suspension, visit.actor, self._permissions)
         if refused is not None:
-            return await self._refused(refused, seat)
-        unopened = await self.unopened(seat)
+            return await self._refused(refused, visit)
+        unopened = await self.unopened(visit)
         if unopened is not None:
             return unopened
-        notice = await self.notice(seat.suspension)
-        return Modal(reason_modal(notice, index, wanted, seat.delivery, self._sign), notice.links.shared)
+        notice = await self.notice(visit.suspension)
+        return Modal(reason_modal(notice, index, wanted, visit.delivery, self._sign), notice.links.shared)
 
-    async def _submit_reason(self, seat: Seat, index: int, reason: str) -> Recorded | Told | Wrong:
-        choices = seat.suspension.ask.choices
+    async def _submit_reason(self, visit: SlackVisit, index: int, reason: str) -> Recorded | Told | Wrong:
+        choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if index < len(choices) else None
-        if wanted is ReasonWanted.REQUIRED and not reason and seat.suspension.is_open:
+        if wanted is ReasonWanted.REQUIRED and not reason and visit.suspension.is_open:
             return Wrong({REASON_BLOCK: GIVE_ONE})
-        given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, choice=index, reason=reason or None, opened=True)
-        return await self.give(seat, given, REASON_BLOCK)
+        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index, reason=reason or None, opened=True)
+        return await self.give(visit, given, REASON_BLOCK)
 
-    def _given(self, submitted: Submitted, seat: Seat) -> GivenAnswer | Wrong:
-        ask, entered, actor = seat.suspension.ask, submitted.entered, seat.actor
+    def _given(self, submitted: Submitted, visit: SlackVisit) -> GivenAnswer | Wrong:
+        ask, entered, actor = visit.suspension.ask, submitted.entered, visit.actor
         match ask.response_type:
             case ResponseType.CHOICE | ResponseType.CONFIRM:
                 index = read_option(entered.get(ANSWER_BLOCK, ""))
@@ -263,35 +263,35 @@ class SlackAnswers:
 
     # --- Why it did not count ---------------------------------------------------------------------------------------
 
-    async def _refused(self, refusal: Unrecorded | Unclaimed, seat: Seat) -> Told:  # noqa: PLR0911 (one for each case)
-        log.info("slack.interaction_refused", ref=seat.ref, reason=refusal.error.code)
+    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> Told:  # noqa: PLR0911 (one for each case)
+        log.info("slack.interaction_refused", ref=visit.ref, reason=refusal.error.code)
         match refusal:
             case TooLate(ended):
-                return await self._late(seat, ended)
+                return await self._late(visit, ended)
             case AlreadyYours(now):
                 return Told(notes.recorded_already(now))
             case NotYours(error=error):
-                await self.tried(seat, error.code)
-                return Told(notes.may_not(error, _may_answer(seat.suspension)))
+                await self.tried(visit, error.code)
+                return Told(notes.may_not(error, _may_answer(visit.suspension)))
             case HeldByAnother(error=error):
                 return Told(notes.held(error))
             case Disagrees(now):
-                return Told(await self._not_counted(now, seat))
+                return Told(await self._not_counted(now, visit))
             case NotAnAnswer(error=NotShownWhole()):
-                return self._open_first(seat)
+                return self._open_first(visit)
             case NotAnAnswer():
                 return Told(notes.NO_LONGER_OPEN)  # there is no such question any more
 
-    async def _late(self, seat: Seat, ended: Suspension) -> Told:
+    async def _late(self, visit: SlackVisit, ended: Suspension) -> Told:
         """How it ended; the message that still had something to press is edited once more."""
-        reach = seat.reach
+        reach = visit.reach
         if reach.channel is not None and reach.ts is not None:
-            stale = Stale(seat.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
+            stale = Stale(visit.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
             await self._incoming.still_asks(ended.id, stale)
         return Told(await self.truth(ended))
 
-    async def _not_counted(self, now: Suspension, seat: Seat) -> str:
-        return notes.not_counted(disagreement(await self._shown(now), seat.actor.identity))
+    async def _not_counted(self, now: Suspension, visit: SlackVisit) -> str:
+        return notes.not_counted(disagreement(await self._shown(now), visit.actor.identity))
 
     async def truth(self, ended: Suspension) -> str:
         """How it ended, as anybody in Slack may be told."""
@@ -313,10 +313,12 @@ class SlackAnswers:
         return await self._channel_views.shown_on(CHANNEL, suspension)
 
 
-def _seated(actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach) -> Seat | Told:
+def _visit_of(
+    actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach
+) -> SlackVisit | Told:
     if isinstance(actor, NotAdmitted):
         return Told(actor.text)
-    return Told(notes.NO_LONGER_OPEN) if suspension is None else Seat(actor, suspension, delivery, reach)
+    return Told(notes.NO_LONGER_OPEN) if suspension is None else SlackVisit(actor, suspension, delivery, reach)
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:

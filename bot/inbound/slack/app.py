@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.inbound.connection import ConnectionState, Tell
 from bot.inbound.slack.answers import PersonalLink, SlackAnswers
-from bot.inbound.slack.background import IN_TIME, Beside
+from bot.inbound.slack.background import IN_TIME, BackgroundWork
 from bot.inbound.slack.command import SlackCommand
 from bot.inbound.slack.home import PAUSE, SlackHome
 from bot.inbound.slack.identity import SlackIdentity
@@ -68,11 +68,11 @@ class Listeners:
     events: SlackEvents
     command: SlackCommand
     home: SlackHome
-    beside: Beside
+    background: BackgroundWork
 
     async def close(self) -> None:
         await self.home.close()
-        await self.beside.close()
+        await self.background.close()
 
 
 class SlackApp:
@@ -224,20 +224,20 @@ def build_slack_app(
     """``client`` comes from ``channels.slack.client.web_client``, ``sign`` from ``channels.slack.payloads.signer``;
     ``people`` is the process's own, if it has one."""
     url = public_url.rstrip("/")
-    beside = Beside(client, now, in_time)
+    background = BackgroundWork(client, now, in_time)
     permissions, people = engine.permissions, people or SlackPeople(client, now)
     inbox = Inbox(engine.database, permissions)
     identity = SlackIdentity(permissions, inbox, incoming, OurWorkspace(client), people, team_id)
     answers = SlackAnswers(engine, incoming, identity, sign=sign, public_url=url, when_cut=when_cut, personal=personal)
-    home = SlackHome(identity, answers, beside, home_pause)
-    threads = SlackThreads(incoming, identity, answers, beside, answer_in_thread)
+    home = SlackHome(identity, answers, background, home_pause)
+    threads = SlackThreads(incoming, identity, answers, background, answer_in_thread)
     listeners = Listeners(
         identity,
-        SlackListeners(answers, beside, home, sign=sign),
-        SlackEvents(incoming, threads, home, beside),
-        SlackCommand(engine.queries, permissions, identity, answers, beside, url),
+        SlackListeners(answers, background, home, sign=sign),
+        SlackEvents(incoming, threads, home, background),
+        SlackCommand(engine.queries, permissions, identity, answers, background, url),
         home,
-        beside,
+        background,
     )
     return SlackApp(listeners, client, signing_secret=signing_secret, now=now, app_id=app_id)
 

@@ -35,7 +35,7 @@ GRACE = timedelta(seconds=5)
 NOTE_LENGTH = 2_900
 
 
-class Beside:
+class BackgroundWork:
     """``close`` after the last request."""
 
     def __init__(self, client: AsyncWebClient, now: Callable[[], datetime], in_time: timedelta = IN_TIME) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck
 
-from bot.inbound.slack.answers import Seat, SlackAnswers
-from bot.inbound.slack.background import NOTE_LENGTH, Beside
+from bot.inbound.slack.answers import SlackAnswers, SlackVisit
+from bot.inbound.slack.background import NOTE_LENGTH, BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
 from channels.grammar.reader import ClaimWord, Matched, read_answer
@@ -41,8 +41,8 @@ from core.domain.suspension import ResponseType
 from core.engine.permissions import Permissions
 from core.engine.queries import Queries
 
-Sit = Callable[[Who, str, str, Reach], Awaitable[Seat | Told]]
-"""How somebody takes their seat before a question: to answer it, or to look at it."""
+Approach = Callable[[Who, str, str, Reach], Awaitable[SlackVisit | Told]]
+"""How somebody comes to a question: to answer it, or to look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SlackCommand:
     permissions: Permissions
     identity: SlackIdentity
     answers: SlackAnswers
-    beside: Beside
+    background: BackgroundWork
     public_url: str
 
     async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
@@ -59,10 +59,10 @@ class SlackCommand:
         if typed is None:
             await ack(response_type="ephemeral", text=HELP)
             return
-        said = await self.beside.in_time(self._do(typed))
+        said = await self.background.in_time(self._do(typed))
         if isinstance(said, Modal):
             await ack()
-            self.beside.open(said, typed.reach)
+            self.background.open(said, typed.reach)
         else:
             await ack(response_type="ephemeral", text=said.text, blocks=list(said.blocks) or None)
 
@@ -87,26 +87,26 @@ class SlackCommand:
 
     async def _show(self, typed: Typed, ref: str) -> Rendered:
         """Only to whoever may answer it, or may read everything; nobody else learns that there is such a question."""
-        seat = await self._seat(typed, ref, self.answers.look)
-        if isinstance(seat, Told):
-            return _plain(seat.text)
-        if self._may_not(seat) is not None and not seat.actor.has(Role.OPERATOR):
+        visit = await self._visit(typed, ref, self.answers.look)
+        if isinstance(visit, Told):
+            return _plain(visit.text)
+        if self._may_not(visit) is not None and not visit.actor.has(Role.OPERATOR):
             return _plain(notes.NOT_YOURS)
-        if seat.suspension.is_open:
-            return render_notice(await self.answers.notice(seat.suspension), DELIVERY, when_cut=self.answers.when_cut)
-        return _plain(await self.answers.truth(seat.suspension))
+        if visit.suspension.is_open:
+            return render_notice(await self.answers.notice(visit.suspension), DELIVERY, when_cut=self.answers.when_cut)
+        return _plain(await self.answers.truth(visit.suspension))
 
     async def _answer(self, typed: Typed, ref: str, words: str) -> Rendered | Modal:
         """No more than :meth:`_show` says. Who may read it and not answer is told who may; that somebody tried is
         kept, whoever it was."""
-        seat = await self._seat(typed, ref, self.answers.seat)
-        if isinstance(seat, Told):
-            return _plain(seat.text)
-        may_not = self._may_not(seat)
-        if may_not is not None and not seat.actor.has(Role.OPERATOR):
-            await self.answers.tried(seat, may_not)
+        visit = await self._visit(typed, ref, self.answers.visit)
+        if isinstance(visit, Told):
+            return _plain(visit.text)
+        may_not = self._may_not(visit)
+        if may_not is not None and not visit.actor.has(Role.OPERATOR):
+            await self.answers.tried(visit, may_not)
             return _plain(notes.NOT_YOURS)
-        said = await (self._give(typed, seat, words) if may_not is None else self.answers.open(seat))
+        said = await (self._give(typed, visit, words) if may_not is None else self.answers.open(visit))
         match said:
             case Recorded():
                 return _plain(notes.RECORDED)
@@ -115,36 +115,36 @@ class SlackCommand:
             case Rendered() | Modal():
                 return said
 
-    async def _seat(self, typed: Typed, ref: str, sit: Sit) -> Seat | Told:
+    async def _visit(self, typed: Typed, ref: str, approach: Approach) -> SlackVisit | Told:
         """A name is typed by anybody, where a button was shown: a stranger is told the same of every name, and of one
         that there is not is said what is said of somebody else's."""
-        actor, seat = await self.identity.who(typed.by), await sit(typed.by, ref, DELIVERY, typed.reach)
+        actor, visit = await self.identity.who(typed.by), await approach(typed.by, ref, DELIVERY, typed.reach)
         if isinstance(actor, NotAdmitted):
             return Told(actor.text)
-        if isinstance(seat, Told) and await self.queries.find(ref) is None:
+        if isinstance(visit, Told) and await self.queries.find(ref) is None:
             return Told(notes.NOT_YOURS)
-        return seat
+        return visit
 
-    def _may_not(self, seat: Seat) -> str | None:
-        return self.permissions.refusal(seat.suspension, seat.actor)
+    def _may_not(self, visit: SlackVisit) -> str | None:
+        return self.permissions.refusal(visit.suspension, visit.actor)
 
-    async def _give(self, typed: Typed, seat: Seat, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
+    async def _give(self, typed: Typed, visit: SlackVisit, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
         """By the same grammar as a mail. What takes more than a line is answered in its modal."""
-        ask = seat.suspension.ask
+        ask = visit.suspension.ask
         if ask.response_type is ResponseType.FORM or (ask.response_type is ResponseType.TEXT and not words):
-            return await self.answers.open(seat)
-        notice = await self.answers.notice(seat.suspension)
+            return await self.answers.open(visit)
+        notice = await self.answers.notice(visit.suspension)
         read = read_answer(
             _REASON.split(words, maxsplit=1), ask.response_type, notice.choices, question=notice.question
         )
         if isinstance(read, ClaimWord):
-            return await self.answers.claim(OnIt(typed.by, seat.ref, DELIVERY, typed.reach))
+            return await self.answers.claim(OnIt(typed.by, visit.ref, DELIVERY, typed.reach))
         if not isinstance(read, Matched):
-            return await self.answers.unopened(seat) or Rendered(choices(notice))
+            return await self.answers.unopened(visit) or Rendered(choices(notice))
         if read.index is not None and read.reason is None:
-            return await self.answers.pick(seat, read.index)
-        given = GivenAnswer(ask.id, seat.actor, CHANNEL, read.value, read.index, read.reason)
-        return await self.answers.give(seat, given)
+            return await self.answers.pick(visit, read.index)
+        given = GivenAnswer(ask.id, visit.actor, CHANNEL, read.value, read.index, read.reason)
+        return await self.answers.give(visit, given)
 
 
 _REASON = re.compile(r"\s(?=reason:)", re.IGNORECASE)

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from bot.inbound.slack.answers import SlackAnswers
-from bot.inbound.slack.background import Beside
+from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.identity import NotAdmitted, SlackIdentity
 from channels.slack.errors import CAUGHT, Failure, failure_of
 from channels.slack.home import MOST, closed_view, home_view
@@ -55,7 +55,7 @@ class _Viewer:
 class SlackHome:
     identity: SlackIdentity
     answers: SlackAnswers
-    beside: Beside
+    background: BackgroundWork
     pause: timedelta = PAUSE
     _viewers: OrderedDict[str, _Viewer] = field(default_factory=OrderedDict)
     _watching: asyncio.Task[None] | None = None
@@ -65,12 +65,12 @@ class SlackHome:
     """One look and its call at a time: what was looked up earlier never comes after what was looked up later."""
 
     def opened(self, who: Who) -> None:
-        viewer = _Viewer(who, self.beside.now())
+        viewer = _Viewer(who, self.background.now())
         self._viewers[who.user_id] = viewer
         self._viewers.move_to_end(who.user_id)
         while len(self._viewers) > VIEWERS:
             self._viewers.popitem(last=False)
-        self.beside.spawn(self._publish(viewer))
+        self.background.spawn(self._publish(viewer))
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch(), name="slack-homes")
 
@@ -95,10 +95,10 @@ class SlackHome:
                     took = timedelta(seconds=time.monotonic() - began)
 
     def _is_held(self) -> bool:
-        return self._not_before is not None and self.beside.now() < self._not_before
+        return self._not_before is not None and self.background.now() < self._not_before
 
     async def _round(self) -> None:
-        now = self.beside.now()
+        now = self.background.now()
         for user_id, viewer in list(self._viewers.items()):
             if now - viewer.opened_at > WATCHED:
                 self._viewers.pop(user_id, None)
@@ -116,9 +116,9 @@ class SlackHome:
             if view == viewer.shown:
                 return
             try:
-                await self.beside.client.views_publish(user_id=viewer.who.user_id, view=view)
+                await self.background.client.views_publish(user_id=viewer.who.user_id, view=view)
             except CAUGHT as error:
-                self._not_published(failure_of(error, self.beside.now()))
+                self._not_published(failure_of(error, self.background.now()))
             else:
                 viewer.shown = view
 

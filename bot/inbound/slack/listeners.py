@@ -21,7 +21,7 @@ from slack_bolt.async_app import AsyncAck
 from slack_bolt.response import BoltResponse
 
 from bot.inbound.slack.answers import SlackAnswers
-from bot.inbound.slack.background import Beside
+from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.home import SlackHome
 from bot.inbound.slack.identity import CHANNEL
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
@@ -55,9 +55,9 @@ SAME_VIEW = "update"
 class SlackListeners:
     """``sign`` is what modals were sealed with."""
 
-    def __init__(self, answers: SlackAnswers, beside: Beside, home: SlackHome, *, sign: Sign) -> None:
+    def __init__(self, answers: SlackAnswers, background: BackgroundWork, home: SlackHome, *, sign: Sign) -> None:
         self._answers = answers
-        self._beside = beside
+        self._beside = background
         self._home = home
         self._sign = sign
 
@@ -146,12 +146,12 @@ class SlackEvents:
     incoming: Incoming
     threads: SlackThreads
     home: SlackHome
-    beside: Beside
+    background: BackgroundWork
 
     async def on_event(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         happened = read_event(body)
         if not isinstance(happened, IgnoredEvent):
-            await self.beside.in_time(self._once(body, happened))
+            await self.background.in_time(self._once(body, happened))
         await ack()
 
     async def _once(self, payload: Payload, happened: UserMessage | HomeOpened | AccessRevoked) -> None:

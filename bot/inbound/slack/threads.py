@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from bot.inbound.slack.answers import Seat, SlackAnswers
-from bot.inbound.slack.background import Beside
+from bot.inbound.slack.answers import SlackAnswers, SlackVisit
+from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, SlackIdentity
 from bot.inbound.slack.outcomes import Told, Wrong
 from channels.slack import notes
@@ -40,7 +40,7 @@ class SlackThreads:
     incoming: Incoming
     identity: SlackIdentity
     answers: SlackAnswers
-    beside: Beside
+    background: BackgroundWork
     answer_in_thread: bool
     _roots: OrderedDict[tuple[str, str], str | None] = field(default_factory=OrderedDict)
     """The delivery that a thread's root carries, ``None`` for none of ours: what Slack has said once never changes."""
@@ -68,9 +68,9 @@ class SlackThreads:
         if thread in self._roots:
             return self._roots[thread]
         try:
-            found = await delivery_of_thread(self.beside.client, await self.identity.ours.home(), *thread)
+            found = await delivery_of_thread(self.background.client, await self.identity.ours.home(), *thread)
         except CAUGHT as error:
-            failure = failure_of(error, self.beside.now())
+            failure = failure_of(error, self.background.now())
             if self.answer_in_thread and not isinstance(failure, Refused):
                 raise
             log.warning("slack.thread_unreadable", reason=failure.reason)  # no scope, a channel we have left, or busy
@@ -84,19 +84,19 @@ class SlackThreads:
         ref, reach = asked.ask.ref, Reach(channel=words.channel, ts=words.thread_ts)
         if not self.answer_in_thread or asked.ask.response_type is not ResponseType.TEXT:
             known = await self.answers.look(words.by, ref, delivery, reach)
-            ended = known.suspension if isinstance(known, Seat) and not known.suspension.is_open else None
+            ended = known.suspension if isinstance(known, SlackVisit) and not known.suspension.is_open else None
             await self._hint(words, ref, await self.answers.truth(ended) if ended else notes.USE_BUTTONS_OR_COMMAND)
             return
-        seat = await self.answers.seat(words.by, ref, delivery, reach)
-        if isinstance(seat, Told):
-            await self._hint(words, ref, seat.text)
+        visit = await self.answers.visit(words.by, ref, delivery, reach)
+        if isinstance(visit, Told):
+            await self._hint(words, ref, visit.text)
         else:
-            await self._answer(words, seat)
+            await self._answer(words, visit)
 
-    async def _answer(self, words: UserMessage, seat: Seat) -> None:
+    async def _answer(self, words: UserMessage, visit: SlackVisit) -> None:
         value = as_typed(words.text)
-        given = GivenAnswer(seat.suspension.id, seat.actor, CHANNEL, value=value)
-        match await self.answers.give(seat, given):
+        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, value=value)
+        match await self.answers.give(visit, given):
             case Recorded():
                 pass  # the message itself says so, to everybody
             case Told(text) | Wrong(text=text):
@@ -108,4 +108,4 @@ class SlackThreads:
             self._whisper(words, text)
 
     def _whisper(self, words: UserMessage, text: str) -> None:
-        self.beside.whisper(words.channel, words.by.user_id, words.thread_ts, text)
+        self.background.whisper(words.channel, words.by.user_id, words.thread_ts, text)

@@ -73,7 +73,7 @@ async def me(services: Served, actor: Caller) -> Response:
             roles=sorted(actor.roles),
             webhook_secrets=len(services.keys.secrets(name)),
             quotas=QuotaReply(open=quota.open, per_minute=quota.per_minute),
-            default_retry_policy=dict(await services.books.agent_policy(name, actor)),
+            default_retry_policy=dict(await services.client_queries.agent_policy(name, actor)),
         )
     )
 
@@ -207,7 +207,7 @@ class QuarantinePage(Open):
     responses={200: {"model": QuarantinePage}, **refusals(403, 422)},
 )
 async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    found = await services.books.quarantined(before=place(cursor), limit=limit + 1)
+    found = await services.client_queries.quarantined(before=place(cursor), limit=limit + 1)
     items, more = found[:limit], len(found) > limit
     following = cursor_after(items[-1].at, items[-1].digest) if more else None
     return reply(QuarantinePage(items=[_json(one) for one in items], next_cursor=following))
@@ -220,7 +220,7 @@ async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor:
     responses={**_BYTES, **refusals(403, 404, 422)},
 )
 async def quarantined(services: Served, _actor: Admin, digest: Digest) -> Response:
-    found = await services.books.one_quarantined(digest)
+    found = await services.client_queries.one_quarantined(digest)
     if found is None:
         raise NotFound("There is no such mail in quarantine.")
     if found.raw is None:

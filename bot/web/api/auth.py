@@ -26,9 +26,9 @@ from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
 from core.engine.channel_views import ChannelViews
-from core.engine.collaboration import Together
+from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
-from core.engine.queries import Books
+from core.engine.queries import ClientQueries
 from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
@@ -126,8 +126,8 @@ class Services:
     engine: Engine
     channel_views: ChannelViews
     responders: Responders
-    together: Together
-    books: Books
+    collaboration: Collaboration
+    client_queries: ClientQueries
     intents: Intents
     receipts: Receipts
     hub: Hub

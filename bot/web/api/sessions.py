@@ -113,7 +113,7 @@ class ConfigReply(Open):
     responses={200: {"model": SessionReply}, **refusals(*BODY, 403)},
 )
 async def put_session(services: Served, session_id: Id, actor: Agent, body: requests.SessionBody) -> Response:
-    session = await services.books.put_session(
+    session = await services.client_queries.put_session(
         session_id, actor, callback_url=body.callback_url, metadata=body.metadata or {}
     )
     return reply(session_json(session, actor))
@@ -123,7 +123,7 @@ async def put_session(services: Served, session_id: Id, actor: Agent, body: requ
     "/sessions/{session_id}", summary="Show a session", responses={200: {"model": SessionReply}, **refusals(404, 422)}
 )
 async def get_session(services: Served, session_id: Id, actor: Caller) -> Response:
-    return reply(session_json(await services.books.session(session_id, actor), actor))
+    return reply(session_json(await services.client_queries.session(session_id, actor), actor))
 
 
 @routes.put(
@@ -133,7 +133,7 @@ async def get_session(services: Served, session_id: Id, actor: Caller) -> Respon
 )
 async def put_policy(services: Served, agent_id: AgentName, actor: Agent, body: RetryPolicyFields) -> Response:
     policy = body.model_dump(mode="json", exclude_none=True)
-    await services.books.put_agent_policy(agent_id, policy, actor)
+    await services.client_queries.put_agent_policy(agent_id, policy, actor)
     return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
 
 
@@ -143,7 +143,7 @@ async def put_policy(services: Served, agent_id: AgentName, actor: Agent, body: 
     responses={200: {"model": AgentPolicyReply}, **refusals(404, 422)},
 )
 async def get_policy(services: Served, agent_id: AgentName, actor: Caller) -> Response:
-    policy = dict(await services.books.agent_policy(agent_id, actor))
+    policy = dict(await services.client_queries.agent_policy(agent_id, actor))
     return reply(AgentPolicyReply(agent_id=agent_id, default_retry_policy=policy))
 
 
@@ -155,7 +155,7 @@ async def get_policy(services: Served, agent_id: AgentName, actor: Caller) -> Re
 async def callbacks(
     services: Served, actor: Caller, status: CallbackStatus | None = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    found = await services.books.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
+    found = await services.client_queries.callbacks(actor, status=status, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None
     return reply(CallbackPage(items=[callback_json(row, actor) for row in found[:limit]], next_cursor=more))
 
@@ -166,7 +166,7 @@ async def callbacks(
     responses={200: {"model": CallbackReply}, **refusals(404, 409, 422)},
 )
 async def redrive(services: Served, callback_id: Id, actor: Caller) -> Response:
-    return reply(callback_json(await services.books.redrive(callback_id, actor), actor))
+    return reply(callback_json(await services.client_queries.redrive(callback_id, actor), actor))
 
 
 open_routes = APIRouter(tags=["configuration"])

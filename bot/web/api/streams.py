@@ -81,7 +81,7 @@ async def _stream(
     services: Services, request: Request, actor: Actor, intent_id: str | None, last: str | None
 ) -> StreamingResponse:
     async def look(cursor: Cursor) -> Following:
-        return await services.books.following(cursor, actor, intent_id=intent_id, limit=AT_ONCE)
+        return await services.client_queries.following(cursor, actor, intent_id=intent_id, limit=AT_ONCE)
 
     start = await first_cursor(services, last)
     return stream(frames(services, while_valid(request), intent_id or EVERYTHING, look, _written, start))
@@ -94,7 +94,7 @@ def stream(of: AsyncIterator[str]) -> StreamingResponse:
 
 async def first_cursor(services: Services, last: str | None) -> Cursor:
     """Behind the event with the id ``last``; from now on without one."""
-    return await services.books.newest_cursor() if last is None else parse_cursor(last)
+    return await services.client_queries.newest_cursor() if last is None else parse_cursor(last)
 
 
 async def frames(
@@ -201,7 +201,7 @@ async def one_agent(
     creator = actor.key if own and actor.key is not None else agent_id
 
     async def look(cursor: Cursor) -> Following:
-        return await services.books.following_creator(cursor, creator, AT_ONCE)
+        return await services.client_queries.following_creator(cursor, creator, AT_ONCE)
 
     async def written(line: Logged) -> str:
         return await _in_its_dialect(services, actor, line)

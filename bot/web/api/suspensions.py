@@ -133,7 +133,7 @@ async def page(
     cursor: Cursor = None,
 ) -> Response:
     wanted = Filter(status, session_id, channel, q or None)
-    found = await services.books.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
+    found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
     items = [replies.suspension_json(one) for one in found[:limit]]
     return reply(replies.SuspensionPage(items=items, next_cursor=more))
@@ -145,7 +145,7 @@ async def page(
     responses={200: {"model": SuspensionReply}, **refusals(404, 422)},
 )
 async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
-    return await _whole(services, await services.books.suspension(suspension_id, actor), actor)
+    return await _whole(services, await services.client_queries.suspension(suspension_id, actor), actor)
 
 
 @routes.get(
@@ -154,7 +154,7 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
     responses={200: {"model": replies.NoticeReply}, **refusals(404, 422)},
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
-    found = await services.books.suspension(suspension_id, actor)
+    found = await services.client_queries.suspension(suspension_id, actor)
     shown_there = await services.channel_views.whole_on(PAGE, found)
     return reply(replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
 
@@ -165,7 +165,7 @@ async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response
     responses={200: {"model": TimelineReply}, **refusals(404, 422)},
 )
 async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Response:
-    return reply(timeline_json(await services.books.story(suspension_id, actor)))
+    return reply(timeline_json(await services.client_queries.story(suspension_id, actor)))
 
 
 @routes.get(
@@ -242,7 +242,7 @@ async def wait_for_end(
             async with asyncio.timeout(patience.total_seconds()):
                 while True:
                     news.clear()
-                    suspension = await services.books.suspension(suspension_id, actor)
+                    suspension = await services.client_queries.suspension(suspension_id, actor)
                     if not suspension.is_open:
                         return suspension
                     await first_of(news, services.closing, gone)
@@ -310,7 +310,9 @@ async def assign(
     body: requests.AssignBody,
     key: IdempotencyKey = None,
 ) -> Response:
-    return _shown(await services.together.assign(suspension_id, actor, body.to, await once(request, actor, key, shown)))
+    return _shown(
+        await services.collaboration.assign(suspension_id, actor, body.to, await once(request, actor, key, shown))
+    )
 
 
 @collaboration_routes.post(
@@ -325,7 +327,7 @@ async def clarify(
     key: IdempotencyKey = None,
 ) -> Response:
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.together.clarify(suspension_id, actor, body.question, repeatable))
+    return _shown(await services.collaboration.clarify(suspension_id, actor, body.question, repeatable))
 
 
 @collaboration_routes.post(
@@ -342,7 +344,7 @@ async def clarification(
     key: IdempotencyKey = None,
 ) -> Response:
     repeatable = await once(request, actor, key, shown)
-    return _shown(await services.together.clarification(suspension_id, actor, body.text, repeatable))
+    return _shown(await services.collaboration.clarification(suspension_id, actor, body.text, repeatable))
 
 
 def _shown(done: Suspension | Replayed) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.domain.wire import Instant, JsonObject, Open, instant
-from core.engine.queries import Story
+from core.engine.queries import SuspensionHistory
 from core.store.event_log import Logged
 from core.store.outbox import Row, RowKind
 
@@ -51,7 +51,7 @@ class TimelineReply(Open):
     items: list[EventEntry | AttemptEntry | MessageEntry]
 
 
-def timeline_json(story: Story) -> TimelineReply:
+def timeline_json(story: SuspensionHistory) -> TimelineReply:
     """Events, attempts, deliveries with their tries and receipts, and callbacks: one ordered list (API.md §2)."""
     entries: list[EventEntry | AttemptEntry | MessageEntry]
     entries = [*map(_event_entry, story.events), *map(_row_entry, story.rows)]
@@ -61,7 +61,7 @@ def timeline_json(story: Story) -> TimelineReply:
     return {"items": entries}
 
 
-def _notices(story: Story) -> list[Row]:
+def _notices(story: SuspensionHistory) -> list[Row]:
     return [row for row in story.rows if row.kind is RowKind.NOTIFY]
 
 
@@ -75,7 +75,7 @@ def _event_entry(line: Logged) -> EventEntry:
     }
 
 
-def _attempt_entry(story: Story, number: int) -> AttemptEntry:
+def _attempt_entry(story: SuspensionHistory, number: int) -> AttemptEntry:
     rows = [row for row in _notices(story) if row.attempt == number]
     step = story.suspension.ask.planned(number)
     return {

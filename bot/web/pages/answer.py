@@ -26,7 +26,7 @@ from core.domain.people import Actor, Role
 from core.domain.redaction.redaction import PAGE
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
-from core.engine.collaboration import Together
+from core.engine.collaboration import Collaboration
 from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
@@ -39,7 +39,7 @@ _TOO_LATE = "Your answer was not recorded: the question had already ended."
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PageVisit:
     """A person, and the question before them, at the page ``place``. No session for somebody who came by a link."""
 
     suspension: Suspension
@@ -51,91 +51,91 @@ class Seat:
 @dataclass(frozen=True, slots=True)
 class Answering:
     room: PageContext
-    together: Together
+    collaboration: Collaboration
 
     async def show(
-        self, request: Request, seat: Seat, attempted: Attempted | None = None, status: int = 200
+        self, request: Request, visit: PageVisit, attempted: Attempted | None = None, status: int = 200
     ) -> Response:
         view = view_question(
-            await self._shown(seat.suspension),
-            seat.actor.identity,
+            await self._shown(visit.suspension),
+            visit.actor.identity,
             self.room.clock.now(),
-            place=seat.place,
-            refusal=self.room.permissions.refusal(seat.suspension, seat.actor),
+            place=visit.place,
+            refusal=self.room.permissions.refusal(visit.suspension, visit.actor),
             attempted=attempted,
-            others=self.together.others(seat.suspension, seat.actor),
-            zone=self.room.responders.time_zone(seat.actor.identity),
+            others=self.collaboration.others(visit.suspension, visit.actor),
+            zone=self.room.responders.time_zone(visit.actor.identity),
         )
-        return self.room.form_page(request, "question.html", seat.place, status, seat.session, view=view)
+        return self.room.form_page(request, "question.html", visit.place, status, visit.session, view=view)
 
-    async def take(self, request: Request, seat: Seat) -> Response:
+    async def take(self, request: Request, visit: PageVisit) -> Response:
         """An answer, a claim, a claim given back, a question to the agent, or a hand-over; nothing without the form
         token."""
         posted = await read_post(request)
-        if not self.room.accepts(request, posted, seat.place, seat.session):
-            return self.room.paper.stale()
+        if not self.room.accepts(request, posted, visit.place, visit.session):
+            return self.room.renderer.stale()
         try:
-            return await self._do(request, seat, posted)
+            return await self._do(request, visit, posted)
         except (errors.AlreadyAnswered, errors.SuspensionEnded):
-            return await self._show_anew(request, seat, Attempted(news=Flash(_TOO_LATE)), 409)
+            return await self._show_anew(request, visit, Attempted(news=Flash(_TOO_LATE)), 409)
         except (errors.NotAResponder, errors.SelfResponseForbidden) as refusal:
-            return await self.show(request, seat, Attempted(posted, news=Flash(refusal.message)), 403)
+            return await self.show(request, visit, Attempted(posted, news=Flash(refusal.message)), 403)
         except (errors.NotFound, errors.NotSuspended):
-            return self.room.paper.unknown()
+            return self.room.renderer.unknown()
 
-    async def _do(self, request: Request, seat: Seat, posted: Posted) -> Response:
+    async def _do(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         match posted.one("do"):
             case "answer" | "":
-                return await self._answer(request, seat, posted)
+                return await self._answer(request, visit, posted)
             case "claim":
-                return await self._claim(request, seat, posted)
+                return await self._claim(request, visit, posted)
             case "release":
-                return await self._release(request, seat, posted)
+                return await self._release(request, visit, posted)
             case "clarify":
-                return await self._clarify(request, seat, posted)
+                return await self._clarify(request, visit, posted)
             case "assign":
-                return await self._hand_over(request, seat, posted)
+                return await self._hand_over(request, visit, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
-    async def _answer(self, request: Request, seat: Seat, posted: Posted) -> Response:
-        ask = seat.suspension.ask
+    async def _answer(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        ask = visit.suspension.ask
         filled = read_answer(ask, posted)
-        if filled.problems and state_of(seat.suspension, self.room.clock.now()) is State.OPEN:
-            return await self.show(request, seat, Attempted(posted, filled.problems), 422)
-        given = GivenAnswer(seat.suspension.id, seat.actor, WEB, filled.value, filled.choice, filled.reason)
-        done = await self.room.engine.respond(given, seat.suspension)
+        if filled.problems and state_of(visit.suspension, self.room.clock.now()) is State.OPEN:
+            return await self.show(request, visit, Attempted(posted, filled.problems), 422)
+        given = GivenAnswer(visit.suspension.id, visit.actor, WEB, filled.value, filled.choice, filled.reason)
+        done = await self.room.engine.respond(given, visit.suspension)
         match done:
             case reception.Recorded() | reception.Counted():
                 log.info("page.answered", ref=ask.ref)
-                return self.room.paper.redirect(seat.place)
+                return self.room.renderer.redirect(visit.place)
             case reception.AlreadyYours():  # a double click is no mistake worth telling
-                return self.room.paper.redirect(seat.place)
+                return self.room.renderer.redirect(visit.place)
             case _:
-                return await self._refused(request, seat, posted, done)
+                return await self._refused(request, visit, posted, done)
 
-    async def _claim(self, request: Request, seat: Seat, posted: Posted) -> Response:
-        claimed = await self.room.engine.claim(seat.suspension.id, seat.actor, WEB)
+    async def _claim(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        claimed = await self.room.engine.claim(visit.suspension.id, visit.actor, WEB)
         if not isinstance(claimed, Suspension):
-            return await self._refused(request, seat, posted, claimed)
+            return await self._refused(request, visit, posted, claimed)
         news = Flash("You are on it. Reminders wait; the question still needs your answer.", Tone.GOOD)
-        return await self.show(request, replace(seat, suspension=claimed), Attempted(posted, news=news))
+        return await self.show(request, replace(visit, suspension=claimed), Attempted(posted, news=news))
 
     async def _refused(
         self,
         request: Request,
-        seat: Seat,
+        visit: PageVisit,
         posted: Posted,
         refusal: reception.TooLate | reception.Disagrees | reception.Unclaimed,
     ) -> Response:
         """The page as it now is, and why nothing was recorded."""
         if refusal.suspension is None:
-            return self.room.paper.unknown()
-        now, attempted, status = replace(seat, suspension=refusal.suspension), Attempted(posted), 409
+            return self.room.renderer.unknown()
+        now, attempted, status = replace(visit, suspension=refusal.suspension), Attempted(posted), 409
         match refusal:
             case reception.TooLate():
                 attempted = Attempted(news=Flash(_TOO_LATE))
             case reception.Disagrees(suspension, own=own):
-                why = disagreement(await self._shown(suspension), seat.actor.identity)
+                why = disagreement(await self._shown(suspension), visit.actor.identity)
                 news = Flash(f"Your answer was not recorded: {why} The question stays open.")
                 attempted = Attempted(posted, news=news) if own is None else Attempted(news=news)
             case reception.HeldByAnother(error=held):
@@ -149,44 +149,44 @@ class Answering:
     async def _shown(self, suspension: Suspension) -> Suspension:
         return await self.room.channel_views.whole_on(PAGE, suspension)
 
-    async def _release(self, request: Request, seat: Seat, posted: Posted) -> Response:
+    async def _release(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         try:
-            released = await self.room.engine.release(seat.suspension.id, seat.actor)
+            released = await self.room.engine.release(visit.suspension.id, visit.actor)
         except errors.NotClaimed as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
         news = Flash("Given back: reminders go out again.", Tone.GOOD)
-        return await self.show(request, replace(seat, suspension=released), Attempted(posted, news=news))
+        return await self.show(request, replace(visit, suspension=released), Attempted(posted, news=news))
 
-    async def _clarify(self, request: Request, seat: Seat, posted: Posted) -> Response:
+    async def _clarify(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         question = posted.one("clarify").strip()
         if not 1 <= len(question) <= LONGEST_QUESTION_BACK:
             problem = f"Write what you need to know, in at most {LONGEST_QUESTION_BACK} characters."
-            return await self.show(request, seat, Attempted(posted, {"clarify": problem}), 422)
+            return await self.show(request, visit, Attempted(posted, {"clarify": problem}), 422)
         try:
-            await self.together.clarify(seat.suspension.id, seat.actor, question)
+            await self.collaboration.clarify(visit.suspension.id, visit.actor, question)
         except (errors.ClarificationOpen, errors.ClarificationsSpent) as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
-        return self.room.paper.redirect(seat.place)
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
+        return self.room.renderer.redirect(visit.place)
 
-    async def _hand_over(self, request: Request, seat: Seat, posted: Posted) -> Response:
-        others = {one.email: one.name for one in self.together.others(seat.suspension, seat.actor)}
+    async def _hand_over(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        others = {one.email: one.name for one in self.collaboration.others(visit.suspension, visit.actor)}
         to = posted.one("to")
-        if state_of(seat.suspension, self.room.clock.now()) is not State.OPEN:
-            return await self._show_anew(request, seat, Attempted(news=Flash(_NOT_HANDED_OVER)), 409)
+        if state_of(visit.suspension, self.room.clock.now()) is not State.OPEN:
+            return await self._show_anew(request, visit, Attempted(news=Flash(_NOT_HANDED_OVER)), 409)
         if to not in others:
             problem = {"to": "Choose somebody from the list."}
-            return await self.show(request, seat, Attempted(posted, problem), 422)
+            return await self.show(request, visit, Attempted(posted, problem), 422)
         try:
-            await self.together.assign(seat.suspension.id, seat.actor, to)
+            await self.collaboration.assign(visit.suspension.id, visit.actor, to)
         except (errors.ClaimedByAnother, errors.RecipientNotAllowed) as refusal:
-            return await self._show_anew(request, seat, Attempted(posted, news=Flash(refusal.message)), 409)
-        log.info("page.handed_over", ref=seat.suspension.ask.ref)
+            return await self._show_anew(request, visit, Attempted(posted, news=Flash(refusal.message)), 409)
+        log.info("page.handed_over", ref=visit.suspension.ask.ref)
         news = Flash(f"Handed over to {others[to]}, who is asked now. You can still answer.", Tone.GOOD)
-        return await self._show_anew(request, seat, Attempted(posted, news=news), 200)
+        return await self._show_anew(request, visit, Attempted(posted, news=news), 200)
 
-    async def _show_anew(self, request: Request, seat: Seat, attempted: Attempted, status: int) -> Response:
-        fresh = await self.room.queries.get(seat.suspension.id)
-        return await self.show(request, replace(seat, suspension=fresh or seat.suspension), attempted, status)
+    async def _show_anew(self, request: Request, visit: PageVisit, attempted: Attempted, status: int) -> Response:
+        fresh = await self.room.queries.get(visit.suspension.id)
+        return await self.show(request, replace(visit, suspension=fresh or visit.suspension), attempted, status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,24 +197,24 @@ class QuestionPage:
     async def show(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
-            return self.answering.room.paper.redirect(sign_in_place(_here(request)))
-        seat = await self._seat(request, session)
-        return seat if isinstance(seat, Response) else await self.answering.show(request, seat)
+            return self.answering.room.renderer.redirect(sign_in_place(_here(request)))
+        visit = await self._visit(request, session)
+        return visit if isinstance(visit, Response) else await self.answering.show(request, visit)
 
     async def take(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
             return signed_out(self.answering.room, _here(request))
-        seat = await self._seat(request, session)
-        return seat if isinstance(seat, Response) else await self.answering.take(request, seat)
+        visit = await self._visit(request, session)
+        return visit if isinstance(visit, Response) else await self.answering.take(request, visit)
 
-    async def _seat(self, request: Request, session: BrowserSession) -> Seat | Response:
+    async def _visit(self, request: Request, session: BrowserSession) -> PageVisit | Response:
         room = self.answering.room
         ref = request.path_params["ref"]
         suspension = await room.queries.find(ref) if REF.fullmatch(ref) else None
         if suspension is None or not self._may_read(suspension, session):
             return not_yours(room, request, session, _here(request))
-        return Seat(suspension, session.actor, question_place(suspension.ask.ref), session)
+        return PageVisit(suspension, session.actor, question_place(suspension.ask.ref), session)
 
     def _may_read(self, suspension: Suspension, session: BrowserSession) -> bool:
         permissions = self.answering.room.permissions
@@ -230,7 +230,7 @@ def not_yours(room: PageContext, request: Request, session: BrowserSession, lead
 
 def signed_out(room: PageContext, leads_to: str) -> Response:
     """A form was sent after the session had ended."""
-    return room.paper.message(
+    return room.renderer.message(
         "You are signed out",
         "Nothing was recorded. Sign in again; going back keeps what you typed.",
         status=403,
@@ -252,34 +252,36 @@ class AnswerPage:
     personal: bool = False
 
     async def show(self, request: Request) -> Response:
-        seat = await self._seat(request)
-        return seat if isinstance(seat, Response) else await self.answering.show(request, seat)
+        visit = await self._visit(request)
+        return visit if isinstance(visit, Response) else await self.answering.show(request, visit)
 
     async def take(self, request: Request) -> Response:
-        seat = await self._seat(request)
-        return seat if isinstance(seat, Response) else await self.answering.take(request, seat)
+        visit = await self._visit(request)
+        return visit if isinstance(visit, Response) else await self.answering.take(request, visit)
 
-    async def _seat(self, request: Request) -> Seat | Response:
+    async def _visit(self, request: Request) -> PageVisit | Response:
         """Who holds the link. Somebody who has since lost the right to answer is told so, and not the question."""
         room = self.answering.room
         token = request.path_params["token"]
         holder = await room.queries.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
         if holder is None:
-            return room.paper.unknown()
+            return room.renderer.unknown()
         session = await self.sessions.current(request) if self.personal else None
         if self.personal and (session is None or session.identity != holder.actor.identity):
             return self._turned_away(request, session, question_place(holder.suspension.ask.ref))
         if room.permissions.refusal(holder.suspension, holder.actor) is not None:
-            return room.paper.message(
+            return room.renderer.message(
                 "You can't answer this question",
                 "The link was made for you, but you are not (or no longer) among those who may answer.",
                 status=403,
             )
-        return Seat(holder.suspension, holder.actor, answer_place(token), session)
+        return PageVisit(holder.suspension, holder.actor, answer_place(token), session)
 
     def _turned_away(self, request: Request, session: BrowserSession | None, question: str) -> Response:
         """After signing in they come to the question's own page: there it is asked again who may see it."""
         room = self.answering.room
         if session is not None:
             return not_yours(room, request, session, question)
-        return signed_out(room, question) if request.method == "POST" else room.paper.redirect(sign_in_place(question))
+        return (
+            signed_out(room, question) if request.method == "POST" else room.renderer.redirect(sign_in_place(question))
+        )

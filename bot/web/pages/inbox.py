@@ -68,12 +68,12 @@ class InboxPages:
     async def show(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
-            return self.room.paper.redirect(sign_in_place(INBOX))
+            return self.room.renderer.redirect(sign_in_place(INBOX))
         now = self.room.clock.now()
         after = read_position(request.query_params.get("after", ""))
         page = await self.inbox.page(session.actor, AT_ONCE, after)
         if after is not None and not page.questions:
-            return self.room.paper.redirect(INBOX)  # all of it has been answered
+            return self.room.renderer.redirect(INBOX)  # all of it has been answered
         zone = self.room.responders.time_zone(session.identity)
         redaction = self.room.channel_views.redaction
         waiting = [line(one, session.identity, now, redaction, zone) for one in page.questions]

@@ -53,7 +53,7 @@ _templates = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class PageRenderer:
     """Pages of one site."""
 
     site: Site
@@ -137,7 +137,7 @@ class PageContext:
     seal: Seal
     cookies: Cookies
     guard: FormGuard
-    paper: Paper
+    renderer: PageRenderer
 
     @classmethod
     def furnish(cls, engine: Engine, incoming: Incoming, clock: Clock, public_url: str, key: bytes) -> PageContext:
@@ -154,7 +154,7 @@ class PageContext:
             seal,
             cookies,
             FormGuard(seal, cookies),
-            Paper(site),
+            PageRenderer(site),
         )
 
     @property
@@ -174,7 +174,7 @@ class PageContext:
         visitor = self.guard.visitor(request)
         signed_in = None if session is None else SignedIn(session.identity, self._token(visitor, SIGN_OUT, session))
         form_token = self._token(visitor, place, session)
-        page = self.paper.page(template, status, signed_in=signed_in, form_token=form_token, **values)
+        page = self.renderer.page(template, status, signed_in=signed_in, form_token=form_token, **values)
         self.guard.keep(page, visitor)
         return page
 
@@ -193,9 +193,11 @@ class PageContext:
             try:
                 return await handler(request)
             except BadPost as bad:
-                return self.paper.message("That did not work", bad.message, "Nothing was recorded.", status=bad.status)
+                return self.renderer.message(
+                    "That did not work", bad.message, "Nothing was recorded.", status=bad.status
+                )
             except DatabaseUnavailable:
-                return self.paper.message(
+                return self.renderer.message(
                     "Please try again in a minute",
                     "Our database is not available just now. Nothing was recorded.",
                     "Go back to keep what you typed.",

@@ -19,7 +19,7 @@ from bot.web.pages.rendering import Handler, PageContext
 from bot.web.pages.signin import Sessions, SignIn, SignInLinks
 from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT
 from core.delivery.pause import Pausing
-from core.engine.collaboration import Together
+from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
 from core.engine.inbox import Inbox
 from core.inbound.reports import Incoming
@@ -28,7 +28,7 @@ from core.ports import Clock
 
 def pages_router(
     engine: Engine,
-    together: Together,
+    collaboration: Collaboration,
     incoming: Incoming,
     pausing: Pausing,
     *,
@@ -43,14 +43,14 @@ def pages_router(
     since a sign-in link goes out by mail. ``require_sign_in`` makes the links of ``/a`` personal."""
     room = PageContext.furnish(engine, incoming, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
-    answering = Answering(room, together)
+    answering = Answering(room, collaboration)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)
     sign_in = SignIn(room, sessions, SignInLinks(room.seal, room.site, clock), channels)
 
     async def home(request: Request) -> Response:
         if not wants_html(request):
             raise HTTPException(404)
-        return room.paper.redirect(INBOX)
+        return room.renderer.redirect(INBOX)
 
     routes: list[tuple[str, str, Handler]] = [
         ("GET", "/", home),

@@ -146,18 +146,18 @@ class SignIn:
         """Where an address is entered."""
         leads_to = onward(request.query_params.get("next"))
         if await self.sessions.current(request) is not None:
-            return self.room.paper.redirect(leads_to)
+            return self.room.renderer.redirect(leads_to)
         return self._ask(request, leads_to)
 
     async def send(self, request: Request) -> Response:
         """The same answer whoever it is, and as fast: what differs happens after the response."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, SIGN_IN):
-            return self.room.paper.stale()
+            return self.room.renderer.stale()
         leads_to, mail = onward(posted.one("next")), read_mail_address(posted.one("email"))
         if mail is None or MAIL_CHANNEL not in self.channels:
             return self._ask(request, leads_to, posted)
-        page = self.room.paper.message(
+        page = self.room.renderer.message(
             "Check your mail",
             f"If {mail} is known here, a link is on its way. It works once, within {LINK_LIFE.seconds // 60} minutes.",
             "There is at most one link a minute. You can close this page.",
@@ -173,7 +173,7 @@ class SignIn:
             return self._worthless()
         session = await self.sessions.current(request)
         if session is not None and session.identity == canonical(link.mail):
-            return self.room.paper.redirect(link.onward)  # in this browser already, and the link stays good
+            return self.room.renderer.redirect(link.onward)  # in this browser already, and the link stays good
         place = f"{SIGN_IN}/{token}"
         return self.room.form_page(request, "signin_confirm.html", place, mail=link.mail, action=place)
 
@@ -181,24 +181,24 @@ class SignIn:
         token = request.path_params["token"]
         posted = await read_post(request)
         if not self.room.accepts(request, posted, f"{SIGN_IN}/{token}"):
-            return self.room.paper.stale()
+            return self.room.renderer.stale()
         link = await self._usable(token)
         if link is None or await self.room.incoming.seen(Marker.SIGN_IN_USED, link.nonce):
             return self._worthless()
         log.info("signin.completed")
-        response = self.room.paper.redirect(link.onward)
+        response = self.room.renderer.redirect(link.onward)
         self.sessions.begin(response, link.mail)
         return response
 
     async def leave(self, request: Request) -> Response:
         session = await self.sessions.current(request)
         if session is None:
-            return self.room.paper.redirect(SIGN_IN)
+            return self.room.renderer.redirect(SIGN_IN)
         posted = await read_post(request)
         if not self.room.accepts(request, posted, SIGN_OUT, session):
-            return self.room.paper.stale()
+            return self.room.renderer.stale()
         again = sign_in_place(onward(posted.one("next")))
-        response = self.room.paper.message("You are signed out", onward=(again, "Sign in again"))
+        response = self.room.renderer.message("You are signed out", onward=(again, "Sign in again"))
         await self.sessions.end(response, session)
         return response
 
@@ -241,7 +241,7 @@ class SignIn:
 
     def _worthless(self) -> Response:
         """One page for a forged link, an old one and a used one."""
-        return self.room.paper.message(
+        return self.room.renderer.message(
             "This link does not work any more",
             "A sign-in link works once, and only for a few minutes.",
             status=404,

@@ -51,6 +51,6 @@ async def test_without_a_zone_every_time_is_in_utc_and_marked_for_the_script(wor
 
 async def test_while_the_agent_is_asked_back_the_time_it_has_is_marked_too(world: World) -> None:
     asked = await world.ask()
-    await world.service.services.together.clarify(asked.id, Actor(BOB), "Which order?")
+    await world.service.services.collaboration.clarify(asked.id, Actor(BOB), "Which order?")
     page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
     assert page.html.count("UTC") == page.html.count("data-utc") == 2

@@ -22,9 +22,9 @@ from channels.pagerduty.webhooks import (
     FieldsSet,
     Ignored,
     Merged,
-    NobodysWord,
     Resolved,
     Unacknowledged,
+    UncountedReply,
     Where,
     is_signed,
     read_answer_in,
@@ -173,7 +173,9 @@ def test_everything_else_is_ignored_whatever_its_shape(raw: bytes, reason: str) 
     ],
 )
 def test_a_note_that_is_cut_or_nobodys_says_why_it_never_counts(data: Any, agent: Any, by: Any, reason: str) -> None:
-    assert read_webhook(webhook("incident.annotated", data, agent)).happening == NobodysWord(Where("PINC1"), by, reason)
+    assert read_webhook(webhook("incident.annotated", data, agent)).happening == UncountedReply(
+        Where("PINC1"), by, reason
+    )
 
 
 def test_a_resolved_incident_that_was_merged_is_no_resolved_one() -> None:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from core.delivery.leases import IN_TRANSIT, Mislaid
+from core.delivery.leases import IN_TRANSIT, OrphanedRows
 from core.delivery.queues import Lanes
 from core.engine.transitions import LEASE
 from core.store.database import Database
@@ -32,7 +32,7 @@ async def lanes() -> Lanes:
 
 async def test_a_row_that_is_ours_and_in_nobodys_hands_is_to_be_sent_again(database: Database, lanes: Lanes) -> None:
     await write_rows(database, [leased("lost", LONG_AGO)], lanes.owner)
-    await Mislaid(database, lanes).search(NOW)
+    await OrphanedRows(database, lanes).search(NOW)
     row = await row_of(database, "lost")
     assert (row.status, row.ambiguous, row.tries) == (RowStatus.PENDING, False, 0), "surely not sent"
 
@@ -41,17 +41,17 @@ async def test_a_row_that_waits_for_its_turn_stays_however_long(database: Databa
     row = leased("waiting", LONG_AGO - timedelta(hours=1))
     await write_rows(database, [row], lanes.owner)
     lanes.hand_over([row])
-    await Mislaid(database, lanes).search(NOW)
+    await OrphanedRows(database, lanes).search(NOW)
     assert (await row_of(database, "waiting")).status is RowStatus.SENDING
 
 
 async def test_a_row_that_was_leased_this_moment_may_still_be_on_its_way_here(database: Database, lanes: Lanes) -> None:
     await write_rows(database, [leased("fresh", NOW + LEASE)], lanes.owner)
-    await Mislaid(database, lanes).search(NOW)
+    await OrphanedRows(database, lanes).search(NOW)
     assert (await row_of(database, "fresh")).status is RowStatus.SENDING
 
 
 async def test_another_workers_rows_are_not_ours_to_find(database: Database, lanes: Lanes) -> None:
     await write_rows(database, [leased("theirs", LONG_AGO)], "another")
-    await Mislaid(database, lanes).search(NOW)
+    await OrphanedRows(database, lanes).search(NOW)
     assert (await row_of(database, "theirs")).status is RowStatus.SENDING

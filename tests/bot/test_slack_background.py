@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.inbound.slack.background import Beside
+from bot.inbound.slack.background import BackgroundWork
 from channels.slack.client import web_client
 
 
@@ -19,13 +19,13 @@ class Outcome:
 
 
 @pytest.fixture
-def beside() -> Beside:
-    return Beside(web_client("xoxb-nobody"), lambda: datetime.now(UTC))
+def background() -> BackgroundWork:
+    return BackgroundWork(web_client("xoxb-nobody"), lambda: datetime.now(UTC))
 
 
-async def hung_up_on(beside: Beside, work: Any) -> None:
+async def hung_up_on(background: BackgroundWork, work: Any) -> None:
     """Whoever waited for ``work`` goes away before it ends."""
-    caller = asyncio.create_task(beside.in_time(work))
+    caller = asyncio.create_task(background.in_time(work))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     caller.cancel()
@@ -33,7 +33,7 @@ async def hung_up_on(beside: Beside, work: Any) -> None:
         await caller
 
 
-async def test_work_whose_caller_went_away_ends_and_is_not_kept(beside: Beside) -> None:
+async def test_work_whose_caller_went_away_ends_and_is_not_kept(background: BackgroundWork) -> None:
     may_end, ended = asyncio.Event(), asyncio.Event()
     made: list[weakref.ref[Outcome]] = []
 
@@ -44,16 +44,16 @@ async def test_work_whose_caller_went_away_ends_and_is_not_kept(beside: Beside) 
         ended.set()
         return outcome
 
-    await hung_up_on(beside, work())
+    await hung_up_on(background, work())
     may_end.set()
     await ended.wait()
-    await beside.close()
+    await background.close()
     gc.collect()
     assert made[0]() is None
 
 
 async def test_a_failure_that_nobody_waits_for_is_noted_by_its_kind_alone(
-    beside: Beside, capsys: pytest.CaptureFixture[str]
+    background: BackgroundWork, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unheard: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unheard.append(context))
@@ -63,10 +63,10 @@ async def test_a_failure_that_nobody_waits_for_is_noted_by_its_kind_alone(
         await may_end.wait()
         raise RuntimeError("the answer was yes")
 
-    await hung_up_on(beside, work())
+    await hung_up_on(background, work())
     may_end.set()
-    await beside.close()
-    del beside
+    await background.close()
+    del background
     gc.collect()
     logged = capsys.readouterr().out
     assert "RuntimeError" in logged
