@@ -33,7 +33,7 @@ async def findings(redaction: Redaction, request: AskRequest) -> Sequence[Findin
     """What is in all of ``request`` that may not leave, beside the event loop; nothing if nobody rejects any."""
     if not redaction.rejects:
         return ()
-    return await beside(redaction.findings, request, settle_choices(request))
+    return await beside(redaction.findings, request)
 
 
 def with_rejections(plan: Plan, found: Sequence[Finding], redaction: Redaction) -> Plan:

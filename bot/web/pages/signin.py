@@ -123,13 +123,6 @@ class SignInLinks:
         return SignInLink(str(held["mail"]), str(held["nonce"]), onward(str(held["next"])))
 
 
-def issue_sign_in_url(
-    mail: str, *, public_url: str, key: bytes, clock: Clock, leads_to: str = INBOX, life: timedelta = LINK_LIFE
-) -> str:
-    """A URL that signs ``mail`` in, for whoever runs the service to hand over; ``key`` is the pages' own."""
-    return SignInLinks(Seal(key), Site(public_url), clock).issue(mail, leads_to, life)
-
-
 MAIL_CHANNEL, SLACK_CHANNEL = "email", "slack"
 
 

@@ -85,17 +85,17 @@ class Redaction:
         room = None if most is None else CharacterBudget(most)
         return text if self.policy_on(channel) is Policy.OFF else self.finder.text(text, room=room)
 
-    def findings(self, request: AskRequest, choices: tuple[Choice, ...]) -> list[Finding]:
+    def findings(self, request: AskRequest) -> list[Finding]:
         """Where anything would be redacted, in the order in which it is shown."""
         found: list[Finding] = []
         finder, note = self.finder, found.append
         finder.text(request.question, "question", note)
-        self._choices(choices, note)
+        self._choices(request.choices, note)
         finder.mapping(request.context, "context", note)
         finder.mapping(request.action or {}, "action", note)
         if request.form_schema is not None:
             finder.schema(request.form_schema, "form_schema", note)
-        self._value(request.fallback_value, choices, "fallback_value", note)
+        self._value(request.fallback_value, request.choices, "fallback_value", note)
         return list(dict.fromkeys(found))
 
     def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, bool]:

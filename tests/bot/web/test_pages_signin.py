@@ -11,11 +11,21 @@ from urllib.parse import urlsplit
 import pytest
 
 from bot.keys import root_key
-from bot.web.pages.signin import issue_sign_in_url
+from bot.web.pages.cookies import Seal
+from bot.web.pages.signin import LINK_LIFE, SignInLinks
+from bot.web.pages.urls import INBOX, Site
+from core.ports import Clock
 from tests.bot.web.pages_world import ALICE, BOB, PEOPLE, SITE, Browser, Page, World, a_world
 
 STRANGER = "stranger@example.org"
 NO_TOKEN = {"form_token": ""}
+
+
+def issue_sign_in_url(
+    mail: str, *, public_url: str, key: bytes, clock: Clock, leads_to: str = INBOX, life: timedelta = LINK_LIFE
+) -> str:
+    """A URL that signs ``mail`` in; ``key`` is the pages' own."""
+    return SignInLinks(Seal(key), Site(public_url), clock).issue(mail, leads_to, life)
 
 
 @pytest.fixture

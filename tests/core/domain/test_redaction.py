@@ -130,7 +130,7 @@ def test_an_action_is_redacted_by_its_keys_and_by_what_stands_in_it_and_keeps_it
 
 def test_an_action_that_holds_a_secret_counts_where_secrets_are_rejected() -> None:
     request = AskRequest("Charge?", ResponseType.CONFIRM, action={"to": [{"iban": "DE89370400440532013000"}]})
-    assert [finding.path for finding in REDACTION.findings(request, ())] == ["action.to.0.iban"]
+    assert [finding.path for finding in REDACTION.findings(request)] == ["action.to.0.iban"]
 
 
 @pytest.mark.parametrize("where", ["context", "action"])
