@@ -15,6 +15,7 @@ from handraise.errors import (
     UnexpectedResponse,
 )
 from handraise.questions import (
+    ApprovalOptions,
     ChoiceStyle,
     EngagementSignals,
     EscalationRung,
@@ -48,6 +49,8 @@ from handraise.records import (
 from handraise.sync_client import HandraiseSync
 
 if TYPE_CHECKING:
+    from handraise.approval import Denied as Denied
+    from handraise.approval import needs_approval as needs_approval
     from handraise.asgi import ReceiverReply as ReceiverReply
     from handraise.callback_sqlite import SqliteCallbackStore as SqliteCallbackStore
     from handraise.callback_stores import CallbackState as CallbackState
@@ -56,16 +59,20 @@ if TYPE_CHECKING:
     from handraise.receiver import ResumeReceiver as ResumeReceiver
     from handraise.receiver import SessionEnded as SessionEnded
     from handraise.session_turn import Turn as Turn
+    from handraise.veto import VetoOutcome as VetoOutcome
 
 _LATER = {
     "CallbackState": "callback_stores",
     "CallbackStore": "callback_stores",
+    "Denied": "approval",
     "MemoryCallbackStore": "callback_stores",
     "ReceiverReply": "asgi",
     "ResumeReceiver": "receiver",
     "SessionEnded": "receiver",
     "SqliteCallbackStore": "callback_sqlite",
     "Turn": "session_turn",
+    "VetoOutcome": "veto",
+    "needs_approval": "approval",
 }
 """What is imported when it is first named: asyncio and sqlite3 take their time."""
 
@@ -78,6 +85,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "Answered",
+    "ApprovalOptions",
     "ChoiceStyle",
     "Claim",
     "Clarification",

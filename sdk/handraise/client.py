@@ -42,6 +42,7 @@ from handraise.records import (
 if TYPE_CHECKING:
     from handraise.exchange import Record
     from handraise.streams import EventStream
+    from handraise.veto import VetoOutcome
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -185,6 +186,28 @@ class Handraise:
 
         path = f"suspensions/{segment(suspension_id)}/wait"
         return parsed(SuspensionRecord, await self._transport.poll(path, WaitLimit(give_up_after_seconds)))
+
+    async def request_veto(
+        self,
+        question: str,
+        *,
+        timeout_seconds: int,
+        choices: Choices | None = None,
+        give_up_after_seconds: float | None = None,
+        **options: Unpack[AnyOptions],
+    ) -> VetoOutcome:
+        """Open a veto window of ``timeout_seconds`` and wait for its end: authorized, also by silence, or vetoed with
+        a reason (issue 186).
+
+        Raises :class:`InputTimeoutError` if nobody could have objected (``notice_undelivered``),
+        :class:`InputCancelledError` if it was taken back, and otherwise as :meth:`request_input`.
+        """
+        from handraise.veto import outcome_of_record
+
+        suspended = await self.suspend(
+            question, kind="veto", timeout_seconds=timeout_seconds, choices=choices, **options
+        )
+        return outcome_of_record(await self.wait(suspended.suspension_id, give_up_after_seconds=give_up_after_seconds))
 
     async def preview(self, question: str, **options: Unpack[Options]) -> Preview:
         """What asking would do: whom, where, when, and what is wrong with it. Nothing is stored, nobody is asked."""

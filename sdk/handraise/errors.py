@@ -7,6 +7,8 @@
     ├── ServerUnavailable       no answer for as long as the client was patient
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
+    ├── SessionEnded            raised by your loader of sessions: never again (:mod:`handraise.receiver`)
+    ├── Denied                  a person has not approved the call (:mod:`handraise.approval`)
     └── NotAnswered             the question ended, and nothing says how to go on (:mod:`handraise.records`)
         ├── InputTimeoutError
         ├── InputCancelledError

@@ -108,11 +108,9 @@ Choices = Sequence[SuspensionChoice | Mapping[str, JsonValue] | str]
 """A string is value and label at once."""
 
 
-class AnyOptions(TypedDict, total=False):
-    """What may accompany a question of any kind (API.md §2). ``None`` is the same as leaving it out."""
+class AudienceOptions(TypedDict, total=False):
+    """Whom to ask, how often, and what they see beside the question (API.md §2)."""
 
-    intent_id: str | None  # suspends that intent; without it the server makes one
-    idempotency_key: str | None  # the same key and question: the same suspension, days later and in another process
     context: Mapping[str, JsonValue] | None  # what the person needs to decide; it is shown to them
     channel_hint: str | None  # slack, email or pagerduty
     notify_to: str | None  # one recipient: an e-mail, group:NAME, slack:C…, email:x@y, pagerduty:SERVICE
@@ -120,9 +118,16 @@ class AnyOptions(TypedDict, total=False):
     deadline_seconds: int | None  # of the whole window; alone it is timeout_seconds too
     retry_policy: HumanRetryPolicy | Mapping[str, JsonValue] | None
     confidence: float | None
+    on_behalf_of: str | None  # the person the agent works for, who may not answer for themselves
+
+
+class AnyOptions(AudienceOptions, total=False):
+    """What may accompany a question of any kind (API.md §2). ``None`` is the same as leaving it out."""
+
+    intent_id: str | None  # suspends that intent; without it the server makes one
+    idempotency_key: str | None  # the same key and question: the same suspension, days later and in another process
     decision_record: Mapping[str, JsonValue] | None
     action: Mapping[str, JsonValue] | None  # what exactly will be done; its digest comes back
-    on_behalf_of: str | None  # the person the agent works for, who may not answer for themselves
     resume: ResumeTarget | Mapping[str, JsonValue] | None
 
 
@@ -132,6 +137,13 @@ class InputOptions(AnyOptions, total=False):
     timeout_seconds: int | None  # of one attempt
     fallback_policy: FallbackPolicy | None
     answers_required: int | None  # how many people have to give the same answer; 1 is the default
+
+
+class ApprovalOptions(AudienceOptions, total=False):
+    """What may accompany the approval of a call (:func:`handraise.needs_approval`)."""
+
+    timeout_seconds: int | None  # of one attempt
+    answers_required: int | None  # how many people have to approve; 1 is the default
 
 
 class Options(InputOptions, total=False):

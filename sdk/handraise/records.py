@@ -198,6 +198,12 @@ class PlannedAttempt(Received):
     quiet: bool | None = None
 
 
+PAUSE_HERE = (
+    "A person has to decide first; nothing has run yet. Say so, with the reference, and end your turn on this. Don't "
+    "ask again and don't poll: the decision comes as a new turn of this conversation. Other work may go on."
+)
+
+
 class Suspended(Received):
     """The suspended outcome (API.md §2): the question is stored and on its way, the process may end.
 
@@ -219,6 +225,22 @@ class Suspended(Received):
     expires_at: Instant | None = None
     silence: str | None = None
     ladder: tuple[PlannedAttempt, ...] = ()
+
+    def tool_result(self) -> dict[str, JsonValue]:
+        """The structured result by which a tool tells a model to pause here (issue 186): no error, and not done yet.
+
+        ``status``, ``intent_id``, ``ref``, ``expires_at``, ``silence`` and ``instruction``; neither the
+        ``suspension_id`` nor the ``state``, nor whom the ladder asks.
+        """
+        told: dict[str, JsonValue] = {
+            "status": self.status,
+            "intent_id": self.intent_id,
+            "ref": self.ref,
+            "expires_at": None if self.expires_at is None else f"{self.expires_at:%Y-%m-%dT%H:%M:%SZ}",
+            "silence": self.silence,
+            "instruction": PAUSE_HERE,
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
 
 class Claim(Received):

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from pydantic import JsonValue
 
 from handraise.callbacks import Resumed
+from handraise.veto import VetoOutcome, outcome_of_callback
 
 Session = TypeVar("Session")
 
@@ -45,6 +46,11 @@ class Turn(Generic[Session]):
     def event(self) -> str:
         """``intent_authorized`` or ``intent_vetoed`` for a veto window, else the callback's type."""
         return self.resumed.event or self.resumed.type
+
+    @property
+    def veto(self) -> VetoOutcome | None:
+        """How a veto window ended; ``None`` for anything else."""
+        return outcome_of_callback(self.resumed)
 
     @property
     def reason(self) -> str | None:

@@ -92,6 +92,7 @@ class PretendServer:
             responded_by=by,
             responded_at="2026-03-23T10:01:00Z",
             channel="slack",
+            receipt="a-receipt",
         )
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -148,6 +149,8 @@ class PretendServer:
                     return _refused(409, "already_answered", f"{by} has already answered.", responded_by=by)
                 await self.end(resolution="cancelled", reason=asked.json.get("reason"))
                 return 200, json.dumps(self.records[name]).encode()
+            case "POST", ["v1", "receipts", "verify"]:
+                return 200, b'{"valid": true}'
         return _refused(404, "not_found", "There is no such thing.")
 
     def _suspend(self, ask: dict[str, Any], intent: str) -> tuple[int, bytes]:

@@ -81,19 +81,22 @@ async def test_what_is_done_is_known_for_as_long_as_the_server_tries_and_forgott
     assert await store.begin("msg_1", None, "b") is NEW
 
 
-async def test_of_many_threads_one_begins(store: CallbackStore) -> None:
-    together, states = threading.Barrier(8, timeout=30), []
+@pytest.mark.parametrize("ids", [["msg_1"] * 8, [f"msg_{n}" for n in range(8)]], ids=["one callback", "one session"])
+async def test_of_many_threads_one_begins(store: CallbackStore, ids: list[str]) -> None:
+    for turn in range(10):
+        together, states = threading.Barrier(8, timeout=30), []
 
-    def begin(n: int) -> None:
-        together.wait()
-        states.append(asyncio.run(store.begin("msg_1", "sess-1", str(n))))
+        def begin(webhook_id: str, session: str, together: threading.Barrier, states: list[CallbackState]) -> None:
+            together.wait()
+            states.append(asyncio.run(store.begin(webhook_id, session, webhook_id)))
 
-    threads = [threading.Thread(target=begin, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        await asyncio.to_thread(thread.join)
-    assert sorted(state.value for state in states) == ["new", *["running"] * 7]
+        given = [(f"{webhook_id}_{turn}", f"sess-{turn}", together, states) for webhook_id in ids]
+        threads = [threading.Thread(target=begin, args=one) for one in given]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            await asyncio.to_thread(thread.join)
+        assert sorted(state.value for state in states) == ["new", *["running"] * 7]
 
 
 async def test_memory_is_bounded_by_forgetting_the_oldest(clock: Clock) -> None:
@@ -120,6 +123,10 @@ async def test_the_callback_of_a_process_that_is_gone_lapses_and_a_living_ones_d
     await gone.renew("msg_1", "gone")
     await gone.release("msg_1", "gone")
     assert await gone.begin("msg_1", "sess-1", "third") is RUNNING
+    clock.time += timedelta(seconds=20)
+    await gone.renew("msg_1", "gone")
+    clock.time += timedelta(seconds=11)
+    assert await gone.begin("msg_1", "sess-1", "third") is NEW
 
 
 async def test_one_that_is_done_late_is_done_all_the_same(file: Path, clock: Clock) -> None:

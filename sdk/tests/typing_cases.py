@@ -5,7 +5,18 @@ from __future__ import annotations
 
 from typing import Literal, assert_type
 
-from handraise import EscalationRung, Handraise, HandraiseSync, HumanRetryPolicy, ResponseType, SuspensionChoice
+from handraise import (
+    EscalationRung,
+    Handraise,
+    HandraiseSync,
+    HumanRetryPolicy,
+    ResponseType,
+    ResumeReceiver,
+    SuspensionChoice,
+    Turn,
+    VetoOutcome,
+    needs_approval,
+)
 from pydantic import BaseModel, JsonValue
 
 
@@ -62,3 +73,39 @@ async def what_belongs_together(people: Handraise) -> None:
     await people.request_input("?", kind="veto", timeout_seconds=60, fallback_policy="fail")  # wrong
     await people.request_input("?", choices=["a"], timeout_seconds="60")  # wrong
     people.execute_once("receipt", {"tool": "refund"})  # wrong
+    await people.request_veto("?")  # wrong
+    assert_type(await people.request_veto("?", timeout_seconds=600), VetoOutcome)
+
+
+@needs_approval(question="Refund {amount}?", responders=["alice@example.com"])
+async def refund(order_id: str, amount: int = 5) -> str:
+    return order_id
+
+
+@needs_approval(timeout_seconds=60, allow_silence=True)
+def delete(name: str) -> bool:
+    return bool(name)
+
+
+async def what_is_decorated_stays_what_it_is() -> None:
+    assert_type(await refund("12345"), str)
+    assert_type(delete("x"), bool)
+    await refund(12345)  # wrong
+    delete()  # wrong
+    needs_approval(fallback_value="approve")  # wrong
+
+
+def go_on(turn: Turn[list[str]]) -> None:
+    assert_type(turn.session, list[str])
+
+
+async def go_on_alone(turn: Turn[None]) -> None: ...
+
+
+def load(session_id: str) -> list[str] | None: ...
+
+
+ResumeReceiver("whsec_", go_on, load_session=load)
+ResumeReceiver("whsec_", go_on_alone)
+ResumeReceiver("whsec_", go_on)  # wrong
+ResumeReceiver("whsec_", go_on_alone, load_session=load)  # wrong

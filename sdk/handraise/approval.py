@@ -1,0 +1,248 @@
+"""Tools that a person has to approve: one decorator for the function.
+
+Source: API.md §5 (receipts); readings: ``docs/decisions/0051-yield-and-resume.md``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import string
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from typing import Any, Literal, ParamSpec, TypeVar, Unpack, cast
+
+from pydantic import JsonValue
+
+from handraise.client import Handraise
+from handraise.errors import HandraiseError
+from handraise.questions import ApprovalOptions, Options, SuspensionChoice
+from handraise.records import SuspensionRecord
+from handraise.sync_client import HandraiseSync
+from handraise.tool_arguments import BoundCall, CallSignature
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Client = Handraise | HandraiseSync
+
+APPROVE, DENY = "approve", "deny"
+_CHOICES = (
+    SuspensionChoice(value=APPROVE, label="Approve", style="primary"),
+    SuspensionChoice(value=DENY, label="Deny", style="danger", metadata={"reason": "optional"}),
+)
+_SAID = {
+    "person": "a person has said no",
+    "silence": "nobody has answered in time",
+    "cancelled": "the question was taken back",
+}
+
+
+class Denied(HandraiseError):
+    """The call was not approved, and has not run.
+
+    ``cause`` is ``person``, ``silence`` (nobody has decided) or ``cancelled``. ``reason`` is what a person gave as the
+    reason, if anything; it is not in the message. ``suspension`` is the ended record.
+    """
+
+    def __init__(self, tool: str, suspension: SuspensionRecord) -> None:
+        self.cause: Literal["person", "silence", "cancelled"] = _cause(suspension)
+        self.reason = suspension.reason
+        self.suspension = suspension
+        super().__init__(f"{tool} was not approved: {_SAID[self.cause]} ({suspension.ref or 'no reference'}).")
+
+    def tool_result(self) -> dict[str, JsonValue]:
+        """What a model may be told instead of the tool's result; no secret in it."""
+        told: dict[str, JsonValue] = {
+            "status": "denied",
+            "cause": self.cause,
+            "reason": self.reason,
+            "ref": self.suspension.ref,
+            "instruction": f"The action has not run: {_SAID[self.cause]}. Don't try it again as it is; say so instead.",
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+
+def needs_approval(
+    *,
+    question: str | Callable[..., str] | None = None,
+    when: Callable[..., bool] | None = None,
+    people: Client | Callable[[], Client] | None = None,
+    tool: str | None = None,
+    idempotency_key: Callable[..., str] | None = None,
+    allow_silence: bool = False,
+    **options: Unpack[ApprovalOptions],
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Decorate a function, ``async`` or not, that may run only if a person approves this very call.
+
+    - ``question``: a template over the arguments, ``"Refund {amount} for order {order_id}?"``, or a function of them.
+      If you give none, it is "May … run?" with the tool's name.
+    - ``when``: a function of the arguments that says whether approval is needed; without it, always.
+    - ``people``: the client, or a function that returns it. Without it, each call uses one of its own, made from
+      ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY``. A plain function needs a :class:`HandraiseSync`.
+    - ``tool``: its name in the action; the function's by default.
+    - ``idempotency_key``: a function of the arguments. A process that starts again, and calls again with the same key
+      and arguments, waits for the same answer.
+    - ``allow_silence``: nobody's answer in time (``timeout_seconds`` or ``deadline_seconds``) approves. Otherwise it
+      never does.
+    - ``options``: whom to ask, and how often (:class:`ApprovalOptions`).
+
+    People are asked with ``{"tool": …, "arguments": {…}}`` as the action: every argument by name, the defaults applied,
+    without the ``self`` of a method. An argument that JSON has no form for is a ``TypeError`` or ``ValueError`` that
+    names it, before anything is sent. The receipt is used up right before the function runs, for the arguments as they
+    are then, so that one approval is one run.
+
+    The call raises :class:`Denied` if it is not approved, and :class:`ReceiptRefused` if its approval has been used up
+    already (``used``), is too old, or was for other arguments. In neither case has the function run.
+    """
+    asking = _Asking(question, when, people, tool, idempotency_key, allow_silence, options)
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        if isinstance(function, staticmethod | classmethod):
+            raise TypeError("needs_approval goes below @staticmethod and @classmethod")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError("needs_approval takes functions that return once: this one yields")
+        approved = _ApprovedFunction(function, asking)
+        make = approved.asynchronous if inspect.iscoroutinefunction(function) else approved.synchronous
+        return cast("Callable[Parameters, Result]", functools.wraps(function)(make()))
+
+    return decorate
+
+
+class _Asking:
+    """How approval is asked for: what the decorator was given."""
+
+    def __init__(
+        self,
+        question: str | Callable[..., str] | None,
+        when: Callable[..., bool] | None,
+        people: Client | Callable[[], Client] | None,
+        tool: str | None,
+        idempotency_key: Callable[..., str] | None,
+        allow_silence: bool,
+        options: ApprovalOptions,
+    ) -> None:
+        for name in options:
+            if name not in ApprovalOptions.__annotations__:
+                raise TypeError(f"needs_approval got an unexpected keyword argument {name!r}")
+        for name, given in (("when", when), ("idempotency_key", idempotency_key), ("question", question)):
+            if inspect.iscoroutinefunction(given):
+                raise TypeError(f"{name} must be a plain function")
+        if allow_silence and options.get("timeout_seconds") is None and options.get("deadline_seconds") is None:
+            raise ValueError("allow_silence needs timeout_seconds or deadline_seconds: else no silence ever ends")
+        self.question, self.when, self.people, self.tool = question, when, people, tool
+        self.idempotency_key, self.allow_silence, self.options = idempotency_key, allow_silence, options
+
+
+class _ApprovedFunction:
+    """One decorated function. Both of its forms take the same steps; only the waiting differs."""
+
+    def __init__(self, function: Callable[..., Any], asking: _Asking) -> None:
+        self._function, self._asking = function, asking
+        self._tool = str(asking.tool or getattr(function, "__name__", "the tool"))
+        self._signature = CallSignature(function)
+        if isinstance(asking.question, str):
+            _check_template(asking.question, self._signature.names)
+
+    def asynchronous(self) -> Callable[..., Any]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            bound = self._signature.bind(args, kwargs)
+            if self._is_needed(bound):
+                asked = self._question(bound), self._options(bound)
+                async with _client(self._asking.people) as people:
+                    suspended = await people.suspend(asked[0], **asked[1])
+                    ended = await people.wait(suspended.suspension_id)
+                    self._check(ended)
+                    await people.execute_once(ended.receipt, self._action(bound), **self._permission())
+            return await self._function(*args, **kwargs)
+
+        return call
+
+    def synchronous(self) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            bound = self._signature.bind(args, kwargs)
+            if self._is_needed(bound):
+                asked = self._question(bound), self._options(bound)
+                with _sync_client(self._asking.people) as people:
+                    suspended = people.suspend(asked[0], **asked[1])
+                    ended = people.wait(suspended.suspension_id)
+                    self._check(ended)
+                    people.execute_once(ended.receipt, self._action(bound), **self._permission())
+            return self._function(*args, **kwargs)
+
+        return call
+
+    def _is_needed(self, bound: BoundCall) -> bool:
+        return self._asking.when is None or bool(bound.to(self._asking.when))
+
+    def _question(self, bound: BoundCall) -> str:
+        match self._asking.question:
+            case None:
+                return f"May {self._tool} run?"
+            case str() as template:
+                return template.format_map(bound.arguments)
+            case function:
+                return str(bound.to(function))
+
+    def _options(self, bound: BoundCall) -> Options:
+        asking = self._asking
+        options: Options = {"choices": _CHOICES, "action": self._action(bound), "fallback_policy": "fail"}
+        if asking.allow_silence:
+            options |= {"fallback_policy": "complete_with_fallback", "fallback_value": APPROVE}
+        if asking.idempotency_key is not None:
+            options["idempotency_key"] = str(bound.to(asking.idempotency_key))
+        return cast("Options", {**asking.options, **options})
+
+    def _action(self, bound: BoundCall) -> dict[str, JsonValue]:
+        return {"tool": self._tool, "arguments": bound.json()}
+
+    def _check(self, ended: SuspensionRecord) -> None:
+        """Raises :class:`Denied` unless it may run. The server has the last word, when the receipt is used."""
+        if ended.resolution == "responded" and ended.response == APPROVE:
+            return
+        silent = ended.resolution == "expired" and ended.error is None and ended.continued_with == APPROVE
+        if not (silent and self._asking.allow_silence):
+            raise Denied(self._tool, ended)
+
+    def _permission(self) -> dict[str, Any]:
+        return {"when": APPROVE, "allow_silence": self._asking.allow_silence}
+
+
+def _check_template(template: str, names: frozenset[str]) -> None:
+    """Raises ``ValueError`` if the question names what is no argument."""
+    try:
+        fields = [field for _, field, _, _ in string.Formatter().parse(template) if field is not None]
+    except ValueError as problem:
+        raise ValueError(f"question: {problem}; write {{{{ and }}}} for braces") from None
+    for field in fields:
+        name = field.partition(".")[0].partition("[")[0]
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            raise ValueError(f"question: {{{field}}} names no argument; there is {known}. Write {{{{ for a brace")
+
+
+def _client(people: Client | Callable[[], Client] | None) -> AbstractAsyncContextManager[Handraise]:
+    """A client that was given stays open; one of the call's own is closed with it."""
+    given = people() if callable(people) else people
+    if given is None:
+        return Handraise()
+    if not isinstance(given, Handraise):
+        raise TypeError("people: an async function needs a Handraise")
+    return nullcontext(given)
+
+
+def _sync_client(people: Client | Callable[[], Client] | None) -> AbstractContextManager[HandraiseSync]:
+    given = people() if callable(people) else people
+    if given is None:
+        return HandraiseSync()
+    if not isinstance(given, HandraiseSync):
+        raise TypeError("people: a function that is not async needs a HandraiseSync")
+    return nullcontext(given)
+
+
+def _cause(suspension: SuspensionRecord) -> Literal["person", "silence", "cancelled"]:
+    match suspension.resolution:
+        case "responded":
+            return "person"
+        case "cancelled":
+            return "cancelled"
+    return "silence"
