@@ -128,6 +128,10 @@ class HumanRetryPolicy:
     escalation_ladder: tuple[Rung, ...] = ()
     final_fallback_policy: FallbackPolicy = FallbackPolicy.FAIL
 
+    def due_after(self, attempt: int) -> timedelta:
+        """How long after the question was opened, by the ladder's own time."""
+        return timedelta() if self.interval is None else self.interval * (attempt - 1)
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedAttempt:
@@ -213,9 +217,7 @@ class Ask:
         """When ``attempt`` is due, anchored at the start so that a slow worker does not bend the ladder."""
         if (waits_until := self.planned(attempt).waits_until) is not None:
             return waits_until
-        if attempt == 1 or self.policy.interval is None:
-            return self.suspended_at
-        return self.suspended_at + self.policy.interval * (attempt - 1)
+        return self.suspended_at + self.policy.due_after(attempt)
 
     def planned(self, attempt: int) -> PlannedAttempt:
         return self.attempts[attempt - 1]

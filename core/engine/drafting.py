@@ -15,17 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from core.domain.hours import quiet_times
-from core.domain.people import Recipient, RecipientKind, parse_recipient
+from core.domain.people import parse_recipient
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
 from core.domain.redaction.kinds import Finding
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest, action_digest, check_request, settle_choices
-from core.domain.suspension import Ask, Choice, PlannedAttempt
-from core.domain.wire import instant, seconds
+from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt
+from core.domain.window import Window
+from core.domain.wire import instant
 from core.engine.channel_views import beside
 from core.engine.permissions import Permissions
-from core.engine.planning import AttemptProblem, Plan, Planner, parse_named
-from core.errors import AnswersUnreachable, CallbackNotAllowed, InvalidRequest, SensitiveContent
+from core.engine.planning import AttemptProblem, Plan, Planner
+from core.errors import AnswersUnreachable, CallbackNotAllowed, SensitiveContent
 from core.ports import Agents, Responders
 
 
@@ -101,22 +102,6 @@ class Draft:
         )
 
 
-DROPPED = "attempts_dropped"
-
-
-def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[AttemptProblem]:
-    """Attempts that come too late for the window: they are never made."""
-    if not resolved.dropped:
-        return
-    window, remaining = request.window, resolved.policy.max_attempts
-    field = "timeout_seconds" if window.is_veto else "deadline_seconds"
-    which = f"Attempt {remaining + 1} is"
-    if resolved.dropped > 1:
-        which = f"Attempts {remaining + 1} to {remaining + resolved.dropped} are"
-    message = f"{which} dropped: they would be due after the end, by {field} ({seconds(window.length)})."
-    yield AttemptProblem(remaining + 1, DROPPED, message, fatal=False, path=field)
-
-
 @dataclass(frozen=True, slots=True)
 class Drafter:
     """Drafts questions against this installation's channels, people and platform policy."""
@@ -144,12 +129,13 @@ class Drafter:
             request.policy, agent_default, self.platform, window=request.window, fallback_policy=request.fallback_policy
         )
         check_request(request, choices, resolved)
-        request = self._with_people(request)
+        request = self.planner.named(request)
         self._check_callback(request, created_by)
-        plan = self.planner.plan(request, resolved.policy)
-        problems = (*_dropped(request, resolved), *plan.problems, *self._too_few(request, plan, created_by))
-        plan = with_rejections(replace(plan, problems=problems), found, self.redaction)
-        return _waiting_for_openings(Draft(request, choices, resolved, plan), self.permissions.responders, now)
+        plan = self.planner.plan(request, resolved)
+        plan = replace(plan, problems=(*plan.problems, *self._too_few(request, plan, created_by)))
+        plan = with_rejections(plan, found, self.redaction)
+        plan = _waiting_for_openings(plan, resolved.policy, request.window, self.permissions.responders, now)
+        return Draft(request, choices, resolved, plan)
 
     def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
@@ -166,25 +152,6 @@ class Drafter:
                 message = f"{recipient.value} is not in the directory; of several answers, theirs does not count."
                 yield AttemptProblem(1, NOT_COUNTED, message, fatal=False)
 
-    def _with_people(self, request: AskRequest) -> AskRequest:
-        """Each reference in its one spelling. Raises :class:`InvalidRequest`, which names the field."""
-        responders = [self._written(name, f"responders.{index}") for index, name in enumerate(request.responders)]
-        notify_to = request.notify_to
-        if notify_to is not None:
-            notify_to = self._written(notify_to, "notify_to")
-        return replace(request, responders=tuple(responders), notify_to=notify_to)
-
-    def _written(self, name: str, path: str) -> str:
-        recipient = parse_named(name, path)
-        self._check_group(recipient, path)
-        return str(recipient)
-
-    def _check_group(self, recipient: Recipient, path: str) -> None:
-        if recipient.kind is RecipientKind.GROUP and not self.permissions.responders.known_group(recipient.value):
-            raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
-        if recipient.kind is RecipientKind.SCHEDULE and not self.permissions.responders.asks_elsewhere:
-            raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
-
     def _check_callback(self, request: AskRequest, created_by: str) -> None:
         url = request.resume.callback_url
         if url is not None and (problem := self.agents.may_call(created_by, url)) is not None:
@@ -194,27 +161,26 @@ class Drafter:
 WAITS = "waits_for_opening"
 
 
-def _waiting_for_openings(draft: Draft, responders: Responders, now: datetime) -> Draft:
-    """The draft with the times of its quiet attempts, and a notice about each that waits."""
-    if not any(step.quiet for step in draft.plan.attempts):
-        return draft
-    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by="", now=now)
-    due = [ask.due_at(step.number) for step in ask.attempts]
-    opens = [_opening(step, at, responders) for step, at in zip(ask.attempts, due, strict=True)]
-    times = quiet_times(due, opens, _latest(ask))
+def _waiting_for_openings(
+    plan: Plan, policy: HumanRetryPolicy, window: Window, responders: Responders, now: datetime
+) -> Plan:
+    """The plan with the times of its quiet attempts, and a notice about each that waits."""
+    if not any(step.quiet for step in plan.attempts):
+        return plan
+    due = [now + policy.due_after(step.number) for step in plan.attempts]
+    opens = [_opening(step, at, responders) for step, at in zip(plan.attempts, due, strict=True)]
+    times = quiet_times(due, opens, _latest(policy, window, now))
     steps = tuple(
         replace(step, waits_until=at) if at > own else step
-        for step, own, at in zip(ask.attempts, due, times, strict=True)
+        for step, own, at in zip(plan.attempts, due, times, strict=True)
     )
-    plan = replace(draft.plan, attempts=steps, problems=(*draft.plan.problems, *_notices(steps)))
-    return replace(draft, plan=plan)
+    return replace(plan, attempts=steps, problems=(*plan.problems, *_notices(steps)))
 
 
-def _latest(ask: Ask) -> datetime | None:
+def _latest(policy: HumanRetryPolicy, window: Window, now: datetime) -> datetime | None:
     """As for claims: nothing waits into the last half interval before the end (API.md §3)."""
-    if ask.expires_at is None or ask.policy.interval is None:
-        return None
-    return ask.expires_at - ask.policy.interval / 2
+    length = window.end_of(policy)
+    return None if length is None or policy.interval is None else now + length - policy.interval / 2
 
 
 def _opening(step: PlannedAttempt, at: datetime, responders: Responders) -> datetime | None:

@@ -5,14 +5,16 @@ Source: API.md §2, "Whom to ask"; RFC-0026 §4.2(3), §11.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from core.domain.people import Recipient, parse_recipient
+from core.domain.people import Recipient, RecipientKind, parse_recipient
+from core.domain.policy import ResolvedPolicy
 from core.domain.request import AskRequest
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
+from core.domain.wire import seconds
 from core.errors import (
     AnswersUnreachable,
     InvalidRecipient,
@@ -72,10 +74,30 @@ class Planner:
     default_channel: str | None
     paging: Collection[str] = frozenset()
 
-    def plan(self, request: AskRequest, policy: HumanRetryPolicy) -> Plan:
-        """Every attempt of ``policy``; raises :class:`InvalidRecipient` for a reference of no known form."""
+    def named(self, request: AskRequest) -> AskRequest:
+        """Each reference in its one spelling. Raises :class:`InvalidRequest`, which names the field."""
+        responders = [self._written(name, f"responders.{index}") for index, name in enumerate(request.responders)]
+        notify_to = request.notify_to
+        if notify_to is not None:
+            notify_to = self._written(notify_to, "notify_to")
+        return replace(request, responders=tuple(responders), notify_to=notify_to)
+
+    def _written(self, name: str, path: str) -> str:
+        recipient = parse_named(name, path)
+        self._check_group(recipient, path)
+        return str(recipient)
+
+    def _check_group(self, recipient: Recipient, path: str) -> None:
+        if recipient.kind is RecipientKind.GROUP and not self.responders.known_group(recipient.value):
+            raise InvalidRequest(f"There is no group {recipient.value!r}.", path=path)
+        if recipient.kind is RecipientKind.SCHEDULE and not self.responders.asks_elsewhere:
+            raise InvalidRequest("Who is on call is not known here: pagerduty.api_token is not set.", path=path)
+
+    def plan(self, request: AskRequest, resolved: ResolvedPolicy) -> Plan:
+        """Every attempt of the policy; raises :class:`InvalidRecipient` for a reference of no known form."""
+        policy = resolved.policy
         rungs = {rung.attempt: rung for rung in policy.escalation_ladder}
-        problems = list(self._not_allowed(request, policy))
+        problems = [*_dropped(request, resolved), *self._not_allowed(request, policy)]
         steps = []
         for number in range(1, policy.max_attempts + 1):
             rung = rungs.get(number)
@@ -142,6 +164,22 @@ class Planner:
                 message = f"{name} is not among the recipients that this service may ask."
                 problems.append(AttemptProblem(attempt, RecipientNotAllowed.code, message, path=path))
         return problems
+
+
+DROPPED = "attempts_dropped"
+
+
+def _dropped(request: AskRequest, resolved: ResolvedPolicy) -> Iterator[AttemptProblem]:
+    """Attempts that come too late for the window: they are never made."""
+    if not resolved.dropped:
+        return
+    window, remaining = request.window, resolved.policy.max_attempts
+    field = "timeout_seconds" if window.is_veto else "deadline_seconds"
+    which = f"Attempt {remaining + 1} is"
+    if resolved.dropped > 1:
+        which = f"Attempts {remaining + 1} to {remaining + resolved.dropped} are"
+    message = f"{which} dropped: they would be due after the end, by {field} ({seconds(window.length)})."
+    yield AttemptProblem(remaining + 1, DROPPED, message, fatal=False, path=field)
 
 
 def parse_named(text: str, path: str) -> Recipient:

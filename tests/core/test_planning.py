@@ -8,6 +8,7 @@ import pytest
 
 from bot.config import Settings
 from bot.people.directory import Directory
+from core.domain.policy import ResolvedPolicy
 from core.domain.request import AskRequest
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
 from core.engine.planning import Plan, Planner
@@ -34,7 +35,9 @@ def a_planner(default_channel: str | None = "slack", **changes: Any) -> Planner:
 
 def planned(planner: Planner | None = None, *, ladder: tuple[Rung, ...] = (), attempts: int = 1, **call: Any) -> Plan:
     policy = HumanRetryPolicy(attempts, HOUR, ladder)
-    return (planner or a_planner()).plan(AskRequest("Refund?", choices=APPROVE_DENY, **call), policy)
+    return (planner or a_planner()).plan(
+        AskRequest("Refund?", choices=APPROVE_DENY, **call), ResolvedPolicy(policy, {}, True)
+    )
 
 
 def first(plan: Plan) -> PlannedAttempt:
