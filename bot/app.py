@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import version as installed_version
 from pathlib import Path
 
 import structlog
@@ -18,6 +18,7 @@ from bot.web import errors, hooks, monitoring
 from bot.web.api import admin, answers, audit, intents, openapi, receipts, sessions, streams, suspensions
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
+from bot.web.monitoring import Monitored
 from bot.web.pages.rendering import PageRenderer
 from bot.web.pages.urls import Site
 from bot.wiring.roles import Part
@@ -56,7 +57,7 @@ def build_app(service: Service) -> FastAPI:
 
     app = FastAPI(
         title="Handraise",
-        version=version("handraise-server"),
+        version=_version(),
         summary="AI agents raise a hand; a person answers; the agent goes on.",
         lifespan=lifespan,
         openapi_url=None,  # bot/web/api/openapi.py serves it
@@ -72,17 +73,26 @@ def build_app(service: Service) -> FastAPI:
     if Part.API in service.parts:  # first: FastAPI tries one route after another, and nearly every request is for these
         app.state.services = service.services
         app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew
-    app.include_router(hooks.router(service.doors))
-    app.include_router(
-        monitoring.health_router(
-            service.health, service.services.pausing, lambda: service.doors.standing, lambda: service.working
-        )
+    app.state.doors = service.doors
+    app.router.routes.extend(hooks.routes(service.doors))
+    app.state.monitored = Monitored(
+        service.scrape,
+        service.health,
+        service.services.pausing,
+        lambda: service.doors.standing,
+        lambda: service.working,
     )
+    app.router.routes.extend(monitoring.health_routes.routes)
     if Part.WORKER in service.parts or Part.API in service.parts:
-        app.include_router(monitoring.metrics_router(service.scrape))
+        app.router.routes.extend(monitoring.metrics_routes.routes)
     if Part.API in service.parts:
         _add_pages(app, service)
     return app
+
+
+@cache
+def _version() -> str:
+    return installed_version("handraise-server")
 
 
 @cache

@@ -6,6 +6,7 @@ Nothing of our own is replaced but the clock, which is a port.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from bot.app import build_app
 from bot.config import load
@@ -291,7 +291,7 @@ def _changed(settings: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str
 
 def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracing: Tracing) -> Service:
     file = folder / "handraise.yaml"
-    file.write_text(yaml.safe_dump(dict(settings)))
+    file.write_text(json.dumps(settings, default=str))  # which is YAML too
     service = wire(load(file, {}), folder, clock, tracing=tracing)
     if service.doors.slack is not None:
         service.doors.slack._listeners.background._limit = UNHURRIED

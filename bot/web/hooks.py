@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
+from starlette.routing import BaseRoute
 
 from bot.web.api.replies import Accepted, Envelope, refusals, reply
 from bot.web.connections import vouch
@@ -71,61 +72,11 @@ class Doors:
             await self.slack.close()
 
 
-def router(doors: Doors) -> APIRouter:
-    routes = APIRouter(tags=["vendors"])
-    answered: dict[int | str, dict[str, Any]] = {
-        202: {"model": Accepted, "description": "Verified, and kept."},
-        **refusals(413),
-        401: {"model": Envelope, "description": "The signature is missing or wrong."},
-    }
-
-    if doors.slack is not None and doors.slack.speaks_http:
-        slack_door = doors.slack
-
-        @routes.post("/slack/events", summary="Slack, in HTTP mode", include_in_schema=False)
-        async def slack(request: Request) -> Response:
-            return _known(request, await slack_door.handle(request))
-
-    if doors.pagerduty is not None:
-        pagerduty_door = doors.pagerduty
-
-        @routes.post(
-            "/pagerduty/webhooks",
-            summary="PagerDuty's V3 webhooks",
-            status_code=202,
-            responses=answered,
-            openapi_extra=_signed(
-                "X-PagerDuty-Signature",
-                r"^\s*v1=[0-9a-f]{64}(\s*,\s*v1=[0-9a-f]{64})*\s*$",
-                ("application/json",),
-                "A webhook of PagerDuty's. Whatever else is signed is accepted too, and ignored.",
-            ),
-        )
-        async def pagerduty(request: Request) -> Response:
-            raw = await request.body() if pagerduty_door.may_be_signed(request.headers) else b""
-            return _known(request, _told(await pagerduty_door.receive(raw, request.headers)))
-
-    if doors.mail is not None:
-        mail_door = doors.mail
-
-        @routes.post(
-            MAIL_PATH,
-            summary="A mail that came in, as raw MIME",
-            status_code=202,
-            responses=answered,
-            openapi_extra=_signed(
-                "X-Handraise-Signature",
-                r"^\s*t=[0-9]{1,12}\s*,\s*v1=[0-9a-f]{64}\s*$",
-                ("message/rfc822", "application/octet-stream"),
-                "The mail as it arrived, headers and all.",
-            ),
-        )
-        async def mail(request: Request) -> Response:
-            signature = request.headers.get("x-handraise-signature")
-            raw = await request.body() if mail_door.may_be_signed(signature) else b""
-            return _known(request, _told(await mail_door.receive(raw, signature)))
-
-    return routes
+_ANSWERED: dict[int | str, dict[str, Any]] = {
+    202: {"model": Accepted, "description": "Verified, and kept."},
+    **refusals(413),
+    401: {"model": Envelope, "description": "The signature is missing or wrong."},
+}
 
 
 def _signed(header: str, pattern: str, media_types: Sequence[str], description: str) -> dict[str, Any]:
@@ -134,6 +85,61 @@ def _signed(header: str, pattern: str, media_types: Sequence[str], description: 
     content: dict[str, Any] = {media_type: {"schema": {}} for media_type in media_types}
     body = {"required": True, "description": description, "content": content}
     return {"parameters": [signature], "requestBody": body}
+
+
+_slack, _pagerduty, _mail = (APIRouter(tags=["vendors"]) for _ in range(3))
+
+
+def routes(doors: Doors) -> list[BaseRoute]:
+    """Those of the vendors that are set up; each finds its door as ``app.state.doors``."""
+    speaks_http = doors.slack is not None and doors.slack.speaks_http
+    set_up = [(_slack, speaks_http), (_pagerduty, doors.pagerduty is not None), (_mail, doors.mail is not None)]
+    return [route for router, is_set_up in set_up if is_set_up for route in router.routes]
+
+
+def _doors(request: Request) -> Any:
+    return request.app.state.doors
+
+
+@_slack.post("/slack/events", summary="Slack, in HTTP mode", include_in_schema=False)
+async def slack(request: Request) -> Response:
+    return _known(request, await _doors(request).slack.handle(request))
+
+
+@_pagerduty.post(
+    "/pagerduty/webhooks",
+    summary="PagerDuty's V3 webhooks",
+    status_code=202,
+    responses=_ANSWERED,
+    openapi_extra=_signed(
+        "X-PagerDuty-Signature",
+        r"^\s*v1=[0-9a-f]{64}(\s*,\s*v1=[0-9a-f]{64})*\s*$",
+        ("application/json",),
+        "A webhook of PagerDuty's. Whatever else is signed is accepted too, and ignored.",
+    ),
+)
+async def pagerduty(request: Request) -> Response:
+    door = _doors(request).pagerduty
+    raw = await request.body() if door.may_be_signed(request.headers) else b""
+    return _known(request, _told(await door.receive(raw, request.headers)))
+
+
+@_mail.post(
+    MAIL_PATH,
+    summary="A mail that came in, as raw MIME",
+    status_code=202,
+    responses=_ANSWERED,
+    openapi_extra=_signed(
+        "X-Handraise-Signature",
+        r"^\s*t=[0-9]{1,12}\s*,\s*v1=[0-9a-f]{64}\s*$",
+        ("message/rfc822", "application/octet-stream"),
+        "The mail as it arrived, headers and all.",
+    ),
+)
+async def mail(request: Request) -> Response:
+    door, signature = _doors(request).mail, request.headers.get("x-handraise-signature")
+    raw = await request.body() if door.may_be_signed(signature) else b""
+    return _known(request, _told(await door.receive(raw, signature)))
 
 
 def _known(request: Request, response: Response) -> Response:

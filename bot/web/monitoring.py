@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from bot.observability.telemetry import Metrics
@@ -63,53 +63,65 @@ class Scrape:
         self._counted_at = self.clock.now()
 
 
-def metrics_router(scrape: Scrape) -> APIRouter:
-    routes = APIRouter(tags=["health"])
-
-    @routes.get(
-        "/metrics",
-        summary="Metrics in Prometheus' text format",
-        response_class=PlainTextResponse,
-        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-    )
-    async def metrics() -> Response:
-        body, content_type = await scrape.take()
-        return Response(body, headers={"Content-Type": content_type})
-
-    return routes
-
-
 Standing = Callable[[], Mapping[str, str]]
 """How the ways in stand that vendors do not bring here by HTTP, by their names."""
 
 
-def health_router(health: Health, pausing: Pausing, standing: Standing, is_working: Callable[[], bool]) -> APIRouter:
-    routes = APIRouter(tags=["health"])
+@dataclass(frozen=True, slots=True)
+class Monitored:
+    """What the routes tell of, as ``app.state.monitored``."""
 
-    @routes.get(
-        "/healthz",
-        summary="Alive",
-        responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is stuck."}},
-    )
-    async def healthz() -> Response:
-        stalled = health.stalled()
-        if not stalled:
-            return reply({"status": "alive"})
-        said = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in sorted(stalled.items()))
-        return reply(envelope("stalled", f"This has not begun anew: {said}.", stalled=sorted(stalled)), 503)
+    scrape: Scrape
+    health: Health
+    pausing: Pausing
+    standing: Standing
+    is_working: Callable[[], bool]
 
-    @routes.get(
-        "/readyz",
-        summary="Ready to serve",
-        responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
-    )
-    async def readyz() -> Response:
-        if not is_working():
-            return reply(envelope("not_ready", "The clock is not running."), 503)
-        missing = health.not_ready()
-        if missing is not None:
-            ages = {f"last_{what}_seconds": age for what, age in missing.ages.items()}
-            return reply(envelope(missing.code, missing.message, **ages), 503)
-        return reply({"status": "ready", "paused": pausing.known, **standing()})
 
-    return routes
+def _monitored(request: Request) -> Monitored:
+    monitored: Monitored = request.app.state.monitored
+    return monitored
+
+
+health_routes = APIRouter(tags=["health"])
+metrics_routes = APIRouter(tags=["health"])
+
+
+@metrics_routes.get(
+    "/metrics",
+    summary="Metrics in Prometheus' text format",
+    response_class=PlainTextResponse,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def metrics(request: Request) -> Response:
+    body, content_type = await _monitored(request).scrape.take()
+    return Response(body, headers={"Content-Type": content_type})
+
+
+@health_routes.get(
+    "/healthz",
+    summary="Alive",
+    responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is stuck."}},
+)
+async def healthz(request: Request) -> Response:
+    stalled = _monitored(request).health.stalled()
+    if not stalled:
+        return reply({"status": "alive"})
+    said = ", ".join(f"{what} for {seconds:.0f} s" for what, seconds in sorted(stalled.items()))
+    return reply(envelope("stalled", f"This has not begun anew: {said}.", stalled=sorted(stalled)), 503)
+
+
+@health_routes.get(
+    "/readyz",
+    summary="Ready to serve",
+    responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
+)
+async def readyz(request: Request) -> Response:
+    monitored = _monitored(request)
+    if not monitored.is_working():
+        return reply(envelope("not_ready", "The clock is not running."), 503)
+    missing = monitored.health.not_ready()
+    if missing is not None:
+        ages = {f"last_{what}_seconds": age for what, age in missing.ages.items()}
+        return reply(envelope(missing.code, missing.message, **ages), 503)
+    return reply({"status": "ready", "paused": monitored.pausing.known, **monitored.standing()})
