@@ -6,9 +6,10 @@ Source: API.md §4; facts on mail §B3, §F.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import partial
 from typing import assert_never
 
 import structlog
@@ -62,14 +63,20 @@ _STRANGERS = "?"
 """Among whom a mail counts whose sender is not known: they never use up what a person may send."""
 
 
+Words = Callable[[Suspension], Message]
+"""Writes a mail about a question, which is given as it may be quoted in a mail."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reaction:
-    """``reason`` says why nothing was recorded, ``None`` if something was; ``kind`` names what is written back."""
+    """``reason`` says why nothing was recorded, ``None`` if something was; ``kind`` names what is written back, in
+    ``words`` about the question ``about``."""
 
     reason: str | None
     kind: str
-    message: Message
-    again: Message | None = None
+    about: Suspension
+    words: Words
+    again: Words | None = None
     """What they get in place of a second one of that kind within the hour: the page's link."""
 
 
@@ -116,7 +123,7 @@ class Replies:
             return Understood(CHANNEL, keys, lines, groups=(group,))
         reaction = await self._react(mail, mine)
         lines = () if reaction.reason is None else _lines(mine, reaction.reason, holder.actor.identity)
-        return Understood(CHANNEL, keys, lines, written=_written(reaction, holder), groups=(group,))
+        return Understood(CHANNEL, keys, lines, written=await self._written(reaction, holder), groups=(group,))
 
     async def _unverified(self, mail: Inbound, held: Sequence[Holder], reason: str) -> Understood:
         """Nothing is recorded. The person whose token it is may have written it, and is told where to answer."""
@@ -126,12 +133,12 @@ class Replies:
         lines = _lines(held, TOO_MANY if lately == MOST_AN_HOUR else reason) if lately <= MOST_AN_HOUR else ()
         suspension, written = holder.suspension, None
         if suspension.is_open and self._permissions.refusal(suspension, holder.actor) is None:
-            shown = await self._shown(suspension)
-            link_only = reason == SenderAuth.LINK_ONLY
-            must_open = await self._channel_views.must_open(CHANNEL, suspension)
-            unverified = unverified_mail(shown, must_open=must_open)
-            message = clarification_mail(shown, reason) if link_only else unverified
-            written = _written(_Reaction(reason, "link", message), holder)
+            if reason == SenderAuth.LINK_ONLY:
+                words: Words = partial(clarification_mail, why=reason)
+            else:
+                must_open = await self._channel_views.must_open(CHANNEL, suspension)
+                words = partial(unverified_mail, must_open=must_open)
+            written = await self._written(_Reaction(reason, "link", suspension, words), holder)
         return Understood(CHANNEL, (mail.digest,), lines, written=written, groups=(group,))
 
     # --- What does it say? ----------------------------------------------------------------------------------------
@@ -155,7 +162,7 @@ class Replies:
                 claimed = await self._engine.claim(holder.suspension.id, holder.actor, CHANNEL)
                 if not isinstance(claimed, Suspension):
                     return await self._refused(claimed, holder)
-                return _Reaction(None, "claimed", claimed_mail(await self._shown(claimed), self._zone(holder)))
+                return _Reaction(None, "claimed", claimed, partial(claimed_mail, zone=self._zone(holder)))
             case Unclear(reason):
                 return await self._echo(mail, reading, holder) or await self._unclear(holder, reason)
             case Nothing():
@@ -173,25 +180,28 @@ class Replies:
 
     async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction | None:
         """Nothing is recorded, and what was probably meant is asked about; ``None`` if nothing is named."""
-        if not holder.suspension.is_open:
+        suspension = holder.suspension
+        if not suspension.is_open:
             return None
-        shown = await self._shown(holder.suspension)
-        proposal, said = await self._proposal(mail, reading, shown)
+        proposal, said = await self._proposal(mail, reading, suspension)
         if proposal is None:
             return None
-        if await self._channel_views.must_open(CHANNEL, holder.suspension):
-            message = echo_to_open_mail(shown, proposal, said)
+        if await self._channel_views.must_open(CHANNEL, suspension):
+            words: Words = partial(echo_to_open_mail, proposal=proposal, said=said)
         elif said is not None:
-            message = echo_own_mail(shown, proposal, said)
+            words = partial(echo_own_mail, proposal=proposal, said=said)
         else:
-            message = echo_mail(shown, proposal)
-        return _Reaction(reading.reason, "echo", message, link_mail(shown))
+            words = partial(echo_mail, proposal=proposal)
+        return _Reaction(reading.reason, "echo", suspension, words, link_mail)
 
-    async def _proposal(self, mail: Inbound, reading: Unclear, shown: Suspension) -> tuple[Proposal | None, str | None]:
+    async def _proposal(
+        self, mail: Inbound, reading: Unclear, suspension: Suspension
+    ) -> tuple[Proposal | None, str | None]:
         """What it seems to mean, and a form's fields or a text as they may be shown."""
         if reading.meant is not None:
             return Proposal(None, reading.meant), self._channel_views.text_on(CHANNEL, as_lines(reading.meant))
         words = "\n".join(mail.words.lines or mail.words.beside)
+        shown = await self._shown(suspension)
         return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
 
     async def _answer(self, reading: Matched, holder: Holder) -> _Reaction:
@@ -202,60 +212,60 @@ class Replies:
         done = await self._engine.respond(given, holder.suspension)
         match done:
             case Recorded(now) | Counted(now) | AlreadyYours(now):  # their own, once more, is confirmed once more
-                return await self._recorded(now, holder)
+                if now.is_open:
+                    return _Reaction(None, "partly", now, partial(partly_mail, identity=holder.actor.identity))
+                return _Reaction(None, "recorded", now, confirmation_mail)
             case _:
                 return await self._refused(done, holder)
-
-    async def _recorded(self, done: Suspension, holder: Holder) -> _Reaction:
-        shown = await self._shown(done)
-        if done.is_open:
-            return _Reaction(None, "partly", partly_mail(shown, holder.actor.identity))
-        return _Reaction(None, "recorded", confirmation_mail(shown))
 
     async def _refused(self, refusal: TooLate | Disagrees | Unclaimed, holder: Holder) -> _Reaction:
         error, identity = refusal.error, holder.actor.identity
         match refusal:
             case TooLate(ended):
-                return await self._too_late(ended, holder)
+                return self._too_late(ended, holder)
             case Disagrees(now, own=own):
-                shown = await self._shown(now)
-                said = disagreeing_mail(shown) if own is None else answered_before_mail(shown, identity)
-                return _Reaction(error.code, "not_counted", said)
+                words = disagreeing_mail if own is None else partial(answered_before_mail, identity=identity)
+                return _Reaction(error.code, "not_counted", now, words)
             case HeldByAnother(now):
-                return _Reaction(error.code, "not_held", not_held_mail(await self._shown(now), error.message))
+                return _Reaction(error.code, "not_held", now, partial(not_held_mail, why=error.message))
             case NotAnAnswer(error=NotShownWhole()):
-                return await self._open_first(holder, error.code)
+                return _open_first(holder, error.code)
             case NotYours() | NotAnAnswer():
                 why = self._channel_views.text_on(CHANNEL, error.message)
                 return await self._ask_again(holder, why, error.code)
 
-    async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
-        return _Reaction("too_late", "too_late", too_late_mail(await self._shown(ended), self._zone(holder)))
+    def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
+        return _Reaction("too_late", "too_late", ended, partial(too_late_mail, zone=self._zone(holder)))
 
     async def _unclear(self, holder: Holder, reason: str) -> _Reaction:
         current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
-            return await self._too_late(current, holder)
+            return self._too_late(current, holder)
         return await self._ask_again(holder, reason, reason)
 
     async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
         if await self._channel_views.must_open(CHANNEL, holder.suspension):
-            return await self._open_first(holder, reason)
-        shown = await self._shown(holder.suspension)
-        return _Reaction(reason, "clarification", clarification_mail(shown, why))
-
-    async def _open_first(self, holder: Holder, reason: str) -> _Reaction:
-        """No reply can answer it, whatever it says."""
-        said = open_first_mail(await self._shown(holder.suspension))
-        return _Reaction(reason, "link", said)
+            return _open_first(holder, reason)
+        return _Reaction(reason, "clarification", holder.suspension, partial(clarification_mail, why=why))
 
     def _zone(self, holder: Holder) -> tzinfo | None:
         """Whose times they read."""
         return self._permissions.responders.time_zone(holder.actor.identity)
 
+    async def _written(self, reaction: _Reaction, holder: Holder) -> WriteBack:
+        shown, again = await self._shown(reaction.about), reaction.again
+        person, suspension_id = _mark(holder.actor.identity), holder.suspension.id
+        instead = None if again is None else WriteBack("page", again(shown), holder.address, person, suspension_id)
+        return WriteBack(reaction.kind, reaction.words(shown), holder.address, person, suspension_id, instead)
+
     async def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
         return await self._channel_views.shown_on(CHANNEL, suspension)
+
+
+def _open_first(holder: Holder, reason: str) -> _Reaction:
+    """No reply can answer it, whatever it says."""
+    return _Reaction(reason, "link", holder.suspension, open_first_mail)
 
 
 def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:
@@ -291,10 +301,3 @@ def _lines(held: Sequence[Holder], reason: str, by: str | None = None) -> tuple[
     """One for each question."""
     each = {one.suspension.id: one for one in reversed(held)}.values()
     return tuple(TimelineEntry(one.suspension.id, MailKind.REPLY.value, reason, one.actor.identity, by) for one in each)
-
-
-def _written(reaction: _Reaction, holder: Holder) -> WriteBack:
-    person, suspension_id = _mark(holder.actor.identity), holder.suspension.id
-    again = reaction.again
-    instead = None if again is None else WriteBack("page", again, holder.address, person, suspension_id)
-    return WriteBack(reaction.kind, reaction.message, holder.address, person, suspension_id, instead)
