@@ -64,7 +64,7 @@ browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 lock: ## write both requirements locks anew (needs uv)
 	uv lock
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
-	uv export --frozen --no-default-groups --group build --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
+	uv export --frozen --no-default-groups --group build --extra otel --extra postgres --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build

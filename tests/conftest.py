@@ -14,13 +14,13 @@ import pytest_asyncio
 import sqlalchemy as sa
 import structlog
 import uvloop
+from handraise_testing.database import lay_down
 from hypothesis import HealthCheck, settings
 
 from core.store import schema
 from core.store.database import open_database
 from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
-from tests.sqlite import lay_down
 
 if TYPE_CHECKING:  # importing the whole service takes longer than many tests that need nothing of it
     from tests.world import World

@@ -31,9 +31,11 @@ def test_it_has_just_what_was_tested_with_every_hash() -> None:
 def test_it_has_all_that_the_service_needs_and_no_tool_of_development() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     needed = named(project["project"]["dependencies"])
-    for extra in project["project"]["optional-dependencies"].values():
+    extras = project["project"]["optional-dependencies"]
+    for_tests = named(extras.pop("testing"))
+    for extra in extras.values():
         needed |= named(extra)
-    tools = named([one for one in project["dependency-groups"]["dev"] if isinstance(one, str)])
+    tools = for_tests | named([one for one in project["dependency-groups"]["dev"] if isinstance(one, str)])
     production = set(entries("requirements-prod.lock"))
     ours = {"handraise", "handraise-server"}
     assert needed - ours <= production

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from handraise_testing.database import lay_down
 
 from bot.app import build_app
 from bot.config import load
@@ -35,7 +36,6 @@ from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
-from tests.sqlite import lay_down
 from tests.vendors.mail import Mailbox
 from tests.vendors.pagerduty import PagerDutySandbox
 from tests.vendors.slack import SlackSandbox

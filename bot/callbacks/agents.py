@@ -35,7 +35,11 @@ LANE_WIDTH = 16
 
 
 class CallbackAgents:
-    """The port ``core.ports.Agents``. Whatever is neither 2xx nor 410 is tried again, as the relay sees fit."""
+    """The port ``core.ports.Agents``. Whatever is neither 2xx nor 410 is tried again, as the relay sees fit.
+
+    ``stamps`` is what agents' own clocks show, by which they tell a fresh callback from a stale one; ``clock`` itself
+    unless it is given.
+    """
 
     lanes = LANES
     lane_width = LANE_WIDTH
@@ -49,9 +53,11 @@ class CallbackAgents:
         allow: Sequence[Network] = (),
         timeout: timedelta = timedelta(seconds=10),
         tracing: Tracing = NO_TRACING,
+        stamps: Clock | None = None,
     ) -> None:
         self._secrets = secrets
         self._clock = clock
+        self._stamps = stamps or clock
         self._receipts = receipts
         self._allow = tuple(allow)
         self._tracing = tracing
@@ -86,7 +92,7 @@ class CallbackAgents:
             "User-Agent": USER_AGENT,
             "Accept-Encoding": "identity",
             **more,
-            **sign(keys, callback.id, int(self._clock.now().timestamp()), body),
+            **sign(keys, callback.id, int(self._stamps.now().timestamp()), body),
         }
         match await self._client.post(callback.url, headers, body):
             case Unanswered(reason):

@@ -239,8 +239,14 @@ def wire(
     *,
     parts: Parts = EVERYTHING,
     tracing: Tracing = NO_TRACING,
+    channels: Mapping[str, Channel] | None = None,
+    stamps: Clock | None = None,
 ) -> Service:
-    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`."""
+    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`.
+
+    ``channels``, the default one first, take the place of the vendors': none of theirs is asked or heard then.
+    ``stamps`` is what agents' own clocks show, if ``clock`` is another: callbacks are dated by it.
+    """
     clock = clock or SystemClock()
     root = root_key(settings, folder)
     tokens = TokenMaker(root.derive_renewed("tokens"))
@@ -249,12 +255,13 @@ def wire(
     with opening(database.engine.url):
         instance = _installation(database, root, tokens)
     keys = KeyRing(settings, root, database, clock)
-    accounts = slack_people(settings, clock)
-    source = pagerduty_source(settings, database, clock)
+    accounts = slack_people(settings, clock) if channels is None else None
+    source = pagerduty_source(settings, database, clock) if channels is None else None
     on_calls = None if source is None else source.on_calls
     people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
     keys.introduce(people)
-    channels = channels_of(settings, folder, clock, instance, root, accounts)
+    doors = None if channels is None else Doors()
+    channels = channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels
     receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
         keys.secrets,
@@ -263,6 +270,7 @@ def wire(
         allow=settings.resume.allow_networks,
         timeout=timedelta(seconds=settings.resume.timeout_seconds),
         tracing=tracing,
+        stamps=stamps,
     )
     hub = Hub()
     health = _health(settings, database, parts)
@@ -340,7 +348,8 @@ def wire(
         channels=channels,
         agents=agents,
         services=services,
-        doors=doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
+        doors=doors
+        or doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
         pages=pages_router(
             engine,
             collaboration,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import JsonValue, ValidationError
@@ -57,6 +59,8 @@ def client_options(url: str, api_key: str) -> dict[str, Any]:
         "timeout": httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
         # Every waiting question holds a connection; a limit would let them starve a new one.
         "limits": httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_SECONDS),
+        # Loading whom TLS believes takes longer than asking a server on this machine, and plain HTTP has no use for it.
+        "verify": urlsplit(url).scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
     }
 
 

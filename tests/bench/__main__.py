@@ -14,7 +14,20 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import crowded, cycle, ended, mails, measures, reminders, replicas, replies, silent, waiting, webhooks
+from tests.bench import (
+    crowded,
+    cycle,
+    ended,
+    mails,
+    measures,
+    plugin,
+    reminders,
+    replicas,
+    replies,
+    silent,
+    waiting,
+    webhooks,
+)
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -27,6 +40,7 @@ async def sdk(_folder: Path, sheet: Sheet) -> None:
 PARTS: dict[str, tuple[str, Part]] = {
     "cycle": ("the start, from an answer to the agent, full cycles; SQLite", cycle.sqlite),
     "sdk": ("import of the SDK", sdk),
+    "plugin": ("the pytest plugin's example", plugin.measured),
     "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),
     "reminders": ("10,000 reminders within ten seconds; SQLite", reminders.sqlite),
     "mails": ("1,000 reminders over one SMTP host; SQLite", mails.sqlite),

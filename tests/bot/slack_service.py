@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from handraise_testing.database import lay_down
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -49,7 +50,6 @@ from core.store.locks import LockSlots
 from core.tokens import TokenMaker
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
-from tests.sqlite import lay_down
 from tests.vendors.slack import SlackSandbox
 from tests.world import UNHURRIED
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import yaml
 from fastapi import FastAPI
+from handraise_testing.database import lay_down
 
 from bot.app import build_app
 from bot.config import load
@@ -30,7 +31,6 @@ from core.engine.engine import Engine
 from core.store.database import Tx
 from tests.clock import ManualClock
 from tests.ports import free_port
-from tests.sqlite import lay_down
 from tests.vendors.mail import Mail, Mailbox
 
 START = datetime(2026, 3, 24, 3, 0, tzinfo=UTC)

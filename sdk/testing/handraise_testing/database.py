@@ -17,11 +17,12 @@ def lay_down(url: str) -> None:
     parts = sa.make_url(url)
     if parts.get_backend_name() == "sqlite" and parts.database and not (file := Path(parts.database)).exists():
         file.touch(mode=0o600)  # as the service makes it: it has nothing to close then
-        file.write_bytes(_migrated())
+        file.write_bytes(migrated())
 
 
 @cache
-def _migrated() -> bytes:
+def migrated() -> bytes:
+    """The file's bytes."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "handraise.db"
         database = open_database(f"sqlite+aiosqlite:///{file}")

@@ -1,0 +1,52 @@
+"""Durations as a test writes them, plans and their questions, and what the channels of a test have of the real ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from handraise_testing.channels import recording_channels
+from handraise_testing.clock import START, parse_duration, told
+
+from channels.email.channel import EmailChannel
+from channels.pagerduty.channel import PagerDutyChannel
+from channels.slack.channel import SlackChannel
+from core.ports import Channel
+
+
+@pytest.mark.parametrize(
+    ("written", "span", "shown"),
+    [
+        ("2h", timedelta(hours=2), "2h"),
+        ("1h30m", timedelta(minutes=90), "1h30m"),
+        ("1h 30m", timedelta(minutes=90), "1h30m"),
+        ("90m", timedelta(minutes=90), "1h30m"),
+        ("0.5h", timedelta(minutes=30), "30m"),
+        ("3d", timedelta(days=3), "3d"),
+        (20, timedelta(seconds=20), "20s"),
+        (1.5, timedelta(seconds=1.5), "1.5s"),
+        (0, timedelta(0), "0s"),
+        (timedelta(days=1, seconds=1), timedelta(days=1, seconds=1), "1d1s"),
+    ],
+)
+def test_durations(written: Any, span: timedelta, shown: str) -> None:
+    assert parse_duration(written) == span
+    assert told(span) == shown
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "two hours", "2 hours", "2h later", "-2h", "2", True, None, -1, timedelta(seconds=-1)]
+)
+def test_what_is_no_duration_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"is no duration|is negative"):
+        parse_duration(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "real"), [("slack", SlackChannel), ("email", EmailChannel), ("pagerduty", PagerDutyChannel)]
+)
+def test_the_channels_are_to_the_engine_what_the_real_ones_are(name: str, real: type[Channel]) -> None:
+    found = recording_channels(lambda: START)[name]
+    for trait in ("lane_width", "withdraws", "follows_up", "reaches_one_person", "takes_replies"):
+        assert getattr(found, trait) == getattr(real, trait), trait
