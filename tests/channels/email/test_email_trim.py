@@ -63,11 +63,20 @@ def test_a_line_about_being_on_it_is_not_taken_for_the_head_of_a_quote() -> None
     assert own_words(text).lines == ("On it",)
 
 
-@given(own=st.sampled_from(OWN), shape=st.sampled_from(sorted(PLAIN)), junk=st.text(max_size=40))
-def test_no_word_of_our_own_mail_ever_gets_through(own: str, shape: str, junk: str) -> None:
-    lines = own_words(PLAIN[shape](f"{own}\n{junk}")).lines
+OURS = ("Approve refund", "Deny refund", "Reminder", "12345")
 
-    assert not any(word in line for line in lines for word in ("Approve refund", "Deny refund", "Reminder", "12345"))
+
+def says_nothing_of_ours(text: str) -> bool:
+    return not any(word in text for word in OURS)
+
+
+@given(
+    own=st.sampled_from(OWN),
+    shape=st.sampled_from(sorted(PLAIN)),
+    junk=st.text(max_size=40).filter(says_nothing_of_ours),
+)
+def test_no_word_of_our_own_mail_ever_gets_through(own: str, shape: str, junk: str) -> None:
+    assert all(map(says_nothing_of_ours, own_words(PLAIN[shape](f"{own}\n{junk}")).lines))
 
 
 @given(st.text(max_size=300))
