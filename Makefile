@@ -24,7 +24,7 @@ install: $(STAMP) ## make .venv with everything in it (PROD=1: without the tools
 demo: $(STAMP) ## the service, a pretend Slack, mailbox and pager, and an agent (ARGS="--auto", ARGS="--fast")
 	@$(BIN)/handraise demo $(ARGS)
 
-quick: $(STAMP) ## the pure third of the tests, in half a minute: no database, no socket, no process
+quick: $(STAMP) ## the pure third of the tests, in less than half a minute: no database, no socket, no process
 	$(BIN)/python -m pytest -n 2 -p tests.quick -m "not io and not slow" tests/core/domain tests/channels tests/corpus $(ARGS)
 
 test: $(STAMP) ## the tests, on SQLite and on a PostgreSQL of their own

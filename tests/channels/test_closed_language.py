@@ -113,7 +113,7 @@ PIECES = st.tuples(st.sampled_from([*LISTED, *SIGNS, *LATER, *LIKELY]), st.sampl
 
 
 @pytest.mark.parametrize("door", DOORS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(text=TEXTS, choices=st.sampled_from(QUESTIONS))
 def test_whatever_decides_is_in_the_closed_language(door: Door, text: str, choices: tuple[NoticeChoice, ...]) -> None:
     index = decided(door(text, choices))
@@ -123,7 +123,7 @@ def test_whatever_decides_is_in_the_closed_language(door: Door, text: str, choic
 
 
 @pytest.mark.parametrize("door", DOORS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     above=TEXTS | st.sampled_from(["2", "Yes", "Approve", "Ja, danke", "3) Deny refund", "on it", "Non\n\nMerci"]),
     below=TEXTS | PIECES,
@@ -156,7 +156,7 @@ FILLED = [
 ]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings.default.max_examples, deadline=None)
 @given(
     above=st.lists(st.sampled_from(FILLED), min_size=1, max_size=4, unique=True).map("\n".join),
     below=TEXTS | PIECES | st.sampled_from([*FILLED, "days: 4", "size: large", "", "\nno", "hello", "a: b"]),

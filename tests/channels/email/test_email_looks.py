@@ -134,6 +134,7 @@ def test_what_a_list_of_mails_shows_says_until_when_and_is_ours_alone(name: str)
         assert "by 2026-11-21 13:00 CET (12:00 UTC)." in hidden.text_content()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["a", "字", "&", '"', "👍", "\n"])
 def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:
     question = ("x" + letter) * 5_000

@@ -40,7 +40,7 @@ CUTS = st.lists(
 
 
 @given(st.sampled_from(REPLIES), CUTS)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3 * settings.default.max_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_however_a_reply_is_mangled_it_answers_nothing_that_it_does_not_name(raw: bytes, cuts: list[Cut]) -> None:
     for at, length, instead in cuts:
         raw = raw[:at] + instead + raw[at + length :]

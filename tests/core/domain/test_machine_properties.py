@@ -434,4 +434,4 @@ def was_held(suspension: Suspension, attempt: int) -> bool:
 
 
 TestQuestions = Questions.TestCase
-TestQuestions.settings = settings(max_examples=500, stateful_step_count=25, deadline=None)
+TestQuestions.settings = settings(max_examples=5 * settings.default.max_examples, stateful_step_count=25, deadline=None)
