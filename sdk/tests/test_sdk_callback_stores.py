@@ -82,21 +82,26 @@ async def test_what_is_done_is_known_for_as_long_as_the_server_tries_and_forgott
 
 
 @pytest.mark.parametrize("ids", [["msg_1"] * 8, [f"msg_{n}" for n in range(8)]], ids=["one callback", "one session"])
-async def test_of_many_threads_one_begins(store: CallbackStore, ids: list[str]) -> None:
-    for turn in range(10):
-        together, states = threading.Barrier(8, timeout=30), []
-
-        def begin(webhook_id: str, session: str, together: threading.Barrier, states: list[CallbackState]) -> None:
-            together.wait()
-            states.append(asyncio.run(store.begin(webhook_id, session, webhook_id)))
-
-        given = [(f"{webhook_id}_{turn}", f"sess-{turn}", together, states) for webhook_id in ids]
-        threads = [threading.Thread(target=begin, args=one) for one in given]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            await asyncio.to_thread(thread.join)
+async def test_of_many_at_once_one_begins(store: CallbackStore, ids: list[str]) -> None:
+    for turn in range(40):
+        begun = [store.begin(f"{webhook_id}_{turn}", f"sess-{turn}", str(n)) for n, webhook_id in enumerate(ids)]
+        states = await asyncio.gather(*begun)
         assert sorted(state.value for state in states) == ["new", *["running"] * 7]
+
+
+async def test_of_many_threads_one_begins(store: CallbackStore) -> None:
+    together, states = threading.Barrier(8, timeout=30), []
+
+    def begin(n: int) -> None:
+        together.wait()
+        states.append(asyncio.run(store.begin("msg_1", "sess-1", str(n))))
+
+    threads = [threading.Thread(target=begin, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert sorted(state.value for state in states) == ["new", *["running"] * 7]
 
 
 async def test_memory_is_bounded_by_forgetting_the_oldest(clock: Clock) -> None:
