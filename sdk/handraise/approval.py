@@ -76,7 +76,8 @@ def needs_approval(
 
     - ``question``: a template over the arguments, ``"Refund {amount} for order {order_id}?"``, or a function of them.
       If you give none, it is "May … run?" with the tool's name.
-    - ``when``: a function of the arguments that says whether approval is needed; without it, always.
+    - ``when``: a function of the arguments that says whether approval is needed; without it, always. This and the other
+      functions name those arguments that they want.
     - ``people``: the client, or a function that returns it. Without it, each call uses one of its own, made from
       ``HANDRAISE_URL`` and ``HANDRAISE_API_KEY``. A plain function needs a :class:`HandraiseSync`.
     - ``tool``: its name in the action; the function's by default.

@@ -28,13 +28,28 @@ class BoundCall:
     keywords: Mapping[str, object]
 
     def to(self, function: Callable[..., object]) -> object:
-        """``function``, called with the same arguments."""
-        return function(*self.positional, **self.keywords)
+        """``function``, called with those of the arguments that it names; with all of them, as they were given, if it
+        names another one."""
+        wanted = inspect.signature(function).parameters.values()
+        if not all(_is_named(one, self.arguments) for one in wanted):
+            return function(*self.positional, **self.keywords)
+        if any(one.kind is one.VAR_KEYWORD for one in wanted):
+            return function(**self.arguments)
+        return function(**{one.name: self.arguments[one.name] for one in wanted if one.name in self.arguments})
 
     def json(self) -> dict[str, JsonValue]:
         """Raises ``TypeError`` for an argument that JSON has no form for, and ``ValueError`` for one that JSON can't
         hold exactly. The message names the argument and holds no value."""
         return {name: _json(value, name, DEEPEST) for name, value in self.arguments.items()}
+
+
+def _is_named(parameter: inspect.Parameter, arguments: Mapping[str, object]) -> bool:
+    """Whether ``parameter`` can be given by name, or be left out."""
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return True
+    if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL}:
+        return False
+    return parameter.name in arguments or parameter.default is not parameter.empty
 
 
 class CallSignature:

@@ -111,6 +111,25 @@ async def test_only_calls_that_need_it_are_asked_about(world: World, till: Till)
     assert await ended(call) == "101 back"
 
 
+@pytest.mark.parametrize(
+    "when",
+    [
+        lambda amount: amount > 100,
+        lambda amount, **others: amount > 100 and others == {"order_id": "12345", "tags": None},
+        lambda amount, currency="EUR": amount > 100 and currency == "EUR",
+        lambda *given: given[1] > 100,
+        lambda order, cents, tags: cents > 100,
+    ],
+    ids=["one", "the rest together", "a default of its own", "in a row", "by other names"],
+)
+async def test_a_condition_names_the_arguments_that_it_wants(world: World, till: Till, when: Any) -> None:
+    refund = till.tool(when=when)
+    assert await refund("12345", 100) == "100 back"
+    call = asyncio.create_task(refund("12345", amount=101))
+    await world.answer(await asked(world), "approve")
+    assert await ended(call) == "101 back"
+
+
 async def test_silence_approves_nothing_unless_it_may(world: World, till: Till) -> None:
     silent = asyncio.create_task(till.tool(timeout_seconds=60)("12345"))
     await asked(world)
