@@ -131,6 +131,13 @@ class Account(world.Account):
             alert.is_open = True
         self.page(incident, incident.assignees, "reopened")
 
+    def merge(self, incident: Incident, into: Incident) -> None:
+        into.alerts.extend(incident.alerts)
+        incident.alerts = []
+        incident.merged_into = into.id
+        incident.status = IncidentStatus.RESOLVED
+        incident.log.append("merge")
+
     def _triggered_again(self, incident: Incident, what: str) -> None:
         incident.status = IncidentStatus.TRIGGERED
         incident.acknowledgers = []

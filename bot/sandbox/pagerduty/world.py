@@ -195,10 +195,3 @@ class Account(Watched):
         for alert in incident.alerts:
             alert.is_open = False
         incident.log.append("resolve")
-
-    def merge(self, incident: Incident, into: Incident) -> None:
-        into.alerts.extend(incident.alerts)
-        incident.alerts = []
-        incident.merged_into = into.id
-        incident.status = IncidentStatus.RESOLVED
-        incident.log.append("merge")
