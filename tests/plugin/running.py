@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 300
+"""Seconds; a test that hangs is what this plugin is there to prevent."""
+
 WITH_ASYNCIO = (
     "-p",
     "pytest_asyncio.plugin",
@@ -33,7 +37,8 @@ def run_pytest(folder: Path, *options: str) -> dict[str, str]:
         "asyncio_default_fixture_loop_scope=function",
         f"--junitxml={report}",
     ]
-    done = subprocess.run([*command, str(folder)], cwd=folder, env=environ, capture_output=True, text=True, check=False)
+    how: dict[str, Any] = {"cwd": folder, "env": environ, "timeout": PATIENCE}
+    done = subprocess.run([*command, str(folder)], **how, capture_output=True, text=True, check=False)
     assert report.exists(), done.stdout + done.stderr
     found = {}
     for case in ElementTree.parse(report).getroot().iter("testcase"):

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from handraise import Handraise, InputCancelledError, InputTimeoutError, Resumed, ResumeTarget, verify_callback
+from handraise import (
+    Handraise,
+    HandraiseSync,
+    InputCancelledError,
+    InputTimeoutError,
+    Resumed,
+    ResumeTarget,
+    verify_callback,
+)
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -75,6 +83,15 @@ async def test_an_answer_at_the_very_end_is_late(humans: Humans) -> None:
 def test_a_synchronous_test_with_an_agent_of_its_own_loop(humans: Humans) -> None:
     humans.deny()
     assert asyncio.run(ask()) == "deny"
+
+
+def test_a_synchronous_agent(handraise: HandraiseServer, humans: Humans) -> None:
+    humans.approve(after="3h")
+    with HandraiseSync() as people:
+        assert people.request_input("Refund order 7?", choices=["approve", "deny"]) == "approve"
+        with pytest.raises(InputTimeoutError):
+            people.request_input("Refund order 8?", choices=["approve", "deny"], timeout_seconds=3600)
+    assert [one.ended_after for one in handraise.questions] == [3 * HOUR, HOUR]
 
 
 def test_an_agent_without_the_sdk_moves_the_clock_by_waiting(handraise: HandraiseServer, humans: Humans) -> None:

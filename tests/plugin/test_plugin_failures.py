@@ -12,6 +12,7 @@ FAILING = """
 import asyncio
 
 import pytest
+import structlog
 from handraise import Handraise, HandraiseError, InputTimeoutError
 
 CHOICES = ["approve", "deny"]
@@ -92,6 +93,16 @@ def test_passes(handraise, humans):
         ask(timeout_seconds=3600)
 
 
+def test_only_its_own_log_lines_are_shown(handraise, humans, capsys):
+    humans.answer("approve")
+    structlog.get_logger().info("the agent begins")
+    ask()
+    written = capsys.readouterr().out
+    assert "the agent begins" in written
+    assert "[info" not in written.replace("[info     ] the agent begins", "")
+    assert "[debug" not in written
+
+
 def test_skipped(handraise, humans):
     humans.answer("approve")
     pytest.skip("not today")
@@ -146,8 +157,8 @@ def test_nothing_is_said_twice(outcomes: dict[str, str]) -> None:
     assert outcomes["test_no_choice"].partition("\n")[2].count("invalid_choice") == 1
 
 
-@pytest.mark.parametrize("name", ["test_passes", "test_skipped"])
-def test_what_is_as_planned_or_skipped_does_not_fail(outcomes: dict[str, str], name: str) -> None:
+@pytest.mark.parametrize("name", ["test_passes", "test_skipped", "test_only_its_own_log_lines_are_shown"])
+def test_it_does_not_fail(outcomes: dict[str, str], name: str) -> None:
     assert outcomes[name] == "passed"
 
 
