@@ -29,14 +29,7 @@ def run_pytest(folder: Path, *options: str) -> dict[str, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("HANDRAISE_", "PYTEST"))}
     environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT / "sdk" / "testing")}
     command = [sys.executable, "-m", "pytest", "-p", "handraise_testing", *(options or WITH_ASYNCIO)]
-    command += [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-o",
-        "asyncio_default_fixture_loop_scope=function",
-        f"--junitxml={report}",
-    ]
+    command += ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
     how: dict[str, Any] = {"cwd": folder, "env": environ, "timeout": PATIENCE}
     done = subprocess.run([*command, str(folder)], **how, capture_output=True, text=True, check=False)
     assert report.exists(), done.stdout + done.stderr

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from handraise_testing.channels import recording_channels
 from handraise_testing.clock import START, parse_duration, told
+from handraise_testing.settings import settings_for
 
 from channels.email.channel import EmailChannel
 from channels.pagerduty.channel import PagerDutyChannel
 from channels.slack.channel import SlackChannel
+from core.errors import ConfigError
 from core.ports import Channel
 
 
@@ -41,6 +44,21 @@ def test_durations(written: Any, span: timedelta, shown: str) -> None:
 def test_what_is_no_duration_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"is no duration|is negative"):
         parse_duration(wrong)
+
+
+def test_settings_are_merged_key_by_key_in_each_section(tmp_path: Path) -> None:
+    given = {"suspension": {"default_channel": "email"}, "slack": {"default_channel": "C0OPS"}, "groups": {"ops": []}}
+    settings = settings_for(given, tmp_path / "handraise.db")
+    assert settings.slack is not None
+    assert (settings.slack.default_channel, settings.slack.bot_token) == ("C0OPS", "xoxb-none")
+    assert settings.suspension.default_channel == "email"
+    assert [one.name for one in settings.people] == ["Alice", "Bob", "Sam"]
+
+
+@pytest.mark.parametrize("name", ["api_keys", "database_url", "secret_key"])
+def test_what_the_plugin_sets_is_not_for_the_test_to_set(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"handraise_settings: {name} is set by the plugin"):
+        settings_for({name: "mine"}, tmp_path / "handraise.db")
 
 
 @pytest.mark.parametrize(
