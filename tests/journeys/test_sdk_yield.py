@@ -135,7 +135,7 @@ async def test_the_programs_of_the_page_yield_and_go_on_in_the_same_session(
     assert [message["role"] for message in conversation] == ["user", "tool", "user", "assistant"]
     assert json.loads(conversation[1]["content"])["status"] == "pending_veto"
     told = json.loads(conversation[2]["content"])
-    assert (told["event"], told["intent_id"]) == (event, asked["intent_id"])
+    assert (told["event"], told["intent_id"], told["reason"]) == (event, asked["intent_id"], "wrong customer")
     assert conversation[3]["content"] == said
 
 
@@ -144,8 +144,8 @@ async def test_the_same_key_picks_up_the_same_question_and_its_answer_days_later
     async with Handraise(world.url, KEYS["agent"]) as people:
         first = await people.suspend("Refund order 12345?", **options)
     await world.advance(days=30)
-    async with Handraise(world.url, KEYS["agent"]) as people:
-        waiting = asyncio.create_task(people.request_input("Refund order 12345?", **options))
+    async with Handraise(world.url, KEYS["agent"]) as people, asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(people.request_input("Refund order 12345?", **options))
         async with asyncio.timeout(LIMIT):
             while not (items := (await world.call("GET", "/v1/suspensions", "admin")).json()["items"]):
                 await asyncio.sleep(0.01)
