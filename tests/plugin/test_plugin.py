@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from handraise import (
     Handraise,
     HandraiseSync,
     InputTimeoutError,
+    RequestRefused,
     Resumed,
     ResumeTarget,
     verify_callback,
@@ -356,3 +358,27 @@ def test_agents_in_threads(humans: Humans) -> None:
     for thread in threads:
         thread.join()
     assert found == {"in a thread": "approve", "in another": "deny"}
+
+
+@pytest.fixture
+def left_behind() -> Iterator[list[threading.Thread]]:
+    """Threads that have to end by themselves once the server of their test has gone."""
+    threads: list[threading.Thread] = []
+    yield threads
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_an_agent_that_is_left_waiting_ends_with_its_test(
+    left_behind: list[threading.Thread], handraise: HandraiseServer
+) -> None:
+    def agent() -> None:
+        with pytest.raises(RequestRefused, match=r"test_failed: The test is over\."):
+            asyncio.run(ask())
+
+    handraise.clock.stop()
+    left_behind.append(threading.Thread(target=agent, daemon=True))
+    left_behind[0].start()
+    while not handraise._server.gate.waited_for:
+        time.sleep(0.001)

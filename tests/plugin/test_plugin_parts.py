@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -44,6 +47,24 @@ def test_durations(written: Any, span: timedelta, shown: str) -> None:
 def test_what_is_no_duration_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"is no duration|is negative"):
         parse_duration(wrong)
+
+
+ENVIRON = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "sdk" / "testing")}
+
+
+def test_a_session_that_uses_no_fixture_does_not_load_the_service() -> None:
+    code = "import sys, handraise_testing; print([one for one in ('bot', 'core', 'sqlalchemy') if one in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRON, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_what_annotations_name_is_there() -> None:
+    import handraise_testing
+
+    for name in ("Attempt", "HandraiseServer", "Humans", "Question", "SentMessage", "TestFailed"):
+        assert getattr(handraise_testing, name).__name__ == name
+    with pytest.raises(AttributeError, match="'handraise_testing' has no attribute 'Humours'"):
+        handraise_testing.Humours  # noqa: B018
 
 
 def test_settings_are_merged_key_by_key_in_each_section(tmp_path: Path) -> None:

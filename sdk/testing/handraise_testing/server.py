@@ -108,7 +108,10 @@ async def running(folder: Path, given: Mapping[str, Any]) -> AsyncIterator[Serve
     scheduler.join(journal, gate, schedule, service.lanes, act)
     async with serving(gate, http=gate.protocol) as url:
         await scheduler.settle()
-        yield Server(url, clock, channels, journal, schedule, scheduler, gate)
+        try:
+            yield Server(url, clock, channels, journal, schedule, scheduler, gate)
+        finally:
+            gate.fail("The test is over.")  # who waits on would look for a server that never comes back
 
 
 async def warm_up(folder: Path) -> None:
