@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from handraise.callbacks import Resumed, verify_callback
 from handraise.client import Handraise
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType
 from handraise.errors import (
     ConfigurationError,
     HandraiseError,
@@ -16,14 +17,10 @@ from handraise.errors import (
 )
 from handraise.questions import (
     ApprovalOptions,
-    ChoiceStyle,
     EngagementSignals,
     EscalationRung,
-    FallbackPolicy,
     HumanRetryPolicy,
-    Kind,
     Options,
-    ResponseType,
     ResumeTarget,
     SuspensionChoice,
 )

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, PlainValidator
 
-ResponseType = Literal["choice", "confirm", "text", "form"]
-FallbackPolicy = Literal["fail", "complete_with_fallback", "use_default_and_continue"]
-ChoiceStyle = Literal["primary", "danger", "default"]
-Kind = Literal["input", "veto"]
-Strategy = Literal["fixed"]
-YesOrNo = Literal["yes", "no"]
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
 
 
 def _text(value: object) -> str:

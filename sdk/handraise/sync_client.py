@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack, overload
 
 from pydantic import BaseModel, JsonValue
 
+from handraise.closed_sets import YesOrNo
 from handraise.environment import api_key_of, segment, url_of
 from handraise.errors import ReceiptRefused, Refusal
 from handraise.questions import (
@@ -21,7 +22,6 @@ from handraise.questions import (
     HumanRetryPolicy,
     InputOptions,
     Options,
-    YesOrNo,
     body,
     policy_body,
 )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from handraise.questions import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
 
 _Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
 _Object = dict[str, JsonValue]

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from bot.sandbox.slack.socket import ServerSocket, SocketMode
 from bot.sandbox.vendor import JsonObject
-
-if TYPE_CHECKING:
-    from bot.sandbox.slack.socket import ServerSocket, SocketMode
 
 
 class WebApiFault(Protocol):
@@ -91,12 +89,6 @@ class CutOff(Response):
         transport.abort()
         while (await receive())["type"] != "http.disconnect":
             pass
-
-
-class SocketFault(Protocol):
-    """What happens to one envelope, once ``socket`` was sent it."""
-
-    async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None: ...
 
 
 @dataclass(frozen=True)

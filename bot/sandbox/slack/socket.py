@@ -13,11 +13,10 @@ import itertools
 import json
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import WSMsgType, web
 
-from bot.sandbox.slack.faults import SocketFault
 from bot.sandbox.slack.world import SlackRefusal, Workspace
 from bot.sandbox.vendor import JsonObject
 
@@ -62,6 +61,12 @@ class ServerSocket:
         """The connection dies without a word."""
         if self._request.transport is not None:
             self._request.transport.abort()
+
+
+class SocketFault(Protocol):
+    """What happens to one envelope, once ``socket`` was sent it."""
+
+    async def spoil(self, sockets: SocketMode, socket: ServerSocket, envelope: JsonObject) -> None: ...
 
 
 class SocketMode:
