@@ -144,14 +144,11 @@ async def test_the_same_key_picks_up_the_same_question_and_its_answer_days_later
     async with Handraise(world.url, KEYS["agent"]) as people:
         first = await people.suspend("Refund order 12345?", **options)
     await world.advance(days=30)
-    async with Handraise(world.url, KEYS["agent"]) as people, asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(people.request_input("Refund order 12345?", **options))
-        async with asyncio.timeout(LIMIT):
-            while not (items := (await world.call("GET", "/v1/suspensions", "admin")).json()["items"]):
-                await asyncio.sleep(0.01)
-        assert [item["id"] for item in items] == [first.suspension_id]
+    async with Handraise(world.url, KEYS["agent"]) as people:
+        again = await people.suspend("Refund order 12345?", **options)
+        assert again.suspension_id == first.suspension_id
         await world.answer({"intent_id": first.intent_id, "suspension_id": first.suspension_id}, "deny")
-        assert await waiting == "deny"
+        assert (await people.wait(again.suspension_id)).response == "deny"
     await world.advance(days=6)
     async with Handraise(world.url, KEYS["agent"]) as people:
         assert await people.request_input("Refund order 12345?", **options) == "deny"
