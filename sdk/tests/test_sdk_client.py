@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from handraise import (
     ConfigurationError,
     EscalationRung,
@@ -372,6 +374,22 @@ async def test_a_server_that_stays_away_is_told_apart_from_a_refusal(server, con
         with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{server.port}.*ConnectError") as raised:
             await asyncio.wait_for(client.suspend("Refund?", choices=["approve"]), LIMIT)
     assert KEY not in str(raised.value)
+
+
+async def test_a_server_whose_certificate_nobody_vouches_for_is_not_spoken_to(connect):
+    tls, heard = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), []
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
+
+    async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(1))
+        writer.close()
+
+    async with await asyncio.start_server(hear, "127.0.0.1", 0, ssl=tls) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with connect(f"https://127.0.0.1:{port}", KEY, patience_seconds=0) as client:
+            with pytest.raises(ServerUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+                await asyncio.wait_for(client.suspend("Refund?", choices=["approve"]), LIMIT)
+    assert b"".join(heard) == b""
 
 
 # --- When the server says no --------------------------------------------------------------------------------------
