@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import json
 import logging
+import traceback
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -156,8 +157,11 @@ class ResumeReceiver(Generic[Session]):
             if state is CallbackState.RUNNING:
                 return _again("running")
             return await self._run(resumed, handler, holder)
-        except Exception as problem:
-            log.exception("The callback %s could not be handled (%s).", resumed.webhook_id, type(problem).__name__)
+        except Exception as problem:  # noqa: BLE001 (the author's code)
+            # Where it failed, and not what it says: that may quote the answer.
+            where = "".join(traceback.format_tb(problem.__traceback__)).rstrip()
+            name = type(problem).__name__
+            log.error("The callback %s could not be handled (%s).\n%s", resumed.webhook_id, name, where)
             return refused(500, "handler_failed")
 
     async def _run(self, resumed: Resumed, handler: Handler[Any], holder: str) -> ReceiverReply:

@@ -259,13 +259,14 @@ async def test_a_sender_that_leaves_in_the_middle_of_its_body_is_forgotten(agent
 
 
 async def test_a_handler_that_raises_is_called_again_and_after_that_no_more(agent: Agent, caplog: Any) -> None:
-    agent.troubles.append(RuntimeError("no model today"))
+    agent.troubles.append(RuntimeError(f"no model for {KEPT_BACK[0]}"))
     async with serving(agent.receiver()) as url, loopback_client(timeout=LIMIT) as http:
         replies = [await http.post(url, content=body(), headers=signed(body())) for _ in range(4)]
     assert [reply.status_code for reply in replies] == [500, 204, 204, 204]
     assert replies[0].json() == {"error": "handler_failed"}
     assert len(agent.turns) == 2
-    assert "no model today" in caplog.text
+    assert "could not be handled (RuntimeError)" in caplog.text
+    assert "test_sdk_receiver.py" in caplog.text, "where it has failed"
     assert not any(secret in caplog.text for secret in KEPT_BACK)
 
 
