@@ -3,7 +3,10 @@
     HandraiseError
     ├── ConfigurationError      url or key are missing or can't be used
     ├── RequestRefused          the server said no (4xx): ``code`` says why
-    │   └── ReceiptRefused      the receipt does not allow this action: ``reason`` says why
+    │   ├── ReceiptRefused      the receipt does not allow this action: ``reason`` says why
+    │   ├── SuspensionNotSupported   this server has no such route: it knows no suspensions
+    │   └── WorkflowError       a workflow's order forbids it
+    │       └── UpstreamIntentSuspendedError   a phase before waits for a person
     ├── ServerUnavailable       no answer for as long as the client was patient
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
@@ -19,12 +22,15 @@ No message holds a key, a secret, a question or an answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+
+_UPSTREAM_SUSPENDED = "upstream_intent_suspended"
 
 
 class HandraiseError(Exception):
@@ -86,6 +92,45 @@ class ReceiptRefused(RequestRefused):
         return "used" if self.code == "receipt_used" else str(self.details.get("reason", self.code))
 
 
+class SuspensionNotSupported(RequestRefused):
+    """A bare 404, in no words of ours: the server knows no suspensions (RFC-0025 §12). Go on without a person."""
+
+
+class WorkflowError(RequestRefused):
+    """A workflow's order forbids it (RFC-0024; RFC-0026 §12)."""
+
+
+class UpstreamIntentSuspendedError(WorkflowError):
+    """The inputs of a task come from a phase whose intent waits for a person (RFC-0026 §6): claim it again later.
+
+    ``expected_resume_at`` is ISO-8601, ``None`` if nothing says when.
+    """
+
+    def __init__(
+        self, *, task_id: str, phase_name: str, suspended_intent_id: str, expected_resume_at: str | None = None
+    ) -> None:
+        self.task_id = task_id
+        self.phase_name = phase_name
+        self.suspended_intent_id = suspended_intent_id
+        self.expected_resume_at = expected_resume_at
+        message = f"Task {task_id} needs what phase {phase_name} makes; its intent {suspended_intent_id} is suspended."
+        details = {
+            "task_id": task_id,
+            "phase_name": phase_name,
+            "suspended_intent_id": suspended_intent_id,
+            "expected_resume_at": expected_resume_at,
+        }
+        super().__init__(Refusal(409, _UPSTREAM_SUSPENDED, message, details=details))
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> UpstreamIntentSuspendedError:
+        """``refusal`` with its details as fields."""
+        said = {name: refusal.details.get(name) for name in ("task_id", "phase_name", "suspended_intent_id")}
+        until = refusal.details.get("expected_resume_at")
+        named = {name: str(value or "") for name, value in said.items()}
+        return cls(**named, expected_resume_at=None if until is None else str(until))
+
+
 class ServerUnavailable(HandraiseError):
     """Nobody answered, or only with 5xx, for as long as the client was patient."""
 
@@ -102,5 +147,10 @@ class InvalidCallback(HandraiseError):
         self.reason = reason
 
 
-_BY_CODE: Mapping[str, type[RequestRefused]] = {"receipt_used": ReceiptRefused, "receipt_invalid": ReceiptRefused}
+_BY_CODE: Mapping[str, Callable[[Refusal], RequestRefused]] = {
+    "receipt_used": ReceiptRefused,
+    "receipt_invalid": ReceiptRefused,
+    "http_404": SuspensionNotSupported,
+    _UPSTREAM_SUSPENDED: UpstreamIntentSuspendedError.of,
+}
 """The codes of API.md that have an exception of their own."""

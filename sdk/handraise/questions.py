@@ -121,7 +121,7 @@ class AnyOptions(AudienceOptions, total=False):
 
     intent_id: str | None  # suspends that intent; without it the server makes one
     idempotency_key: str | None  # the same key and question: the same suspension, days later and in another process
-    decision_record: Mapping[str, JsonValue] | None
+    decision_record: BaseModel | Mapping[str, JsonValue] | None  # an EngagementDecision
     action: Mapping[str, JsonValue] | None  # what exactly will be done; its digest comes back
     resume: ResumeTarget | Mapping[str, JsonValue] | None
 
