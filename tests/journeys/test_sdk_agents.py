@@ -1,0 +1,30 @@
+"""The program of docs/openintent-agents.md runs as it stands, against the service itself."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+from tests.conformance.watching import watching
+from tests.world import KEYS, World
+
+PAGE = Path(__file__).parents[2] / "docs" / "openintent-agents.md"
+
+
+async def test_the_program_in_the_documentation_runs_as_it_stands(world: World) -> None:
+    [program] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    async with watching(world) as watch:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            program,
+            env={"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS["agent"]},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        await world.answer(await watch.asked(), "yes")
+        async with asyncio.timeout(30):
+            printed, _ = await process.communicate()
+    assert process.returncode == 0
+    assert sorted(printed.splitlines()) == [b"attempt 1 on slack", b"yes"]
