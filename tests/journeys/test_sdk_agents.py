@@ -1,4 +1,4 @@
-"""The program of docs/openintent-agents.md runs as it stands, against the service itself."""
+"""The programs of docs/openintent-agents.md run as they stand, against the service itself."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.watching import watching
 from tests.world import KEYS, World
 
 PAGE = Path(__file__).parents[2] / "docs" / "openintent-agents.md"
 
 
-async def test_the_program_in_the_documentation_runs_as_it_stands(world: World) -> None:
-    [program] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+PRINTED = [[b"attempt 1 on slack", b"yes"], [b"answered by alice@example.com", b"deployed"]]
+
+
+@pytest.mark.parametrize(("program", "expected"), [*zip(PROGRAMS, PRINTED, strict=True)], ids=["BaseAgent", "Agent"])
+async def test_each_program_in_the_documentation_runs_as_it_stands(
+    world: World, program: str, expected: list[bytes]
+) -> None:
     async with watching(world) as watch:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -24,7 +32,7 @@ async def test_the_program_in_the_documentation_runs_as_it_stands(world: World) 
             stdout=asyncio.subprocess.PIPE,
         )
         await world.answer(await watch.asked(), "yes")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             printed, _ = await process.communicate()
     assert process.returncode == 0
-    assert sorted(printed.splitlines()) == [b"attempt 1 on slack", b"yes"]
+    assert sorted(printed.splitlines()) == expected
