@@ -73,7 +73,7 @@ class HookListener:
 
     def expect(self, suspension_id: str) -> None:
         """This question has ended: :meth:`settle` waits until its hooks have been called."""
-        if suspension_id not in self._ended:
+        if self.has_hooks and suspension_id not in self._ended:
             self._expected.add(suspension_id)
 
     async def settle(self) -> None:
