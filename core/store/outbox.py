@@ -209,8 +209,8 @@ def leased_before(conn: sa.Connection, owner: str, before: datetime) -> set[str]
 
 def give_back_mislaid(tx: Tx, ids: Collection[str], owner: str, before: datetime) -> int:
     """Those of ``ids`` that are still leased so are pending again: they were never handed to a sender. How many."""
-    mislaid = outbox.c.id.in_(ids) & _is_leased(owner, before)
-    return tx.conn.execute(outbox.update().where(mislaid).values(**_IN_NOBODYS_HANDS)).rowcount
+    orphaned = outbox.c.id.in_(ids) & _is_leased(owner, before)
+    return tx.conn.execute(outbox.update().where(orphaned).values(**_IN_NOBODYS_HANDS)).rowcount
 
 
 def _is_leased(owner: str, before: datetime) -> sa.ColumnElement[bool]:

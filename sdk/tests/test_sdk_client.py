@@ -21,7 +21,6 @@ from handraise import (
     ConfigurationError,
     EscalationRung,
     Handraise,
-    HandraiseSync,
     HumanRetryPolicy,
     InputCancelledError,
     InputTimeoutError,
@@ -34,6 +33,7 @@ from handraise import (
     UnexpectedResponse,
 )
 
+from sdk.tests.in_thread import InThread
 from sdk.tests.pretend_server import KEY, LIMIT, PretendServer
 
 
@@ -43,27 +43,6 @@ async def server() -> AsyncIterator[PretendServer]:
     await server.start()
     yield server
     await server.stop()
-
-
-class InThread:
-    """The synchronous client with the asynchronous one's face: each call runs in a thread of its own."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self.people = HandraiseSync(*args, **options)
-
-    async def __aenter__(self) -> InThread:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.people.close()
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self.people, name)
-
-        async def call(*args: Any, **options: Any) -> Any:
-            return await asyncio.to_thread(method, *args, **options)
-
-        return call
 
 
 @pytest.fixture(params=[Handraise, InThread], ids=["async", "sync"])

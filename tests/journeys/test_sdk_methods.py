@@ -7,33 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from handraise import Handraise, HandraiseSync, HumanRetryPolicy, RequestRefused, ResumeTarget
+from handraise import Handraise, HumanRetryPolicy, RequestRefused, ResumeTarget
 from pydantic import BaseModel, Field
 
+from sdk.tests.in_thread import InThread
 from tests.world import KEYS, World
-
-
-class InThread:
-    """The synchronous client with the asynchronous one's face: each call runs in a thread of its own."""
-
-    def __init__(self, *args: Any) -> None:
-        self.people = HandraiseSync(*args)
-
-    async def __aenter__(self) -> InThread:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.people.close()
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        async def call(*args: Any, **options: Any) -> Any:
-            return await asyncio.to_thread(getattr(self.people, name), *args, **options)
-
-        return call
-
-    async def list(self, **options: Any) -> Any:
-        for record in await asyncio.to_thread(lambda: [*self.people.list(**options)]):
-            yield record
 
 
 @pytest.fixture(params=[Handraise, InThread], ids=["async", "sync"])

@@ -57,7 +57,7 @@ class SlackListeners:
 
     def __init__(self, answers: SlackAnswers, background: BackgroundWork, home: SlackHome, *, sign: Sign) -> None:
         self._answers = answers
-        self._beside = background
+        self._background = background
         self._home = home
         self._sign = sign
 
@@ -65,13 +65,13 @@ class SlackListeners:
         reach, done = reach_of(body), read_action(body)
         match done:
             case Chosen() as pressed:
-                said: Recorded | Told | Modal | None = await self._beside.in_time(self._answers.choose(pressed))
+                said: Recorded | Told | Modal | None = await self._background.in_time(self._answers.choose(pressed))
             case OnIt() as pressed:
-                said = await self._beside.in_time(self._answers.claim(pressed))
+                said = await self._background.in_time(self._answers.claim(pressed))
             case WantsModal() as pressed:
-                said = await self._beside.in_time(self._answers.modal(pressed))
+                said = await self._background.in_time(self._answers.modal(pressed))
             case WantsPage() as pressed:
-                said = await self._beside.in_time(self._answers.page(pressed))
+                said = await self._background.in_time(self._answers.page(pressed))
             case NotForUs(reason):
                 log.info("slack.action_ignored", reason=reason)
                 said = Told(notes.NO_LONGER_OPEN)
@@ -79,9 +79,9 @@ class SlackListeners:
                 said = None
         await ack()
         if isinstance(said, Modal):
-            self._beside.open(said, reach)
+            self._background.open(said, reach)
         if isinstance(said, Told):
-            self._beside.tell(reach, said.text, said.link)
+            self._background.tell(reach, said.text, said.link)
         if isinstance(done, Chosen | OnIt):
             self._show_again(done, said)
 
@@ -90,7 +90,7 @@ class SlackListeners:
         if done.delivery == home.DELIVERY and isinstance(said, Recorded | Told):
             self._home.opened(done.by)
         if isinstance(done, Chosen) and done.delivery == command.DELIVERY and isinstance(said, Recorded):
-            self._beside.replace(done.reach, notes.RECORDED)
+            self._background.replace(done.reach, notes.RECORDED)
 
     async def on_submission(self, ack: AsyncAck, body: dict[str, Any]) -> None:
         submitted = read_submission(body, self._sign)
@@ -98,7 +98,7 @@ class SlackListeners:
             log.info("slack.submission_ignored", reason=submitted.reason)
             await ack(response_action=SAME_VIEW, view=told_modal("", notes.NO_LONGER_OPEN))
             return
-        said = await self._beside.in_time(self._answers.submit(submitted))
+        said = await self._background.in_time(self._answers.submit(submitted))
         match said:
             case Recorded():
                 await ack(response_action="clear")
@@ -117,7 +117,7 @@ class SlackListeners:
             view = told_modal("", notes.NO_LONGER_OPEN)
             return BoltResponse(status=200, body={"response_action": SAME_VIEW, "view": view})
         if payload.get("type") == "block_actions":
-            self._beside.tell(reach_of(payload), notes.NO_LONGER_OPEN)
+            self._background.tell(reach_of(payload), notes.NO_LONGER_OPEN)
         return BoltResponse(status=200, body="")
 
     async def on_error(self, error: Exception, body: dict[str, Any]) -> BoltResponse:
@@ -134,7 +134,7 @@ class SlackListeners:
             block = first_input(body)
             errors = {"response_action": "errors", "errors": {block: notes.NOT_SAVED}}
             return BoltResponse(status=200, body=errors if block is not None else "")
-        self._beside.tell(reach_of(body), notes.NOT_SAVED)
+        self._background.tell(reach_of(body), notes.NOT_SAVED)
         return BoltResponse(status=200, body="")
 
 
