@@ -54,7 +54,10 @@ from core.engine.transitions import Transitions
 from core.errors import ConfigError, DatabaseUnavailable
 from core.hub import Hub
 from core.inbound.reports import Incoming
-from core.intents import Intents
+from core.intents.due_work import DueTimes, DueWork
+from core.intents.intents import Intents
+from core.intents.members import Members
+from core.intents.writing import IntentLog
 from core.ports import Agents, Channel, Clock, HostClock, Work
 from core.store import installation, markers, outbox, schema
 from core.store import tokens as store_tokens
@@ -91,6 +94,7 @@ class Service:
     retention: Retention
     arrivals: Arrivals
     sweeping: Sweeping
+    due_work: DueWork
     lanes: Lanes
     work: Work
     beating: Beating
@@ -158,6 +162,7 @@ class Service:
             self.health.begins(RELAY)  # nothing waits for it
         moments = [
             await self.engine.look(),
+            await self.due_work.look(),
             await self.relay.look(),
             await self.retention.look(),
             await self.arrivals.look(),
@@ -290,6 +295,7 @@ def wire(
     permissions = Permissions(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
+    log, times = IntentLog(hub, log_key), DueTimes(work)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
@@ -316,7 +322,8 @@ def wire(
         people,
         collaboration,
         ClientQueries(database, agents, clock, work),
-        Intents(database, hub, clock, log_key),
+        Intents(database, log, clock),
+        Members(database, transitions, log, clock),
         receipts,
         hub,
         pausing,
@@ -339,6 +346,7 @@ def wire(
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
         sweeping=Sweeping(database, transitions, channels, clock),
+        due_work=DueWork(database, times, clock, {}),
         lanes=lanes,
         work=work,
         timekeeping=Timekeeping(database, clock),

@@ -20,7 +20,8 @@ from core.domain.suspension import Suspension
 @dataclass(frozen=True, slots=True)
 class Audience:
     """``responders`` are those that the call named, ``asked`` everybody whom an attempt or a hand-over has addressed:
-    references, all of them. ``behind`` are the names of whoever asked, and of whom it is asked for. Where several have
+    references, all of them. ``behind`` are the names of whoever asked, of whom it is asked for, and of
+    whose intent it is. Where several have
     to answer (``is_shared``), ``answered`` are the names of those who have."""
 
     responders: tuple[str, ...]
@@ -34,7 +35,7 @@ class Audience:
         return dict.fromkeys((*self.responders, *self.asked))
 
     def is_behind(self, *names: str | None) -> bool:
-        """Whether one of ``names`` asked, or is asked for."""
+        """Whether one of ``names`` asked, is asked for, or works on the intent."""
         behind = set(map(canonical, self.behind))
         return any(name is not None and canonical(name) in behind for name in names)
 
@@ -64,12 +65,18 @@ class Audience:
         )
 
 
+def _behind(suspension: Suspension) -> tuple[str, ...]:
+    ask = suspension.ask
+    asked_for = () if ask.on_behalf_of is None else (ask.on_behalf_of,)
+    return (ask.created_by, *asked_for, *suspension.agents)
+
+
 def audience_of(suspension: Suspension) -> Audience:
     ask = suspension.ask
     return Audience(
         responders=ask.responders,
         asked=suspension.asked,
-        behind=(ask.created_by,) if ask.on_behalf_of is None else (ask.created_by, ask.on_behalf_of),
+        behind=_behind(suspension),
         answered=tuple(one.by for one in suspension.answers),
         is_shared=is_shared(suspension),
     )

@@ -67,6 +67,9 @@ class Intent:
     log_length: int = 0
     log_mac: str = ""
     log_seal: str | None = None
+    parent_id: str | None = None
+    depends_on: tuple[str, ...] = ()
+    governance_policy: Mapping[str, JsonValue] | None = None
 
 
 UNBORN = ""

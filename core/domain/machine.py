@@ -96,9 +96,10 @@ ABANDONED_BY_ADMIN = "abandoned_by_admin"
 PORTFOLIO_DEADLINE = "portfolio_deadline_exceeded"
 
 
-def open_suspension(ask: Ask) -> Outcome:
-    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening if it is quiet."""
-    suspension = _with_next_look(Suspension(ask), ask.suspended_at)
+def open_suspension(ask: Ask, agents: tuple[str, ...] = ()) -> Outcome:
+    """The first record: attempt 1 goes out at once (RFC-0026 §4.2(1)), or at its opening if it is quiet. ``agents`` is
+    whose intent it is, beside whoever asks."""
+    suspension = _with_next_look(Suspension(ask, agents=agents), ask.suspended_at)
     first = ask.planned(1)
     payload: dict[str, Any] = {
         "suspension_id": ask.id,

@@ -315,6 +315,9 @@ class Suspension:
     answers: tuple[Given, ...] = ()
     assigned: tuple[Assignment, ...] = ()
     clarifications: tuple[Clarification, ...] = ()
+    agents: tuple[str, ...] = ()
+    """Whose intent it is beside whoever asked: owner and members, those of the start and those added since. None of
+    them answers (API.md §7)."""
     in_part: bool = False
     """Only of what people are shown (``core.domain.redaction.redaction``): it lacks some of what the agent wrote."""
 

@@ -30,7 +30,7 @@ from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
 from core.engine.outages import CatchingUp, caught_up, locked
 from core.engine.permissions import check_claim
-from core.engine.queries import Queries
+from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.reception import received, truth, would_refuse
 from core.engine.transitions import Transitions
@@ -47,7 +47,7 @@ from core.errors import (
 )
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
-from core.store import idempotency, intents, markers, quarantine, sessions, suspensions
+from core.store import idempotency, intent_agents, intents, markers, quarantine, sessions, suspensions
 from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 
@@ -129,10 +129,12 @@ class Engine:
             message = "An open suspension of this key has registered this signal_id."
             raise SignalIdInUse(message, signal_id=signal_id)
         self._quotas.check(tx, creator, now)
+        agents: tuple[str, ...] = ()
         if intent_id is None:
             intent = intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
         else:
             intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
+            agents = _others_of(tx, intent, creator)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
             ref=suspensions.free_ref(tx.conn),
@@ -141,7 +143,7 @@ class Engine:
             now=now,
         )
         keep = intents.insert if intent_id is None else intents.advance
-        return self._transitions.open(tx, open_suspension(ask), intent, now, keep).suspension
+        return self._transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
 
     async def preview(self, request: AskRequest, by: Actor) -> tuple[Draft, datetime]:
         """What asking would do, and as of when. Nothing is stored, nobody is asked."""
@@ -280,10 +282,9 @@ class Engine:
 
         def perform(tx: Tx) -> Suspension | HandraiseError:
             suspension = suspensions.get(tx.conn, suspension_id)
-            is_creator = suspension is not None and by.key == suspension.ask.created_by
-            if suspension is None or not (is_creator or by.has(Role.OPERATOR)):
+            if suspension is None or not may_read(tx.conn, suspension, by):
                 raise NotFound("There is no such suspension.")  # whatever has become of it
-            if not (is_creator or by.has(Role.ADMIN)):
+            if not (by.key == suspension.ask.created_by or by.has(Role.ADMIN)):
                 raise Forbidden("Only the key that asked, or an admin, cancels a question.")
             return self._changed(tx, suspension_id, change)
 
@@ -391,9 +392,15 @@ class Engine:
 
 def _intent_to_suspend(tx: Tx, intent_id: str, creator: str, version: int | None) -> Intent:
     found = intents.lock(tx, intent_id)
-    if found is None or found.created_by != creator:
+    if found is None or not intent_agents.belongs(tx.conn, intent_id, creator):
         raise NotFound("There is no such intent.")
     if version is not None:
         check_version(found, version)
     check_suspendable(found)
     return found
+
+
+def _others_of(tx: Tx, intent: Intent, creator: str) -> tuple[str, ...]:
+    """Whose intent it is beside ``creator``."""
+    members = (one.agent_id for one in intent_agents.of_intent(tx.conn, intent.id))
+    return tuple(name for name in dict.fromkeys((intent.created_by, *members)) if name != creator)

@@ -25,7 +25,7 @@ from core.errors import (
     SignalUnmatched,
 )
 from core.ports import Agents, Alarm, Clock, Responders
-from core.store import event_log, outbox, quarantine, sessions, suspensions, tokens
+from core.store import event_log, intent_agents, outbox, quarantine, sessions, suspensions, tokens
 from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
@@ -151,7 +151,7 @@ class ClientQueries:
 
     async def suspension(self, suspension_id: str, by: Actor) -> Suspension:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
-        return await self._database.read(lambda conn: _readable(suspensions.get(conn, suspension_id), by))
+        return await self._database.read(lambda conn: _readable(conn, suspensions.get(conn, suspension_id), by))
 
     async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> Sequence[Suspension]:
         """Newest first."""
@@ -160,7 +160,7 @@ class ClientQueries:
 
     async def story(self, suspension_id: str, by: Actor) -> SuspensionHistory:
         def job(conn: sa.Connection) -> SuspensionHistory:
-            suspension = _readable(suspensions.get(conn, suspension_id), by)
+            suspension = _readable(conn, suspensions.get(conn, suspension_id), by)
             logged = event_log.of_intent(conn, suspension.ask.intent_id)
             events = [line for line in logged if line.payload.get("suspension_id") == suspension_id]
             return SuspensionHistory(suspension, events, outbox.of_suspension(conn, suspension_id))
@@ -169,18 +169,18 @@ class ClientQueries:
 
     async def following(self, cursor: tuple[int, int], by: Actor, *, intent_id: str | None, limit: int) -> Following:
         """Events after ``cursor`` that ``by`` may read, in the order they became visible."""
-        creator = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.has(Role.OPERATOR) else by.key
 
         def job(conn: sa.Connection) -> Following:
-            return event_log.after(conn, cursor, intent_id=intent_id, created_by=creator, limit=limit)
+            return event_log.after(conn, cursor, intent_id=intent_id, agent=agent, limit=limit)
 
         return await self._database.read(job)
 
-    async def following_creator(self, cursor: tuple[int, int], creator: str, limit: int) -> Following:
-        """As :meth:`following`, of the intents that the key ``creator`` has made."""
+    async def following_agent(self, cursor: tuple[int, int], agent: str, limit: int) -> Following:
+        """As :meth:`following`, of the intents that the key ``agent`` owns or is a member of."""
 
         def job(conn: sa.Connection) -> Following:
-            return event_log.after(conn, cursor, intent_id=None, created_by=creator, limit=limit)
+            return event_log.after(conn, cursor, intent_id=None, agent=agent, limit=limit)
 
         return await self._database.read(job)
 
@@ -250,7 +250,7 @@ class ClientQueries:
         def job(tx: Tx) -> Row:
             row = outbox.get(tx.conn, callback_id)
             asked = None if row is None else suspensions.get(tx.conn, row.suspension_id or "")
-            if row is None or row.kind is not RowKind.RESUME or not _may_read(asked, by):
+            if row is None or row.kind is not RowKind.RESUME or not _is_callers(asked, by):
                 raise NotFound("There is no such callback.")  # nor is another's, to somebody who may not read it
             if row.status not in {RowStatus.DEAD, RowStatus.REFUSED}:
                 message = "Only a dead or refused callback can be sent again."
@@ -265,11 +265,18 @@ class ClientQueries:
         return await self._database.write(job)
 
 
-def _may_read(suspension: Suspension | None, by: Actor) -> bool:
+def _is_callers(suspension: Suspension | None, by: Actor) -> bool:
     return suspension is not None and (by.has(Role.OPERATOR) or suspension.ask.created_by == by.key)
 
 
-def _readable(suspension: Suspension | None, by: Actor) -> Suspension:
-    if suspension is None or not _may_read(suspension, by):
+def may_read(conn: sa.Connection, suspension: Suspension, by: Actor) -> bool:
+    """Whoever asked, whose intent it is, and operators."""
+    if by.has(Role.OPERATOR) or suspension.ask.created_by == by.key:
+        return True
+    return by.key is not None and intent_agents.belongs(conn, suspension.ask.intent_id, by.key)
+
+
+def _readable(conn: sa.Connection, suspension: Suspension | None, by: Actor) -> Suspension:
+    if suspension is None or not may_read(conn, suspension, by):
         raise NotFound("There is no such suspension.")
     return suspension

@@ -94,6 +94,12 @@ class Transitions:
         outcome = decide(suspension, signal, now)
         return self._write(tx, suspension, outcome, intent, now)
 
+    def keep(self, tx: Tx, suspension: Suspension) -> None:
+        """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
+        Its intent must be locked in this transaction."""
+        suspensions.update(tx, replace(suspension, version=suspension.version + 1), version=suspension.version)
+        self.hub.announce(tx, suspension.id)
+
     def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
         """Add lines to the intent's log that move nothing. ``intent`` must be locked in this transaction."""
         self._follow_up(tx, Outcome(suspension, events), intent, now)

@@ -27,9 +27,10 @@ from core.domain.intent import UNBORN, Intent
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.seals import keys_of
+from core.store import intent_agents
 from core.store.database import Tx
 from core.store.prepared import Prepared
-from core.store.tables import events, intents, log_starts
+from core.store.tables import events, log_starts
 
 _SEALING = "sealed head\n"
 
@@ -235,9 +236,10 @@ def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:
 
 
 def after(
-    conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, created_by: str | None, limit: int
+    conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, agent: str | None, limit: int
 ) -> Following:
-    """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled.
+    """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled. With
+    ``agent`` those of the intents that it owns or is a member of.
 
     On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
     still running is left for a later call, so that nothing appears behind a cursor that has passed it.
@@ -247,9 +249,8 @@ def after(
     statement = statement.where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
     if intent_id is not None:
         statement = statement.where(events.c.intent_id == intent_id)
-    if created_by is not None:
-        mine = sa.select(intents.c.id).where(intents.c.created_by == created_by)
-        statement = statement.where(events.c.intent_id.in_(mine))
+    if agent is not None:
+        statement = statement.where(events.c.intent_id.in_(intent_agents.intents_of(agent)))
     found = conn.execute(statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)).all()
     lines = [_line(row) for row in found if row.is_settled]
     return Following(lines, held_back=len(lines) < len(found))

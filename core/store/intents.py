@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.domain.intent import UNBORN, Intent, IntentStatus
+from core.store import intent_agents
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import intents, suspensions
@@ -81,6 +82,12 @@ def lock(tx: Tx, intent_id: str) -> Intent | None:
     return None if row is None else _record(row)
 
 
+def lock_free(tx: Tx, intent_id: str) -> Intent | None:
+    """As :func:`lock`; ``None`` too if somebody else holds it, without waiting for them."""
+    row = tx.conn.execute(_BY_ID.with_for_update(skip_locked=True), {"id": intent_id}).first()
+    return None if row is None else _record(row)
+
+
 def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
     """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
     row = _BY_SUSPENSION_LOCKED.first(tx.conn, {"suspension_id": suspension_id})
@@ -93,21 +100,20 @@ def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
     return None if row is None else _record(row)
 
 
-def page(
-    conn: sa.Connection, *, status: str | None, created_by: str | None, limit: int, offset: int
-) -> Sequence[Intent]:
-    """Newest first."""
+def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:
+    """Newest first; with ``agent`` those that it owns or is a member of."""
     statement = sa.select(intents).order_by(intents.c.created_at.desc(), intents.c.id.desc())
     if status is not None:
         statement = statement.where(intents.c.status == status)
-    if created_by is not None:
-        statement = statement.where(intents.c.created_by == created_by)
+    if agent is not None:
+        statement = statement.where(intents.c.id.in_(intent_agents.intents_of(agent)))
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
 def _columns(intent: Intent) -> dict[str, Any]:
     values = {field.name: getattr(intent, field.name) for field in fields(intent)}
     values |= {"state": dict(intent.state), "constraints": dict(intent.constraints)}
+    values["depends_on"] = list(intent.depends_on) or None
     return {**values, "status": intent.status.value, "log_seal": intent.log_seal or None}
 
 
@@ -115,6 +121,7 @@ def _record(row: Any) -> Intent:
     values = row._asdict()
     values["status"] = IntentStatus(values["status"])
     values["log_seal"] = values["log_seal"] or None
+    values["depends_on"] = tuple(values["depends_on"] or ())
     return Intent(**values)
 
 

@@ -42,6 +42,7 @@ COLUMNS = (
     suspensions.c.assigned,
     suspensions.c.clarifications,
     suspensions.c.outage_shift,
+    suspensions.c.agents,
 )
 
 
@@ -89,6 +90,7 @@ _MOVING = (
     "expires_at",
     "audience",
     "audience_version",
+    "agents",
 )
 _INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
 _UPDATE = Prepared(
@@ -116,6 +118,7 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "expires_at": suspension.expires_at,
         "audience": audience_of(suspension).written() if suspension.is_open else None,
         "audience_version": suspension.version,
+        "agents": list(suspension.agents) or None,
     }
 
 
@@ -140,6 +143,7 @@ def record(row: Any) -> Suspension:
         answers=_ANSWERS.validate_python(row.answers) if row.answers else (),
         assigned=_ASSIGNED.validate_python(row.assigned) if row.assigned else (),
         clarifications=_CLARIFICATIONS.validate_python(row.clarifications) if row.clarifications else (),
+        agents=tuple(row.agents or ()),
     )
 
 

@@ -89,6 +89,9 @@ intents = sa.Table(
     sa.Column("log_seal", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("updated_at", Instant, nullable=False),
+    sa.Column("parent_id", sa.Text),
+    sa.Column("depends_on", Json),
+    sa.Column("governance_policy", Json),
     sa.Index("ix_intents_created", "created_at", "id"),
     sa.Index("ix_intents_creator", "created_by", "created_at", "id"),
 )
@@ -124,6 +127,7 @@ suspensions = sa.Table(
     sa.Column("expires_at", Instant),
     sa.Column("audience", sa.Text),
     sa.Column("audience_version", sa.Integer),
+    sa.Column("agents", Json),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
@@ -364,4 +368,107 @@ pager_accounts = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("email", sa.Text, nullable=False),
     sa.Column("asked_at", Instant, nullable=False),
+)
+
+intent_agents = sa.Table(
+    "intent_agents",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("agent_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("assigned_at", Instant, nullable=False),
+    sa.Index("ix_intent_agents_agent", "agent_id", "intent_id"),
+)
+
+_HELD = sa.text("status = 'active'")
+
+intent_leases = sa.Table(
+    "intent_leases",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("acquired_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant, nullable=False),
+    sa.Column("released_at", Instant),
+    sa.Index("ix_intent_leases_intent", "intent_id", "acquired_at"),
+    sa.Index("uq_intent_leases_held", "intent_id", "scope", unique=True, sqlite_where=_HELD, postgresql_where=_HELD),
+)
+
+due_times = sa.Table(
+    "due_times",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text),
+    sa.Column("at", Instant, nullable=False),
+    sa.Index("ix_due_times_at", "at"),
+    sa.Index("ix_due_times_intent", "intent_id"),
+)
+
+retry_policies = sa.Table(
+    "retry_policies",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("strategy", sa.Text, nullable=False),
+    sa.Column("max_retries", sa.Integer, nullable=False),
+    sa.Column("base_delay_ms", sa.BigInteger, nullable=False),
+    sa.Column("max_delay_ms", sa.BigInteger, nullable=False),
+    sa.Column("fallback_agent_id", sa.Text),
+    sa.Column("failure_threshold", sa.Integer),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+)
+
+intent_failures = sa.Table(
+    "intent_failures",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("task_id", sa.Text),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("attempt_number", sa.Integer, nullable=False),
+    sa.Column("error_code", sa.Text, nullable=False),
+    sa.Column("error_message", sa.Text, nullable=False),
+    sa.Column("retry_scheduled_at", Instant),
+    sa.Column("resolved_at", Instant),
+    sa.Column("metadata", Json, nullable=False),
+    sa.Column("occurred_at", Instant, nullable=False),
+    sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
+)
+
+agent_callbacks = sa.Table(
+    "agent_callbacks",
+    metadata,
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+)
+
+subscriptions = sa.Table(
+    "subscriptions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("subscriber_id", sa.Text, nullable=False),
+    sa.Column("intent_id", sa.Text),
+    sa.Column("portfolio_id", sa.Text),
+    sa.Column("event_types", Json, nullable=False),
+    sa.Column("webhook_url", sa.Text, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    sa.Column("expires_at", Instant),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Index("ix_subscriptions_owner", "owner", "created_at", "id"),
+)
+
+log_followers = sa.Table(
+    "log_followers",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("transaction_id", sa.BigInteger, nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),
 )

@@ -33,7 +33,8 @@ from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub
-from core.intents import Intents
+from core.intents.intents import Intents
+from core.intents.members import Members
 from core.ports import Responders
 
 
@@ -129,6 +130,7 @@ class Services:
     collaboration: Collaboration
     client_queries: ClientQueries
     intents: Intents
+    members: Members
     receipts: Receipts
     hub: Hub
     pausing: Pausing

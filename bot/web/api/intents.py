@@ -18,7 +18,7 @@ from bot.web.api.suspensions import Id, replayed
 from core.domain.intent import IntentStatus
 from core.domain.vocabulary import Event
 from core.idempotency import Replayed
-from core.intents import NewIntent, Shown
+from core.intents.intents import NewIntent, Shown
 
 _KNOWN = """
 access_expired access_granted access_request_approved access_request_denied access_requested access_revoked

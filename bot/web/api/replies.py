@@ -22,7 +22,7 @@ from core.domain.policy import Level
 from core.domain.quorum import received
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, SuspensionReply, instant, ladder_json, record_json
-from core.intents import Shown
+from core.intents.intents import Shown
 from core.store.event_log import Logged
 
 
@@ -347,15 +347,15 @@ def intent_json(shown: Shown) -> IntentReply:
         "title": intent.title,
         "description": intent.description,
         "created_by": intent.created_by,
-        "parent_id": None,
-        "parent_intent_id": None,
-        "depends_on": [],
+        "parent_id": intent.parent_id,
+        "parent_intent_id": intent.parent_id,
+        "depends_on": list(intent.depends_on),
         "constraints": dict(intent.constraints),
         "state": shown.state,
         "status": intent.status,
         "confidence": intent.confidence,
         "version": intent.version,
-        "governance_policy": None,
+        "governance_policy": None if intent.governance_policy is None else dict(intent.governance_policy),
         "abandonment_reason": intent.abandonment_reason,
         "created_at": instant(intent.created_at),
         "updated_at": instant(intent.updated_at),

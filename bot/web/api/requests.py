@@ -269,3 +269,10 @@ class EventBody(Strict, json_schema_extra=such_as({"event_type": "refund.prepare
     event_type: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")]
     actor: Annotated[str, Field(max_length=320)] | None = None
     payload: JsonObject | None = None
+
+
+class IntentAgentBody(Strict, json_schema_extra=such_as({"agent_id": "agent-backup", "role": "worker"})):
+    """Who is to work on the intent: the name of a key."""
+
+    agent_id: Name
+    role: Name | None = None

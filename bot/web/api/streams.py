@@ -27,7 +27,8 @@ from core.domain import vocabulary
 from core.domain.people import Actor, Role, canonical
 from core.errors import InvalidRequest, NotFound, envelope
 from core.hub import EVERYTHING
-from core.intents import STATE_PATCHED, STATUS_CHANGED
+from core.intents.intents import STATE_PATCHED, STATUS_CHANGED
+from core.intents.members import AGENT_ASSIGNED
 from core.store.event_log import Following, Logged
 
 HEARTBEAT_SECONDS = 15
@@ -198,12 +199,14 @@ async def one_agent(
         refusal = envelope("forbidden", "Only this agent itself and admins may read its stream.")
         return JSONResponse(refusal, 403, headers={"Retry-After": _COME_AGAIN})
 
-    creator = actor.key if own and actor.key is not None else agent_id
+    agent = actor.key if own and actor.key is not None else agent_id
 
     async def look(cursor: Cursor) -> Following:
-        return await services.client_queries.following_creator(cursor, creator, AT_ONCE)
+        return await services.client_queries.following_agent(cursor, agent, AT_ONCE)
 
     async def written(line: Logged) -> str:
+        if line.type == AGENT_ASSIGNED:
+            return _assignment(line, agent)
         return await _in_its_dialect(services, actor, line)
 
     start = await first_cursor(services, last_event_id)
@@ -218,6 +221,13 @@ async def one_agent(
 )
 async def one_portfolio(services: Served, request: Request, portfolio_id: Id, _actor: Caller) -> StreamingResponse:
     return stream(silent_frames(services, while_valid(request)))
+
+
+def _assignment(line: Logged, agent: str) -> str:
+    """Of the agent itself, not of others that its intents gain."""
+    if line.payload.get("agent_id") != agent:
+        return ""
+    return frame(line, "AGENT_ASSIGNED", {**replies.event_json(line), **line.payload})
 
 
 async def _in_its_dialect(services: Services, actor: Actor, line: Logged) -> str:

@@ -97,12 +97,12 @@ async def test_intents_are_listed_newest_first_in_pages_and_by_creator(database:
         replace(an_intent("c", now=after(minutes=2)), status=IntentStatus.COMPLETED),
     )
 
-    async def listed(status: str | None = None, created_by: str | None = None, limit: int = 9, offset: int = 0) -> str:
+    async def listed(status: str | None = None, agent: str | None = None, limit: int = 9, offset: int = 0) -> str:
         found = await database.read(
-            lambda conn: intents.page(conn, status=status, created_by=created_by, limit=limit, offset=offset)
+            lambda conn: intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)
         )
         return "".join(intent.id for intent in found)
 
     assert await listed() == "bca"
     assert [await listed(limit=2), await listed(limit=2, offset=2)] == ["bc", "a"]
-    assert [await listed(created_by="refund-agent"), await listed(status="completed")] == ["ca", "c"]
+    assert [await listed(agent="refund-agent"), await listed(status="completed")] == ["ca", "c"]

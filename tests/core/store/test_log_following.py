@@ -30,7 +30,7 @@ def appending(intent_id: str, name: str) -> Job[None]:
 
 
 async def look(database: Database, cursor: tuple[int, int], **wanted: Any) -> log.Following:
-    filters = {"intent_id": None, "created_by": None, "limit": 100, **wanted}
+    filters = {"intent_id": None, "agent": None, "limit": 100, **wanted}
     return await database.read(lambda conn: log.after(conn, cursor, **filters))
 
 
@@ -66,8 +66,8 @@ async def test_a_follower_may_watch_one_intent_or_its_own(database: Database) ->
     await database.write(appending("intent-1", "a"))
     await database.write(appending("intent-2", "b"))
     assert [line.type for line in await following(database, BEGINNING, intent_id="intent-2")] == ["b"]
-    assert [line.type for line in await following(database, BEGINNING, created_by="refund-agent")] == ["a"]
-    assert await following(database, BEGINNING, created_by="nobody") == []
+    assert [line.type for line in await following(database, BEGINNING, agent="refund-agent")] == ["a"]
+    assert await following(database, BEGINNING, agent="nobody") == []
 
 
 async def test_the_newest_cursor_lies_behind_everything_so_far(database: Database) -> None:

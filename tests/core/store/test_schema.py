@@ -103,6 +103,7 @@ def test_partial_indexes_cover_only_what_waits(empty_database: Database) -> None
         "ix_suspensions_open_creator",
         "uq_suspensions_open_intent",
         "uq_suspensions_open_signal",
+        "uq_intent_leases_held",
         "ix_outbox_lanes",
         "ix_outbox_pending",
         "ix_outbox_sending",

@@ -28,9 +28,11 @@ from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import ENGAGEMENT, Event
 from core.domain.wire import JsonObject, plain, record_json
-from core.errors import Forbidden, NotFound
-from core.hub import EVERYTHING, Hub
+from core.errors import Forbidden
 from core.idempotency import Once, Replayed, perform_once
+from core.intents import access
+from core.intents.access import Right
+from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import event_log, intents, suspensions
 from core.store.database import Database, Tx
@@ -67,13 +69,12 @@ class Shown:
 
 
 class Intents:
-    """What clients may do to intents. An agent finds only its own: another key's intent is not found."""
+    """What clients may do to intents. An agent finds only those that it owns or is a member of."""
 
-    def __init__(self, database: Database, hub: Hub, clock: Clock, log_key: bytes) -> None:
+    def __init__(self, database: Database, log: IntentLog, clock: Clock) -> None:
         self._database = database
-        self._hub = hub
+        self._log = log
         self._clock = clock
-        self._log_key = log_key
 
     async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
         now = self._clock.now()
@@ -91,7 +92,7 @@ class Intents:
         def insert(tx: Tx) -> Shown:
             intents.insert(tx, made)
             payload: JsonObject = {"title": made.title, "status": made.status.value}
-            kept = self._logged(tx, made, Event(CREATED, payload, by.identity), now)
+            kept = self._log.write(tx, made, now, Event(CREATED, payload, by.identity))
             return Shown(kept, dict(kept.state))
 
         return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
@@ -100,23 +101,20 @@ class Intents:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
 
         def job(conn: sa.Connection) -> Shown:
-            intent = _readable(intents.get(conn, intent_id), by)
-            return _shown(conn, intent)
+            return _shown(conn, access.read(conn, intent_id, by))
 
         return await self._database.read(job)
 
     async def check(self, intent_id: str, by: Actor) -> None:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
-        creator = await self._database.read(lambda conn: intents.creator(conn, intent_id))
-        if creator is None or not (by.has(Role.OPERATOR) or creator == by.key):
-            raise NotFound("There is no such intent.")
+        await self._database.read(lambda conn: access.read(conn, intent_id, by))
 
     async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
         """Newest first."""
-        creator = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.has(Role.OPERATOR) else by.key
 
         def job(conn: sa.Connection) -> list[Shown]:
-            found = intents.page(conn, status=status, created_by=creator, limit=limit, offset=offset)
+            found = intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)
             return [_shown(conn, intent) for intent in found]
 
         return await self._database.read(job)
@@ -131,7 +129,7 @@ class Intents:
             payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
             return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
 
-        return await self._change(intent_id, by, version, change)
+        return await self._change(intent_id, by, Right.MOVE, version, change)
 
     async def patch_state(self, intent_id: str, patches: Sequence[Patch], by: Actor, version: int) -> Shown:
         def change(intent: Intent) -> tuple[Intent, Event]:
@@ -139,34 +137,28 @@ class Intents:
             paths: list[JsonValue] = [patch.path for patch in patches]
             return changed, Event(STATE_PATCHED, {"paths": paths}, by.identity)
 
-        return await self._change(intent_id, by, version, change)
+        return await self._change(intent_id, by, Right.WORK, version, change)
 
     async def replace_state(self, intent_id: str, wanted: Mapping[str, JsonValue], by: Actor, version: int) -> Shown:
         def change(intent: Intent) -> tuple[Intent, Event]:
             state = replace_state(wanted)
             return replace(intent, state=state), Event(STATE_PATCHED, {"paths": list(state)}, by.identity)
 
-        return await self._change(intent_id, by, version, change)
+        return await self._change(intent_id, by, Right.WORK, version, change)
 
     async def _change(
-        self, intent_id: str, by: Actor, version: int, change: Callable[[Intent], tuple[Intent, Event]]
+        self, intent_id: str, by: Actor, right: Right, version: int, change: Callable[[Intent], tuple[Intent, Event]]
     ) -> Shown:
         def job(tx: Tx) -> Shown:
             now = self._clock.now()
-            intent = _owned(intents.lock(tx, intent_id), by)
+            intent = access.lock(tx, intent_id, by, right)
             check_version(intent, version)
             changed, event = change(intent)
             changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)
-            return _shown(tx.conn, self._logged(tx, changed, event, now))
+            return _shown(tx.conn, self._log.write(tx, changed, now, event))
 
         return await self._database.write(job)
-
-    def _logged(self, tx: Tx, intent: Intent, event: Event, now: datetime) -> Intent:
-        grown = event_log.append(tx, intent, [event], now, self._log_key)
-        intents.advance(tx, grown)
-        self._hub.announce(tx, EVERYTHING, intent.id)
-        return grown
 
     # --- Events ---------------------------------------------------------------------------------------------------
 
@@ -176,7 +168,7 @@ class Intents:
         """The newest ``limit`` events, oldest of them first."""
 
         def job(conn: sa.Connection) -> list[Logged]:
-            _readable(intents.get(conn, intent_id), by)
+            access.read(conn, intent_id, by)
             return event_log.of_intent(conn, intent_id, types=types, since=since, limit=limit)
 
         return await self._database.read(job)
@@ -208,10 +200,10 @@ class Intents:
 
     async def _append(self, intent_id: str, event: Event, by: Actor) -> Logged:
         def job(tx: Tx) -> Logged:
-            intent = _owned(intents.lock(tx, intent_id), by)
+            intent = access.lock(tx, intent_id, by, Right.WORK)
             if event.type in _ACKNOWLEDGED:
                 return _acknowledged(intent, event, self._clock.now())
-            self._logged(tx, intent, event, self._clock.now())
+            self._log.write(tx, intent, self._clock.now(), event)
             return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
 
         return await self._database.write(job)
@@ -240,16 +232,3 @@ def _shown(conn: sa.Connection, intent: Intent) -> Shown:
         if suspension is not None:
             state[RESERVED] = plain(record_json(suspension, next_attempt_at(suspension)))
     return Shown(intent, state)
-
-
-def _readable(intent: Intent | None, by: Actor) -> Intent:
-    if intent is None or not (by.has(Role.OPERATOR) or intent.created_by == by.key):
-        raise NotFound("There is no such intent.")
-    return intent
-
-
-def _owned(intent: Intent | None, by: Actor) -> Intent:
-    """Whoever changes an intent made it, or is an admin."""
-    if intent is None or not (by.has(Role.ADMIN) or intent.created_by == by.key):
-        raise NotFound("There is no such intent.")
-    return intent

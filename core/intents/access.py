@@ -1,0 +1,68 @@
+"""Access: whose an intent is, and what each may do with it.
+
+Its owner is the key that created it; members are added. Both read it, log events, patch its state, take leases and
+suspend it. Status changes are the owner's, a lease holder's or an admin's; agents and dependencies the owner's or an
+admin's. Operators read every intent. Whoever may not read one does not find it.
+
+Source: API.md §7, "Whose an intent is".
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import sqlalchemy as sa
+
+from core.domain.intent import Intent
+from core.domain.people import Actor, Role
+from core.errors import Forbidden, NotFound
+from core.store import intent_agents, intent_leases, intents
+from core.store.database import Tx
+
+
+class Right(Enum):
+    """What somebody wants to do with an intent."""
+
+    WORK = "Only the intent's owner, its members and admins change it."
+    """Events, state, leases, failures."""
+    MOVE = "Only the intent's owner, holders of a lease on it and admins change its status."
+    GOVERN = "Only the intent's owner and admins do this."
+    """Who works on it, and what it depends on."""
+
+
+def read(conn: sa.Connection, intent_id: str, by: Actor) -> Intent:
+    """Raises :class:`NotFound` if there is none that ``by`` may read."""
+    return _readable(conn, intents.get(conn, intent_id), by)
+
+
+def lock(tx: Tx, intent_id: str, by: Actor, right: Right) -> Intent:
+    """The intent, locked, for ``by`` to do that. Raises :class:`NotFound` if ``by`` may not read it, and
+    :class:`Forbidden` if it may only read it."""
+    intent = _readable(tx.conn, intents.lock(tx, intent_id), by)
+    if not (by.has(Role.ADMIN) or _has(tx.conn, intent, by, right)):
+        raise Forbidden(right.value)
+    return intent
+
+
+def _readable(conn: sa.Connection, intent: Intent | None, by: Actor) -> Intent:
+    if intent is None or not (by.has(Role.OPERATOR) or _belongs(conn, intent, by)):
+        raise NotFound("There is no such intent.")
+    return intent
+
+
+def _has(conn: sa.Connection, intent: Intent, by: Actor, right: Right) -> bool:
+    if by.key is None:
+        return False
+    match right:
+        case Right.WORK:
+            return _belongs(conn, intent, by)
+        case Right.MOVE:
+            return intent.created_by == by.key or intent_leases.holds_any(conn, intent.id, by.key)
+        case Right.GOVERN:
+            return intent.created_by == by.key
+
+
+def _belongs(conn: sa.Connection, intent: Intent, by: Actor) -> bool:
+    return by.key is not None and (
+        intent.created_by == by.key or intent_agents.get(conn, intent.id, by.key) is not None
+    )

@@ -1,0 +1,87 @@
+"""Whose an intent is: the key that created it owns it, and others are its members (API.md §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.store.database import Tx
+from core.store.prepared import Prepared
+from core.store.tables import intent_agents, intents
+from core.store.upserts import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class IntentAgent:
+    """A member of an intent. ``agent_id`` is the name of its key; ``role`` is a word of the agents' own."""
+
+    id: str
+    intent_id: str
+    agent_id: str
+    role: str
+    assigned_at: datetime
+
+
+def put(tx: Tx, agent: IntentAgent) -> None:
+    """Add a member, or give it another role."""
+    upsert(tx, intent_agents, asdict(agent), ("intent_id", "agent_id"))
+
+
+def remove(tx: Tx, intent_id: str, agent_id: str) -> bool:
+    """False if it was no member."""
+    return tx.conn.execute(intent_agents.delete().where(_is(intent_id, agent_id))).rowcount > 0
+
+
+def get(conn: sa.Connection, intent_id: str, agent_id: str) -> IntentAgent | None:
+    row = conn.execute(sa.select(intent_agents).where(_is(intent_id, agent_id))).first()
+    return None if row is None else _record(row)
+
+
+def of_intent(conn: sa.Connection, intent_id: str) -> Sequence[IntentAgent]:
+    """The members in the order in which they were added."""
+    return [_record(row) for row in _OF_INTENT.all(conn, {"intent_id": intent_id})]
+
+
+_OF_INTENT = Prepared(
+    sa.select(intent_agents)
+    .where(intent_agents.c.intent_id == sa.bindparam("intent_id"))
+    .order_by(intent_agents.c.assigned_at, intent_agents.c.agent_id)
+)
+
+
+def belongs(conn: sa.Connection, intent_id: str, agent_id: str) -> bool:
+    """Whether ``agent_id`` owns the intent, or is a member of it."""
+    return bool(_BELONGS.scalar(conn, {"intent_id": intent_id, "agent_id": agent_id}))
+
+
+_is_bound = (intent_agents.c.intent_id == sa.bindparam("intent_id")) & (
+    intent_agents.c.agent_id == sa.bindparam("agent_id")
+)
+_BELONGS = Prepared(
+    sa.select(
+        (
+            sa.exists().where(
+                intents.c.id == sa.bindparam("intent_id"), intents.c.created_by == sa.bindparam("agent_id")
+            )
+            | sa.exists().where(_is_bound)
+        ).label("belongs")
+    )
+)
+
+
+def intents_of(agent_id: str) -> sa.CompoundSelect[Any]:
+    """The ids of the intents that ``agent_id`` owns or is a member of, as a part of another statement."""
+    owned = sa.select(intents.c.id).where(intents.c.created_by == agent_id)
+    return owned.union_all(sa.select(intent_agents.c.intent_id).where(intent_agents.c.agent_id == agent_id))
+
+
+def _is(intent_id: str, agent_id: str) -> sa.ColumnElement[bool]:
+    return (intent_agents.c.intent_id == intent_id) & (intent_agents.c.agent_id == agent_id)
+
+
+def _record(row: Any) -> IntentAgent:
+    return IntentAgent(**row._asdict())
