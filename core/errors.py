@@ -180,6 +180,12 @@ class SignalIdAmbiguous(Conflict):
     code = "signal_id_ambiguous"
 
 
+class SuspensionIdInUse(Conflict):
+    """Another suspension has, or had, the id that the record brings along (API.md §7)."""
+
+    code = "suspension_id_in_use"
+
+
 class InvalidTransition(Conflict):
     code = "invalid_transition"
 

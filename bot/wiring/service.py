@@ -54,6 +54,7 @@ from core.engine.transitions import Transitions
 from core.errors import ConfigError, DatabaseUnavailable
 from core.hub import Hub
 from core.inbound.reports import Incoming
+from core.intents.client_steps import ClientSteps
 from core.intents.due_work import DueTimes, DueWork
 from core.intents.intents import Intents
 from core.intents.members import Members
@@ -62,6 +63,7 @@ from core.ports import Agents, Channel, Clock, HostClock, Work
 from core.store import installation, markers, outbox, schema
 from core.store import tokens as store_tokens
 from core.store.database import Database, Tx, open_database, opening
+from core.store.due_times import DueKind
 from core.tokens import TokenMaker
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
@@ -296,6 +298,7 @@ def wire(
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
     log, times = IntentLog(hub, log_key), DueTimes(work)
+    client_steps = ClientSteps(database, transitions, drafter, settings.key_quotas, log, times, clock)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
@@ -324,6 +327,7 @@ def wire(
         ClientQueries(database, agents, clock, work),
         Intents(database, log, clock),
         Members(database, transitions, log, clock),
+        client_steps,
         receipts,
         hub,
         pausing,
@@ -346,7 +350,7 @@ def wire(
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
         sweeping=Sweeping(database, transitions, channels, clock),
-        due_work=DueWork(database, times, clock, {}),
+        due_work=DueWork(database, times, clock, {DueKind.RECORD_MISSING: client_steps.record_missing}),
         lanes=lanes,
         work=work,
         timekeeping=Timekeeping(database, clock),

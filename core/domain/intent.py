@@ -125,9 +125,13 @@ def apply_patches(state: Mapping[str, JsonValue], patches: Sequence[Patch]) -> d
     for number, patch in enumerate(patches):
         parts = _parts(patch.path, number)
         if parts[0] == RESERVED:
-            raise ReservedPath("state._suspension belongs to the server.")
+            raise reserved_path()
         _apply(changed, parts, patch, number)
     return changed
+
+
+def reserved_path() -> ReservedPath:
+    return ReservedPath("state._suspension belongs to the server.")
 
 
 def replace_state(wanted: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -201,6 +201,9 @@ class Ask:
     on_behalf_of: str | None = None
     resume: Resume = field(default_factory=Resume)
     traceparent: str | None = None
+    keeps_its_times: bool = False
+    """Whether its times stay what they were agreed to be, through outages of ours too: the agent has a clock of its
+    own, and does not read ours."""
 
     @property
     def max_attempts(self) -> int:

@@ -28,6 +28,7 @@ from core.domain.suspension import Kind, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
+from core.engine.opening import Opening, others_of
 from core.engine.outages import CatchingUp, caught_up, locked
 from core.engine.permissions import check_claim
 from core.engine.queries import Queries, may_read
@@ -42,7 +43,6 @@ from core.errors import (
     NotFound,
     NotShownWhole,
     NotSuspended,
-    SignalIdInUse,
     SuspensionMismatch,
 )
 from core.idempotency import Once, Replayed, perform_once
@@ -83,7 +83,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._quotas = quotas
+        self._opening = Opening(drafter, quotas)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -122,19 +122,13 @@ class Engine:
     ) -> Suspension:
         now = self._clock.now()
         default = policy_fields(sessions.agent_policy(tx.conn, creator))
-        draft = self._drafter.draft(request, creator, default, now, found)
-        draft.plan.check()
-        signal_id = request.resume.signal_id
-        if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id, creator):
-            message = "An open suspension of this key has registered this signal_id."
-            raise SignalIdInUse(message, signal_id=signal_id)
-        self._quotas.check(tx, creator, now)
+        draft = self._opening.draft(tx, request, creator, default, now, found)
         agents: tuple[str, ...] = ()
         if intent_id is None:
             intent = intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
         else:
             intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
-            agents = _others_of(tx, intent, creator)
+            agents = others_of(tx, intent, creator)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
             ref=suspensions.free_ref(tx.conn),
@@ -398,9 +392,3 @@ def _intent_to_suspend(tx: Tx, intent_id: str, creator: str, version: int | None
         check_version(found, version)
     check_suspendable(found)
     return found
-
-
-def _others_of(tx: Tx, intent: Intent, creator: str) -> tuple[str, ...]:
-    """Whose intent it is beside ``creator``."""
-    members = (one.agent_id for one in intent_agents.of_intent(tx.conn, intent.id))
-    return tuple(name for name in dict.fromkeys((intent.created_by, *members)) if name != creator)

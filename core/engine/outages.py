@@ -47,9 +47,10 @@ def caught_up(
     suspension, unheard = outages.read(tx.conn, suspension_id)
     for outage in unheard:
         assert suspension is not None  # noqa: S101 (it has something to hear)
-        by = outage.since(suspension.ask.suspended_at)
-        suspension = transitions.move(tx, suspension, Rescheduled(by), intent, now).suspension
-        intent = intents.lock_by_suspension(tx, suspension_id) or intent  # its log has grown
+        if not suspension.ask.keeps_its_times:
+            by = outage.since(suspension.ask.suspended_at)
+            suspension = transitions.move(tx, suspension, Rescheduled(by), intent, now).suspension
+            intent = intents.lock_by_suspension(tx, suspension_id) or intent  # its log has grown
         outages.heard(tx, suspension_id, outage)
     return intent, suspension
 

@@ -4,5 +4,6 @@ Read ``access`` first: whose an intent is, and what each may do. ``intents`` is 
 else works on it. ``due_work`` does what is due beside the questions' own clock.
 
 Every change locks the intent first, then whatever belongs to it, and ends in one line of its log (``writing``). What an
-agent may not read, it does not find. Nobody here moves a suspension: that is the engine's.
+agent may not read, it does not find. ``client_steps`` opens a suspension as the published client asks for one. Nobody
+here moves one that is open: that is the engine's.
 """

@@ -28,7 +28,7 @@ from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import ENGAGEMENT, Event
 from core.domain.wire import JsonObject, plain, record_json
-from core.errors import Forbidden
+from core.errors import Forbidden, InvalidRequest, NotFound
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
@@ -58,6 +58,9 @@ class NewIntent:
     constraints: Mapping[str, JsonValue] = field(default_factory=dict)
     confidence: float = 0.0
     active: bool = False
+    parent_id: str | None = None
+    depends_on: tuple[str, ...] = ()
+    governance_policy: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class Intents:
         self._clock = clock
 
     async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
+        """Raises :class:`InvalidRequest` for a parent, or an intent to depend on, that ``by`` may not read."""
         now = self._clock.now()
         creator = by.key or by.identity
         made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
@@ -87,9 +91,13 @@ class Intents:
             constraints=wanted.constraints,
             confidence=wanted.confidence,
             status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
+            parent_id=wanted.parent_id,
+            depends_on=tuple(dict.fromkeys(wanted.depends_on)),
+            governance_policy=wanted.governance_policy,
         )
 
         def insert(tx: Tx) -> Shown:
+            _check_named(tx.conn, wanted, by)
             intents.insert(tx, made)
             payload: JsonObject = {"title": made.title, "status": made.status.value}
             kept = self._log.write(tx, made, now, Event(CREATED, payload, by.identity))
@@ -207,6 +215,17 @@ class Intents:
             return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
 
         return await self._database.write(job)
+
+
+def _check_named(conn: sa.Connection, wanted: NewIntent, by: Actor) -> None:
+    """Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read every intent that it names."""
+    named = [] if wanted.parent_id is None else [("parent_intent_id", wanted.parent_id)]
+    named += [(f"depends_on.{number}", name) for number, name in enumerate(wanted.depends_on)]
+    for path, intent_id in named:
+        try:
+            access.read(conn, intent_id, by)
+        except NotFound as unknown:
+            raise InvalidRequest(unknown.message, path=path) from unknown
 
 
 def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:

@@ -156,6 +156,9 @@ _REF_IS_TAKEN = Prepared(
         ).label("taken")
     )
 )
+_ID_IS_TAKEN = sa.select(
+    sa.exists().where(suspensions.c.id == sa.bindparam("id")) | sa.exists().where(archived.c.id == sa.bindparam("id"))
+)
 _STATUS_SHARED = Prepared(
     sa.select(suspensions.c.status).where(suspensions.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
@@ -188,6 +191,11 @@ def free_ref(conn: sa.Connection) -> str:
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:
     """Whether a question has or had this ref, moved out though it may be (API.md §6)."""
     return bool(_REF_IS_TAKEN.scalar(conn, {"ref": ref}))
+
+
+def id_is_taken(conn: sa.Connection, suspension_id: str) -> bool:
+    """Whether a question has or had this id, moved out though it may be."""
+    return bool(conn.scalar(_ID_IS_TAKEN, {"id": suspension_id}))
 
 
 def open_by_signal(conn: sa.Connection, signal_id: str, creator: str | None) -> dict[str, str]:

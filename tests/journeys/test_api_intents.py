@@ -51,14 +51,52 @@ async def test_who_creates_an_intent_is_its_creator_whatever_it_says(room: World
     assert (await create(room, created_by="somebody-else"))["created_by"] == "refund-agent"
 
 
-@pytest.mark.parametrize("fields", [{"title": ""}, {"title": None}, {"title": 5}, {"status": "completed"}, {"no": 1}])
+async def test_what_an_intent_is_a_part_of_and_depends_on_is_kept_and_shown(room: World) -> None:
+    parent, upstream = await create(room), await create(room)
+    policy = {"completion_mode": "auto", "deadline": "2027-01-01T00:00:00Z"}
+    said = {"parent_intent_id": parent["id"], "depends_on": [upstream["id"], upstream["id"]]}
+    intent = await create(room, **said, governance_policy=policy)
+    assert (intent["parent_id"], intent["parent_intent_id"]) == (parent["id"], parent["id"])
+    assert (intent["depends_on"], intent["governance_policy"]) == ([upstream["id"]], policy)
+    assert (await room.call("GET", f"/v1/intents/{intent['id']}")).json() == intent
+    moved = await change(room, intent, "status", {"status": "active"})
+    assert (moved.json()["depends_on"], moved.json()["parent_id"]) == ([upstream["id"]], parent["id"])
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "anothers"])
+async def test_an_intent_that_the_caller_does_not_find_is_named_by_none_of_its_own(room: World, known: bool) -> None:
+    theirs = await room.active_intent(role="other_agent")
+    named = theirs["id"] if known else "no-such-intent"
+    own = await create(room)
+    for fields, path in (
+        ({"parent_intent_id": named}, "parent_intent_id"),
+        ({"depends_on": [own["id"], own["id"], named]}, "depends_on.2"),
+    ):
+        refused = await room.call("POST", "/v1/intents", json={"title": "t", **fields})
+        assert refused.status_code == 422
+        assert [one["path"] for one in refused.json()["detail"]["fields"]] == [path]
+        assert "such intent" in refused.json()["detail"]["message"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": ""},
+        {"title": None},
+        {"title": 5},
+        {"status": "completed"},
+        {"no": 1},
+        {"depends_on": "a"},
+        {"governance_policy": []},
+    ],
+)
 async def test_an_intent_that_can_not_be_is_refused(room: World, fields: dict[str, Any]) -> None:
     assert (await room.call("POST", "/v1/intents", json={"title": "t", **fields})).status_code == 422
 
 
 MOVES = {
-    "draft": {"active", "abandoned"},
-    "active": {"blocked", "completed", "abandoned"},
+    "draft": {"active", "abandoned", "suspended_awaiting_input"},
+    "active": {"blocked", "completed", "abandoned", "suspended_awaiting_input"},
     "blocked": {"active", "abandoned"},
     "completed": set(),
     "abandoned": set(),

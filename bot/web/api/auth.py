@@ -33,6 +33,7 @@ from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub
+from core.intents.client_steps import ClientSteps
 from core.intents.intents import Intents
 from core.intents.members import Members
 from core.ports import Responders
@@ -131,6 +132,7 @@ class Services:
     client_queries: ClientQueries
     intents: Intents
     members: Members
+    client_steps: ClientSteps
     receipts: Receipts
     hub: Hub
     pausing: Pausing

@@ -11,11 +11,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from bot.web.api import replies, requests
-from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
+from bot.web.api.client_records import parse_record, take_record
 from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.intent import IntentStatus
+from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.idempotency import Replayed
 from core.intents.intents import NewIntent, Shown
@@ -67,6 +69,9 @@ async def create(
         constraints=body.constraints or {},
         confidence=body.confidence or 0.0,
         active=body.status == "active",
+        parent_id=body.parent_intent_id,
+        depends_on=tuple(body.depends_on or ()),
+        governance_policy=body.governance_policy,
     )
     made = await services.intents.create(wanted, actor, await once(request, actor, key, _created))
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
@@ -104,16 +109,29 @@ async def change_status(
     services: Served, intent_id: Id, actor: Agent, body: requests.StatusBody, if_match: IfMatch
 ) -> Response:
     wanted, expected = IntentStatus(body.status), version(if_match)
-    if wanted is IntentStatus.ABANDONED and await services.engine.abandon(intent_id, actor, expected, body.reason):
+    if wanted is IntentStatus.SUSPENDED:
+        await services.client_steps.suspend(intent_id, actor, expected, body.reason)
+        return _with_etag(await services.intents.get(intent_id, actor))
+    if wanted is IntentStatus.ABANDONED and await _abandoned_while_it_waits(
+        services, intent_id, actor, expected, body.reason
+    ):
         return _with_etag(await services.intents.get(intent_id, actor))
     shown = await services.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
     return _with_etag(shown)
 
 
+async def _abandoned_while_it_waits(
+    services: Services, intent_id: str, by: Actor, expected: int, reason: str | None
+) -> bool:
+    """An admin may give up what waits: for an answer, or for its record."""
+    given_up = await services.engine.abandon(intent_id, by, expected, reason)
+    return given_up or await services.client_steps.abandon(intent_id, by, expected, reason)
+
+
 @routes.post(
     "/intents/{intent_id}/state",
-    summary="Patch an intent's state",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+    summary="Patch an intent's state; the published client's record there opens its suspension",
+    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428, 429)},
 )
 async def change_state(
     services: Served, intent_id: Id, actor: Agent, body: requests.StateBody, if_match: IfMatch
@@ -122,6 +140,11 @@ async def change_state(
     expected = version(if_match)
     if body.patches is not None:
         patches = [patch.patch() for patch in body.patches]
+        taken = take_record(patches)
+        if taken is not None and await services.client_steps.awaits_record(intent_id, actor):
+            value, others, path = taken
+            await services.client_steps.open(intent_id, parse_record(value, path), others, actor, expected)
+            return _with_etag(await services.intents.get(intent_id, actor))
         return _with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
     return _with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
 

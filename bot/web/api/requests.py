@@ -27,6 +27,7 @@ JsonObject = dict[str, JsonValue]
 
 Name = Annotated[str, Field(min_length=1, max_length=255, pattern=VISIBLE)]
 Identity = Annotated[str, Field(min_length=1, max_length=320, pattern=VISIBLE)]
+IntentId = Annotated[str, Field(min_length=1, max_length=255, pattern=VISIBLE)]
 Recipient = Annotated[str, Field(min_length=1, max_length=320, json_schema_extra=conditions.RECIPIENT)]
 Url = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=conditions.URL)]
 Reason = Annotated[str, Field(max_length=3000)]
@@ -235,6 +236,9 @@ class IntentBody(Strict):
     confidence: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
     status: Literal["draft", "active"] | None = None
     created_by: Annotated[str, Field(max_length=320)] | None = None
+    parent_intent_id: IntentId | None = None
+    depends_on: Annotated[list[IntentId], Field(max_length=100)] | None = None
+    governance_policy: JsonObject | None = None
 
 
 class StatusBody(Strict, json_schema_extra=such_as({"status": "active"})):

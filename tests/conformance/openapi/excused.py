@@ -36,6 +36,7 @@ MESSAGES = re.compile(
     r"|Every rung's attempt must be between 1 and max_attempts .*"
     r"|Two rungs name the same attempt\."
     r"|There is no group .*"
+    r"|There is no such intent\."
     r"|This is nobody of the directory, .*"
     r"|action has no canonical JSON .*"  # integers beyond 2^53 (RFC 8785)
     r"|(form_schema|resume\.payload_schema) is (not a usable JSON Schema|too large).*"

@@ -1,0 +1,418 @@
+"""The published client's suspend: the status, then the record in the state, then an event (API.md §7)."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.clock import ManualClock
+from tests.world import World, running
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """As ``SuspensionRecord.to_dict`` of the client writes it."""
+    return {
+        "id": str(uuid.uuid4()),
+        "question": "Should we refund order #12345?",
+        "response_type": "choice",
+        "context": {"order_id": "12345", "amount": 499.99},
+        "fallback_policy": "fail",
+        "choices": [
+            {"value": "approve", "label": "Approve refund", "style": "primary"},
+            {"value": "deny", "label": "Deny refund", "description": "Close the case", "style": "danger"},
+        ],
+        "suspended_at": "2020-01-01T06:50:42.234583",
+        "expires_at": "2020-01-01T09:50:42.234583",
+        "timeout_seconds": 3600,
+        "confidence_at_suspension": 0.55,
+    } | fields
+
+
+async def change(
+    world: World, intent: dict[str, Any], what: str, body: Any, role: str = "agent", version: int | None = None
+) -> httpx.Response:
+    headers = {"If-Match": str(intent["version"] if version is None else version)}
+    return await world.call("POST", f"/api/v1/intents/{intent['id']}/{what}", role, json=body, headers=headers)
+
+
+async def first_step(world: World, intent: dict[str, Any], role: str = "agent") -> dict[str, Any]:
+    response = await change(world, intent, "status", {"status": "suspended_awaiting_input"}, role)
+    assert response.status_code == 200, response.text
+    suspended: dict[str, Any] = response.json()
+    return suspended
+
+
+async def write_record(
+    world: World, intent: dict[str, Any], value: Any, role: str = "agent", path: str = "_suspension"
+) -> httpx.Response:
+    return await change(world, intent, "state", {"patches": [{"op": "set", "path": path, "value": value}]}, role)
+
+
+async def suspended(world: World, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The intent after both steps, and what an answer needs to know."""
+    intent = await first_step(world, await world.active_intent())
+    response = await write_record(world, intent, written := record(**fields))
+    assert response.status_code == 200, response.text
+    await world.settle()
+    return response.json(), {"intent_id": intent["id"], "suspension_id": written["id"]}
+
+
+def kept(intent: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = intent["state"]["_suspension"]
+    return found
+
+
+async def types(world: World, intent: dict[str, Any]) -> list[str]:
+    return [event["event_type"] for event in await world.events({"intent_id": intent["id"]})]
+
+
+async def test_the_record_opens_the_question_and_the_answer_is_where_the_client_looks(any_world: World) -> None:
+    world = any_world
+    intent = await world.active_intent()
+    waiting = await first_step(world, intent)
+    assert (waiting["status"], waiting["version"]) == ("suspended_awaiting_input", intent["version"] + 1)
+    await world.settle()
+    assert not world.slack.workspace.messages
+    opened = (await write_record(world, waiting, written := record())).json()
+    assert (opened["status"], opened["version"]) == ("suspended_awaiting_input", waiting["version"] + 1)
+    assert (kept(opened)["id"], kept(opened)["resolution"]) == (written["id"], None)
+    said = {"event_type": "intent.suspended", "payload": {"suspension_id": written["id"]}}
+    events = f"/api/v1/intents/{intent['id']}/events"
+    assert (await world.call("POST", events, json=said)).status_code == 200
+    await world.settle()
+    assert len(world.slack.workspace.messages) == 1
+    asked = {"intent_id": intent["id"], "suspension_id": written["id"]}
+    assert (await world.answer(asked, "approve")).status_code == 200
+    answered = await world.intent(asked)
+    assert (answered["status"], answered["version"]) == ("active", opened["version"] + 1)
+    assert kept(answered)["resolution"] == "responded"
+    assert (kept(answered)["response"], kept(answered)["responded_by"]) == ("approve", "alice@example.com")
+    assert kept(answered)["responded_at"] is not None
+    assert await types(world, intent) == [
+        "intent_created",
+        "status_changed",
+        "intent.suspended",
+        "intent.resumed",
+    ]
+
+
+async def test_the_times_are_the_servers(world: World) -> None:
+    intent, _ = await suspended(world)
+    now = world.clock.now()
+    assert kept(intent)["suspended_at"] == now.isoformat().replace("+00:00", "Z")
+    assert kept(intent)["expires_at"] == (now + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
+
+
+async def test_a_draft_becomes_active_and_suspended_in_the_first_step_and_both_are_recorded(world: World) -> None:
+    draft = (await world.call("POST", "/v1/intents", json={"title": "t"})).json()
+    assert (await world.call("POST", f"/v1/intents/{draft['id']}/suspend", json=record())).status_code in (409, 422)
+    waiting = await first_step(world, draft)
+    assert waiting["version"] == draft["version"] + 1
+    events = await world.events({"intent_id": draft["id"]})
+    assert [(one["payload"].get("from"), one["payload"].get("to")) for one in events[1:]] == [
+        ("draft", "active"),
+        ("active", "suspended_awaiting_input"),
+    ]
+    assert (await write_record(world, waiting, record())).status_code == 200
+
+
+async def test_without_a_record_the_intent_is_active_again_after_a_minute(any_world: World) -> None:
+    world = any_world
+    waiting = await first_step(world, await world.active_intent())
+    await world.advance(seconds=59)
+    assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "suspended_awaiting_input"
+    await world.advance(seconds=2)
+    after = await world.intent({"intent_id": waiting["id"]})
+    assert (after["status"], after["version"]) == ("active", waiting["version"] + 1)
+    last = (await world.events({"intent_id": waiting["id"]}))[-1]
+    assert (last["event_type"], last["payload"]["to"], last["payload"]["reason"]) == (
+        "status_changed",
+        "active",
+        "record_missing",
+    )
+    late = await write_record(world, after, record())
+    assert (late.status_code, late.json()["detail"]["error"]) == (403, "reserved_path")
+
+
+async def test_with_a_record_nothing_happens_after_a_minute(world: World) -> None:
+    intent, asked = await suspended(world)
+    await world.advance(minutes=2)
+    after = await world.intent(asked)
+    assert (after["status"], after["version"]) == ("suspended_awaiting_input", intent["version"])
+
+
+async def test_silence_ends_it_as_the_client_expects_it(world: World) -> None:
+    _, asked = await suspended(world, fallback_policy="complete_with_fallback", fallback_value="deny")
+    await world.advance(hours=1)
+    after = await world.intent(asked)
+    assert (after["status"], kept(after)["resolution"], kept(after)["response"]) == ("active", "expired", None)
+    assert (await world.answer(asked, "approve")).json()["detail"]["error"] == "suspension_ended"
+
+
+async def test_a_cancelled_one_says_so(world: World) -> None:
+    _, asked = await suspended(world)
+    cancelled = await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/cancel", json={})
+    assert cancelled.status_code == 200
+    after = await world.intent(asked)
+    assert (after["status"], kept(after)["resolution"]) == ("active", "cancelled")
+
+
+LADDER = [
+    {"attempt": 2, "channel_hint": "email", "notify_to": ""},
+    {"attempt": 3, "channel_hint": "email", "notify_to": "bob@example.com"},
+]
+
+
+async def test_our_clock_runs_the_ladder_of_the_record(world: World) -> None:
+    policy = {"max_attempts": 3, "interval_seconds": 3600, "strategy": "fixed", "final_fallback_policy": "fail"}
+    intent, asked = await suspended(world, retry_policy={**policy, "escalation_ladder": LADDER})
+    assert kept(intent)["retry_policy"]["escalation_ladder"][0]["notify_to"] is None
+    posted = {"event_type": "intent.suspension_renotified", "payload": {"attempt": 2}}
+    assert (await world.call("POST", f"/api/v1/intents/{intent['id']}/events", json=posted)).status_code == 200
+    await world.advance(hours=1)
+    await world.advance(hours=1)
+    renotified = [one for one in await world.events(asked) if one["event_type"] == "intent.suspension_renotified"]
+    assert [(one["payload"]["attempt"], one["payload"]["channel_hint"]) for one in renotified] == [
+        (2, "email"),
+        (3, "email"),
+    ]
+    assert renotified[1]["payload"]["notify_to"] == "bob@example.com"
+    await world.advance(hours=1)
+    after = await world.intent(asked)
+    assert (after["status"], kept(after)["resolution"]) == ("abandoned", "expired")
+
+
+async def test_what_the_client_has_merged_into_its_policy_is_bent_to_fit_its_timeout(world: World) -> None:
+    """Nobody can tell what the call itself gave. The policy's fallback counts for the client, and so it does here."""
+    policy = {"max_attempts": 2, "interval_seconds": 3600, "final_fallback_policy": "complete_with_fallback"}
+    intent, _ = await suspended(
+        world,
+        timeout_seconds=60,
+        fallback_policy="fail",
+        fallback_value="deny",
+        retry_policy={**policy, "escalation_ladder": LADDER},
+    )
+    shown = kept(intent)
+    assert (shown["retry_policy"]["interval_seconds"], shown["retry_policy"]["max_attempts"]) == (60, 2)
+    assert [rung["attempt"] for rung in shown["retry_policy"]["escalation_ladder"]] == [2]
+    assert shown["fallback_policy"] == "complete_with_fallback"
+
+
+async def test_nothing_is_inherited_that_the_record_does_not_say(world: World) -> None:
+    """The client would not know of it: it goes on by its own clock."""
+    default = {"max_attempts": 5, "interval_seconds": 60}
+    path = "/v1/agents/refund-agent/default-retry-policy"
+    assert (await world.call("PUT", path, json=default)).status_code == 200
+    intent, _ = await suspended(world)
+    assert (kept(intent)["retry_policy"], kept(intent)["max_attempts"]) == (None, 1)
+
+
+async def test_unknown_and_empty_fields_say_nothing(world: World) -> None:
+    intent, _ = await suspended(
+        world,
+        channel_hint="",
+        resolution="responded",
+        response="approve",
+        nobody_knows={"this": 1},
+        choices=[{"value": "approve", "label": "Approve", "description": "", "colour": "red"}],
+        retry_policy={"max_attempts": 1, "interval_seconds": 0, "strategy": "fixed", "jitter": 3},
+    )
+    assert (kept(intent)["resolution"], kept(intent)["channel_hint"]) == (None, None)
+    assert kept(intent)["retry_policy"]["interval_seconds"] == 3600
+
+
+@pytest.mark.parametrize("path", ["_suspension", "/_suspension"])
+async def test_the_path_may_begin_with_a_slash_and_what_is_patched_beside_it_is_too(world: World, path: str) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    patches = [
+        {"op": "set", "path": "order", "value": 12345},
+        {"op": "set", "path": path, "value": record()},
+        {"op": "set", "path": "/note", "value": "n"},
+    ]
+    opened = (await change(world, waiting, "state", {"patches": patches})).json()
+    assert opened["version"] == waiting["version"] + 1
+    assert {name: opened["state"][name] for name in ("order", "note")} == {"order": 12345, "note": "n"}
+    assert kept(opened)["resolution"] is None
+
+
+BAD: list[tuple[Any, int, str, str]] = [
+    ({"question": None}, 422, "invalid_request", "question"),
+    ({"question": ""}, 422, "invalid_request", "question"),
+    ({"response_type": "essay"}, 422, "invalid_request", "response_type"),
+    ({"id": None}, 422, "invalid_request", "id"),
+    ({"id": ""}, 422, "invalid_request", "id"),
+    ({"id": "a/b"}, 422, "invalid_request", "id"),
+    ({"choices": []}, 422, "invalid_request", "choices"),
+    ({"choices": [{"value": "a"}]}, 422, "invalid_request", "choices.0.label"),
+    ({"choices": {"a": 1}}, 422, "invalid_request", "choices"),
+    ({"timeout_seconds": 0}, 422, "invalid_request", "timeout_seconds"),
+    ({"timeout_seconds": "soon"}, 422, "invalid_request", "timeout_seconds"),
+    ({"context": [1]}, 422, "invalid_request", "context"),
+    ({"confidence_at_suspension": 7}, 422, "invalid_request", "confidence_at_suspension"),
+    ({"channel_hint": "pigeon"}, 422, "unknown_channel", "channel_hint"),
+    ({"fallback_policy": "complete_with_fallback"}, 422, "invalid_request", "fallback_value"),
+    ({"fallback_value": "perhaps"}, 422, "invalid_request", "fallback_value"),
+    ({"retry_policy": {"strategy": "linear"}}, 422, "invalid_request", "retry_policy.strategy"),
+    ({"retry_policy": {"max_attempts": 0}}, 422, "invalid_request", "retry_policy.max_attempts"),
+    ({"retry_policy": 5}, 422, "invalid_request", "retry_policy"),
+]
+
+
+@pytest.mark.parametrize(("fields", "status", "error", "path"), BAD)
+async def test_a_record_that_can_not_be_is_refused_and_changes_nothing(
+    world: World, fields: dict[str, Any], status: int, error: str, path: str
+) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    refused = await write_record(world, waiting, record(**fields))
+    detail = refused.json()["detail"]
+    assert (refused.status_code, detail["error"]) == (status, error), refused.text
+    assert [one["path"] for one in detail["fields"]] == [path]
+    assert await world.intent({"intent_id": waiting["id"]}) == waiting
+    await world.settle()
+    assert not world.slack.workspace.messages
+    assert (await write_record(world, waiting, record())).status_code == 200
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", [record()]])
+async def test_a_record_is_an_object(world: World, value: Any) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    refused = await write_record(world, waiting, value)
+    assert refused.status_code == 422
+    assert refused.json()["detail"]["fields"][0]["path"] == "patches.0.value"
+
+
+async def test_patches_that_lead_nowhere_take_the_record_with_them(world: World) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    patches = [
+        {"op": "set", "path": "_suspension", "value": record()},
+        {"op": "append", "path": "nowhere/at/all", "value": 1},
+        {"op": "remove", "path": "nowhere"},
+    ]
+    assert (await change(world, waiting, "state", {"patches": patches[:1] + patches[2:]})).status_code == 422
+    assert await world.intent({"intent_id": waiting["id"]}) == waiting
+
+
+async def test_an_id_that_a_suspension_has_or_had_is_refused(any_world: World) -> None:
+    world = any_world
+    _, asked = await suspended(world)
+    waiting = await first_step(world, await world.active_intent())
+    taken = await write_record(world, waiting, record(id=asked["suspension_id"]))
+    assert (taken.status_code, taken.json()["detail"]["error"]) == (409, "suspension_id_in_use")
+    assert taken.json()["message"] == taken.json()["detail"]["message"]
+    assert (await world.answer(asked, "approve")).status_code == 200
+    again = await first_step(world, await world.intent(asked))
+    assert (await write_record(world, again, record(id=asked["suspension_id"]))).status_code == 409
+    assert kept(await world.intent(asked))["resolution"] == "responded"
+    assert (await write_record(world, again, record())).status_code == 200
+    assert kept(await world.intent(asked))["resolution"] is None
+
+
+async def test_without_the_first_step_and_once_open_the_record_is_the_servers(world: World) -> None:
+    intent = await world.active_intent()
+    assert (await write_record(world, intent, record())).status_code == 403
+    opened, asked = await suspended(world)
+    for patch in (
+        {"op": "set", "path": "_suspension", "value": record()},
+        {"op": "set", "path": "/_suspension/resolution", "value": "responded"},
+        {"op": "remove", "path": "_suspension"},
+    ):
+        refused = await change(world, opened, "state", {"patches": [patch]})
+        assert (refused.status_code, refused.json()["detail"]["error"]) == (403, "reserved_path")
+    written = await change(world, opened, "state", {"state": {"order": 1, "_suspension": {"resolution": "responded"}}})
+    assert (kept(written.json())["id"], kept(written.json())["resolution"]) == (asked["suspension_id"], None)
+    assert written.json()["state"]["order"] == 1
+    assert (await world.answer(asked, "approve")).status_code == 200
+    ended = await world.intent(asked)
+    patched = await change(world, ended, "state", {"patches": [{"op": "set", "path": "decision", "value": "approve"}]})
+    assert patched.status_code == 200
+    assert (patched.json()["state"]["decision"], kept(patched.json())["response"]) == ("approve", "approve")
+
+
+@pytest.mark.parametrize("wanted", ["active", "blocked", "completed", "abandoned", "suspended_awaiting_input"])
+async def test_between_the_steps_no_status_can_be_set(world: World, wanted: str) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    assert (await change(world, waiting, "status", {"status": wanted})).status_code == 409
+    body = {"question": "Go on?", "response_type": "confirm"}
+    asked = await world.call("POST", f"/v1/intents/{waiting['id']}/suspend", json=body)
+    assert (asked.status_code, asked.json()["detail"]["error"]) == (409, "already_suspended")
+    answered = await world.answer({"intent_id": waiting["id"], "suspension_id": "any"}, "approve")
+    assert (answered.status_code, answered.json()["detail"]["error"]) == (409, "not_suspended")
+    assert await world.intent({"intent_id": waiting["id"]}) == waiting
+
+
+async def test_an_admin_may_abandon_an_intent_between_the_steps(world: World) -> None:
+    waiting = await first_step(world, await world.active_intent())
+    given_up = await change(world, waiting, "status", {"status": "abandoned", "reason": "stuck"}, "admin")
+    assert (given_up.status_code, given_up.json()["abandonment_reason"]) == (200, "stuck")
+    await world.advance(minutes=2)
+    assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "abandoned"
+
+
+@pytest.mark.parametrize("status", ["blocked", "completed", "abandoned"])
+async def test_only_an_active_intent_or_a_draft_is_suspended(world: World, status: str) -> None:
+    intent = (await change(world, await world.active_intent(), "status", {"status": status})).json()
+    refused = await change(world, intent, "status", {"status": "suspended_awaiting_input"})
+    assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "intent_not_active")
+
+
+async def test_a_stale_version_is_refused_in_both_steps(world: World) -> None:
+    intent = await world.active_intent()
+    body = {"status": "suspended_awaiting_input"}
+    stale = await change(world, intent, "status", body, version=intent["version"] + 1)
+    assert (stale.status_code, stale.json()["current_version"]) == (409, intent["version"])
+    waiting = await first_step(world, intent)
+    patches = [{"op": "set", "path": "_suspension", "value": record()}]
+    stale = await change(world, waiting, "state", {"patches": patches}, version=intent["version"])
+    assert (stale.status_code, stale.json()["current_version"]) == (409, waiting["version"])
+
+
+async def test_who_may_take_the_steps(world: World) -> None:
+    """Owner and members; a member's question is the member's. A draft is activated by its owner alone."""
+    intent, draft = await world.active_intent(), (await world.call("POST", "/v1/intents", json={"title": "d"})).json()
+    body = {"status": "suspended_awaiting_input"}
+    assert (await change(world, intent, "status", body, "other_agent")).status_code == 404
+    assert (await change(world, intent, "status", body, "admin")).status_code == 403
+    waiting = await first_step(world, intent)
+    assert (await write_record(world, waiting, record(), "other_agent")).status_code == 404
+    assert (await write_record(world, waiting, record(), "admin")).status_code == 403
+    for one in (intent, draft):
+        member = {"agent_id": "other-agent"}
+        assert (await world.call("POST", f"/v1/intents/{one['id']}/agents", json=member)).status_code == 200
+    opened = await write_record(world, waiting, written := record(), "other_agent")
+    assert (opened.status_code, kept(opened.json())["created_by"]) == (200, "other-agent")
+    asked = {"intent_id": intent["id"], "suspension_id": written["id"]}
+    for role in ("agent", "other_agent"):
+        assert (await world.answer(asked, "approve", role)).status_code == 403
+    assert (await change(world, draft, "status", body, "other_agent")).status_code == 403
+    assert (await world.intent({"intent_id": draft["id"]}))["status"] == "draft"
+
+
+async def test_no_outage_of_ours_moves_its_times(tmp_path: Path, database_url: str) -> None:
+    """The client goes on by its own clock."""
+    clock = ManualClock()
+    async with running(tmp_path, database_url, clock) as world:
+        opened, asked = await suspended(world, timeout_seconds=7 * 3600)
+        waiting = await first_step(world, await world.active_intent())
+    clock.move_by(timedelta(hours=5))
+    async with running(tmp_path, database_url, clock) as world:
+        await world.settle()
+        assert kept(await world.intent(asked))["expires_at"] == kept(opened)["expires_at"]
+        assert "intent.suspension_rescheduled" not in await types(world, opened)
+        assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "active"
+        await world.advance(hours=2)
+        assert kept(await world.intent(asked))["resolution"] == "expired"
+
+
+async def test_asking_back_does_not_move_its_end(world: World) -> None:
+    opened, asked = await suspended(world)
+    await world.advance(minutes=59)
+    clarify = f"/v1/suspensions/{asked['suspension_id']}/clarify"
+    assert (await world.call("POST", clarify, "operator", json={"question": "Which one?"})).status_code == 200
+    assert kept(await world.intent(asked))["expires_at"] == kept(opened)["expires_at"]
+    await world.advance(minutes=1)
+    assert kept(await world.intent(asked))["resolution"] == "expired"
