@@ -21,7 +21,7 @@ Misfit = tuple[Path, str]
 
 def misfits(settings: Settings) -> Iterator[Misfit]:
     """Everything that does not fit, the most basic first."""
-    found = (_keys, _people, _channels, _mailbox, _delays, _exposed, _public)
+    found = (_keys, _people, _channels, _mailbox, _engagement, _delays, _exposed, _public)
     return chain.from_iterable(misfits_of(settings) for misfits_of in found)
 
 
@@ -95,6 +95,25 @@ def _set_up(settings: Settings, channel: str, path: Path) -> Iterable[Misfit]:
     if channel not in settings.channels:
         needed = {"slack": "bot_token", "email": "smtp_url", "pagerduty": "routing_key"}[channel]
         yield path, f"is {channel}, which is not set up ({channel}.{needed} is missing)"
+
+
+def _engagement(settings: Settings) -> Iterator[Misfit]:
+    """No signals may belong to two modes of which one would hide the other."""
+    said = settings.engagement
+    if said.require_input_below_confidence > said.autonomous_min_confidence:
+        yield from _engagement_misfit("require_input_below_confidence", "at most", "autonomous_min_confidence")
+    if said.require_input_above_risk < said.autonomous_max_risk:
+        yield from _engagement_misfit("require_input_above_risk", "at least", "autonomous_max_risk")
+    if said.require_input_above_risk > said.defer_min_risk:
+        yield from _engagement_misfit("require_input_above_risk", "at most", "defer_min_risk")
+    if said.defer_min_risk <= said.autonomous_max_risk:
+        yield from _engagement_misfit("defer_min_risk", "more than", "autonomous_max_risk")
+    if said.defer_max_reversibility >= said.autonomous_min_reversibility:
+        yield from _engagement_misfit("defer_max_reversibility", "less than", "autonomous_min_reversibility")
+
+
+def _engagement_misfit(name: str, must_be: str, other: str) -> Iterator[Misfit]:
+    yield ("engagement", name), f"must be {must_be} engagement.{other}"
 
 
 def _delays(settings: Settings) -> Iterator[Misfit]:

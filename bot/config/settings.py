@@ -35,6 +35,7 @@ from bot.config.values import (
     RecipientRef,
     RoutingKey,
     SecretKey,
+    Share,
     SlackUser,
     Text,
     TimeZone,
@@ -43,6 +44,7 @@ from bot.config.values import (
     Word,
     between,
 )
+from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.hours import Hours, parse_week
 from core.domain.notice import WhenCut
 from core.domain.people import Role, canonical
@@ -201,6 +203,26 @@ class SuspensionSettings(Section):
         return PolicyFields() if self.default_retry_policy is None else self.default_retry_policy.fields
 
 
+class EngagementSettings(Section):
+    """When agents that ask whether to ask are told to go on, to ask, or to leave it (RFC-0025 §7.2, whose values are
+    the defaults).
+
+    ``min`` and ``max`` belong to the mode that they are named after; what is ``below`` or ``above`` begins beside them.
+    """
+
+    autonomous_min_confidence: Share = RFC_THRESHOLDS.autonomous_min_confidence
+    autonomous_max_risk: Share = RFC_THRESHOLDS.autonomous_max_risk
+    autonomous_min_reversibility: Share = RFC_THRESHOLDS.autonomous_min_reversibility
+    require_input_below_confidence: Share = RFC_THRESHOLDS.require_input_below_confidence
+    require_input_above_risk: Share = RFC_THRESHOLDS.require_input_above_risk
+    defer_min_risk: Share = RFC_THRESHOLDS.defer_min_risk
+    defer_max_reversibility: Share = RFC_THRESHOLDS.defer_max_reversibility
+
+    @property
+    def thresholds(self) -> EngagementThresholds:
+        return EngagementThresholds(**self.model_dump())
+
+
 class WorkSettings(Section):
     """How often a worker says that it is alive, and after how much silence others send what it had in hand.
 
@@ -308,6 +330,7 @@ class Settings(BaseSettings):
     groups: dict[GroupName, Annotated[tuple[Mail, ...], Listed]] = Field(default_factory=dict)
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
+    engagement: EngagementSettings = EngagementSettings()
     answers: Answers = Answers()
     receipts: ReceiptSettings = ReceiptSettings()
     redaction: RedactionSettings = RedactionSettings()

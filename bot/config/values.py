@@ -56,6 +56,14 @@ def between(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def _share(value: object) -> float:
+    if isinstance(value, FromVariable) and re.fullmatch(r"\s*[01]?(\.[0-9]{1,17})?\s*", value):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError("must be a number from 0 to 1")
+    return float(value)
+
+
 def _flag(value: object) -> bool:
     if isinstance(value, FromVariable):
         value = {"true": True, "false": False}.get(value.strip().lower(), value)
@@ -224,6 +232,7 @@ def _webhook_secret(value: str) -> str:
     return value
 
 
+Share = Annotated[float, BeforeValidator(_share)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Text = Annotated[str, BeforeValidator(_text)]
 Word = BeforeValidator(_word)

@@ -325,7 +325,7 @@ def wire(
         people,
         collaboration,
         ClientQueries(database, agents, clock, work),
-        Intents(database, log, clock),
+        Intents(database, log, clock, settings.engagement.thresholds),
         Members(database, transitions, log, clock),
         client_steps,
         receipts,

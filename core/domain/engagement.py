@@ -60,13 +60,37 @@ class EngagementDecision:
         return ACTIONS[self.mode]
 
 
-def engage(signals: EngagementSignals) -> EngagementDecision:
+@dataclass(frozen=True, slots=True)
+class EngagementThresholds:
+    """Where one mode ends and the next begins, each from 0 to 1; what is ``min`` or ``max`` belongs to the mode itself.
+
+    Source of the defaults: RFC-0025 §7.2.
+    """
+
+    autonomous_min_confidence: float = 0.85
+    autonomous_max_risk: float = 0.20
+    autonomous_min_reversibility: float = 0.50
+    require_input_below_confidence: float = 0.50
+    require_input_above_risk: float = 0.50
+    defer_min_risk: float = 0.80
+    defer_max_reversibility: float = 0.10
+
+
+RFC_THRESHOLDS = EngagementThresholds()
+
+
+def engage(signals: EngagementSignals, limits: EngagementThresholds = RFC_THRESHOLDS) -> EngagementDecision:
     """The first row of RFC-0025 §7.2 that fits, in the order autonomous, defer, require_input, request_input."""
-    shown = f"confidence {signals.confidence:.2f}, risk {signals.risk:.2f}, reversibility {signals.reversibility:.2f}"
-    if signals.confidence >= 0.85 and signals.risk <= 0.20 and signals.reversibility >= 0.50:
+    confidence, risk, reversibility = signals.confidence, signals.risk, signals.reversibility
+    shown = f"confidence {confidence:.2f}, risk {risk:.2f}, reversibility {reversibility:.2f}"
+    if (
+        confidence >= limits.autonomous_min_confidence
+        and risk <= limits.autonomous_max_risk
+        and reversibility >= limits.autonomous_min_reversibility
+    ):
         return EngagementDecision(Mode.AUTONOMOUS, f"Confident, safe and reversible ({shown}).")
-    if signals.risk >= 0.80 or signals.reversibility <= 0.10:
+    if risk >= limits.defer_min_risk or reversibility <= limits.defer_max_reversibility:
         return EngagementDecision(Mode.DEFER, f"Too risky or not reversible: do not act ({shown}).")
-    if signals.confidence < 0.50 or signals.risk > 0.50:
+    if confidence < limits.require_input_below_confidence or risk > limits.require_input_above_risk:
         return EngagementDecision(Mode.REQUIRE_INPUT, f"Low confidence or raised risk: a person decides ({shown}).")
     return EngagementDecision(Mode.REQUEST_INPUT, f"Moderate uncertainty: ask a person ({shown}).")

@@ -13,7 +13,13 @@ from datetime import datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.domain.engagement import EngagementDecision, EngagementSignals, engage
+from core.domain.engagement import (
+    RFC_THRESHOLDS,
+    EngagementDecision,
+    EngagementSignals,
+    EngagementThresholds,
+    engage,
+)
 from core.domain.intent import (
     RESERVED,
     Intent,
@@ -74,7 +80,11 @@ class Shown:
 class Intents:
     """What clients may do to intents. An agent finds only those that it owns or is a member of."""
 
-    def __init__(self, database: Database, log: IntentLog, clock: Clock) -> None:
+    def __init__(
+        self, database: Database, log: IntentLog, clock: Clock, thresholds: EngagementThresholds = RFC_THRESHOLDS
+    ) -> None:
+        self.thresholds = thresholds
+        """Where the modes of engagement begin and end."""
         self._database = database
         self._log = log
         self._clock = clock
@@ -191,7 +201,7 @@ class Intents:
 
     async def engage(self, intent_id: str, signals: EngagementSignals, by: Actor) -> tuple[EngagementDecision, Logged]:
         """Decide whether a person should be asked, and record it (RFC-0025 §7)."""
-        decision = engage(signals)
+        decision = engage(signals, self.thresholds)
         payload: JsonObject = {
             "mode": decision.mode.value,
             "should_ask": decision.should_ask,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings, find_file, load
+from core.domain.engagement import EngagementThresholds
 from core.domain.people import Role
 from core.domain.policy import PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
@@ -113,6 +114,22 @@ def test_lists_in_variables_are_separated_by_commas(read: Reads) -> None:
     assert settings.answers.allow_self_response
     assert settings.groups == {"finance": ("a@example.com", "b@example.com")}
     assert settings.channels == ("email", "pagerduty")
+
+
+def test_thresholds_of_engagement_are_set_one_by_one(read: Reads) -> None:
+    text = "engagement: {autonomous_min_confidence: 1, defer_max_reversibility: 0}"
+    given = read(text, {"HANDRAISE_ENGAGEMENT__AUTONOMOUS_MAX_RISK": " .125 "}).engagement.thresholds
+    assert given == EngagementThresholds(
+        autonomous_min_confidence=1.0, autonomous_max_risk=0.125, defer_max_reversibility=0.0
+    )
+
+
+def test_thresholds_of_engagement_that_are_equal_where_they_may_be(read: Reads) -> None:
+    text = (
+        "engagement: {require_input_below_confidence: 0.85, require_input_above_risk: 0.2, "
+        "defer_min_risk: 0.21, defer_max_reversibility: 0.49}"
+    )
+    assert read(text).engagement.thresholds.require_input_above_risk == 0.2
 
 
 def test_a_null_and_an_empty_variable_mean_absent(read: Reads) -> None:

@@ -78,6 +78,7 @@ UNKNOWN = [
 
 POLICY = "suspension.default_retry_policy"
 NUMBER = "must be a whole number from"
+SHARE = "must be a number from 0 to 1"
 A_DATE = "must be a date, such as 2026-12-25"
 A_NIGHT = "must have times within one day, in order and apart (a night is two: 22:00-24:00 and 00:00-06:00)"
 ZONE = "must be an IANA time zone, such as Europe/Berlin"
@@ -255,6 +256,31 @@ WRONG = [
     ("groups: {a b: []}", "groups.a b must be a group's name without blanks, commas and colons"),
     ("suspension: {default_channel: sms}", "suspension.default_channel must be slack, email or pagerduty"),
     ("suspension: {catch_up: later}", "suspension.catch_up must be shift or burst"),
+    ("engagement: {defer_min_risk: 1.01}", f"engagement.defer_min_risk {SHARE}"),
+    ("engagement: {defer_min_risk: -0.01}", f"engagement.defer_min_risk {SHARE}"),
+    ("engagement: {defer_min_risk: .nan}", f"engagement.defer_min_risk {SHARE}"),
+    ("engagement: {defer_min_risk: true}", f"engagement.defer_min_risk {SHARE}"),
+    ("engagement: {defer_min_risk: '0.8'}", f"engagement.defer_min_risk {SHARE}"),
+    (
+        "engagement: {require_input_below_confidence: 0.86}",
+        "engagement.require_input_below_confidence must be at most engagement.autonomous_min_confidence",
+    ),
+    (
+        "engagement: {autonomous_max_risk: 0.51}",
+        "engagement.require_input_above_risk must be at least engagement.autonomous_max_risk",
+    ),
+    (
+        "engagement: {require_input_above_risk: 0.81}",
+        "engagement.require_input_above_risk must be at most engagement.defer_min_risk",
+    ),
+    (
+        "engagement: {autonomous_max_risk: 0.5, defer_min_risk: 0.5}",
+        "engagement.defer_min_risk must be more than engagement.autonomous_max_risk",
+    ),
+    (
+        "engagement: {defer_max_reversibility: 0.5}",
+        "engagement.defer_max_reversibility must be less than engagement.autonomous_min_reversibility",
+    ),
     ("suspension: {catch_up_grace_seconds: 0}", f"suspension.catch_up_grace_seconds {NUMBER} 1 to 31536000"),
     (
         f"people: [{A_PERSON}, time_zone: Mars/Base}}]",
@@ -358,6 +384,13 @@ VARIABLES = [
     ),
     ("HANDRAISE_RETENTION__ENDED_DAYS", "0", f"HANDRAISE_RETENTION__ENDED_DAYS {NUMBER} 1 to 36500"),
     ("HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE", "1", "HANDRAISE_ANSWERS__ALLOW_SELF_RESPONSE must be true or false"),
+    ("HANDRAISE_ENGAGEMENT__DEFER_MIN_RISK", "1.5", f"HANDRAISE_ENGAGEMENT__DEFER_MIN_RISK {SHARE}"),
+    ("HANDRAISE_ENGAGEMENT__DEFER_MIN_RISK", "1e-1", f"HANDRAISE_ENGAGEMENT__DEFER_MIN_RISK {SHARE}"),
+    (
+        "HANDRAISE_ENGAGEMENT__DEFER_MIN_RISK",
+        "0.2",
+        "HANDRAISE_ENGAGEMENT__REQUIRE_INPUT_ABOVE_RISK must be at most engagement.defer_min_risk",
+    ),
     ("HANDRAISE_LOG__FORMAT", "xml", "HANDRAISE_LOG__FORMAT must be text or json"),
     (
         "HANDRAISE_RESUME__ALLOW_NETWORKS",

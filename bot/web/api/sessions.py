@@ -16,6 +16,7 @@ from bot.web.api.paging import Cursor, Limit, cursor_after, place
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from bot.web.api.timeline import callback_status
+from core.domain.engagement import EngagementThresholds
 from core.domain.people import Actor
 from core.domain.policy import RetryPolicyFields
 from core.domain.wire import Instant, JsonObject, Open, instant
@@ -102,9 +103,34 @@ class SuspensionConfig(Open):
     default_retry_policy: JsonObject | None
 
 
+class EngagementConfig(Open):
+    """Where the modes of RFC-0025 §7.2 begin and end here, each from 0 to 1."""
+
+    autonomous_min_confidence: float
+    autonomous_max_risk: float
+    autonomous_min_reversibility: float
+    require_input_below_confidence: float
+    require_input_above_risk: float
+    defer_min_risk: float
+    defer_max_reversibility: float
+
+
+def _engagement_json(limits: EngagementThresholds) -> EngagementConfig:
+    return {
+        "autonomous_min_confidence": limits.autonomous_min_confidence,
+        "autonomous_max_risk": limits.autonomous_max_risk,
+        "autonomous_min_reversibility": limits.autonomous_min_reversibility,
+        "require_input_below_confidence": limits.require_input_below_confidence,
+        "require_input_above_risk": limits.require_input_above_risk,
+        "defer_min_risk": limits.defer_min_risk,
+        "defer_max_reversibility": limits.defer_max_reversibility,
+    }
+
+
 class ConfigReply(Open):
     protocol_version: str
     suspension: SuspensionConfig
+    engagement: EngagementConfig
 
 
 @routes.put(
@@ -175,9 +201,10 @@ open_routes = APIRouter(tags=["configuration"])
 
 @open_routes.get(
     "/server/config",
-    summary="The platform's default policy, for clients (RFC-0026 §5)",
+    summary="The platform's default policy and when to ask, for clients (RFC-0026 §5, RFC-0025 §7)",
     responses={200: {"model": ConfigReply}},
 )
 async def config(services: Served) -> Response:
     suspension = SuspensionConfig(default_retry_policy=services.platform_policy or None)
-    return reply(ConfigReply(protocol_version=PROTOCOL_VERSION, suspension=suspension))
+    engagement = _engagement_json(services.intents.thresholds)
+    return reply(ConfigReply(protocol_version=PROTOCOL_VERSION, suspension=suspension, engagement=engagement))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.world import World
+from tests.world import World, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -81,3 +82,24 @@ async def test_an_agent_decides_for_its_own_intents_only(room: World) -> None:
     path = f"/v1/intents/{intent['id']}/engagement"
     assert (await room.call("POST", path, "other_agent", json={})).status_code == 404
     assert (await room.call("POST", path, None, json={})).status_code == 401
+
+
+async def test_the_configured_thresholds_decide_and_are_shown_to_clients(tmp_path: Path, database_url: str) -> None:
+    own = {"autonomous_min_confidence": 0.95, "require_input_above_risk": 0.4, "defer_min_risk": 0.6}
+    async with running(tmp_path, database_url, engagement=own) as world:
+        assert (await decide(world, confidence=0.94))["mode"] == "request_input"
+        assert (await decide(world, confidence=0.95))["mode"] == "autonomous"
+        assert (await decide(world, risk=0.41))["mode"] == "require_input"
+        assert (await decide(world, risk=0.6))["mode"] == "defer"
+        for prefix in ("/v1", "/api/v1"):
+            config = (await world.call("GET", f"{prefix}/server/config", None)).json()
+            assert config["engagement"] == {
+                "autonomous_min_confidence": 0.95,
+                "autonomous_max_risk": 0.2,
+                "autonomous_min_reversibility": 0.5,
+                "require_input_below_confidence": 0.5,
+                "require_input_above_risk": 0.4,
+                "defer_min_risk": 0.6,
+                "defer_max_reversibility": 0.1,
+            }
+            assert config["suspension"] == {"default_retry_policy": None}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.engagement import Action, EngagementSignals, Mode, engage
+from core.domain.engagement import Action, EngagementSignals, EngagementThresholds, Mode, engage
 
 part = st.floats(0, 1)
 
@@ -84,3 +84,39 @@ def test_more_confidence_never_makes_a_person_more_needed(
     need = [Mode.AUTONOMOUS, Mode.REQUEST_INPUT, Mode.REQUIRE_INPUT, Mode.DEFER]
     less, more = sorted((one, other))
     assert need.index(decided(more, risk, reversibility)) <= need.index(decided(less, risk, reversibility))
+
+
+# --- Thresholds of one's own ------------------------------------------------------------------------------------------
+
+OWN = EngagementThresholds(
+    autonomous_min_confidence=0.9,
+    autonomous_max_risk=0.1,
+    autonomous_min_reversibility=0.6,
+    require_input_below_confidence=0.4,
+    require_input_above_risk=0.3,
+    defer_min_risk=0.7,
+    defer_max_reversibility=0.2,
+)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "risk", "reversibility", "mode"),
+    [
+        (0.90, 0.10, 0.60, Mode.AUTONOMOUS),
+        (0.89, 0.10, 0.60, Mode.REQUEST_INPUT),
+        (0.90, 0.11, 0.60, Mode.REQUEST_INPUT),
+        (0.90, 0.10, 0.59, Mode.REQUEST_INPUT),
+        (0.40, 0.10, 0.60, Mode.REQUEST_INPUT),
+        (0.39, 0.10, 0.60, Mode.REQUIRE_INPUT),
+        (0.90, 0.30, 0.60, Mode.REQUEST_INPUT),
+        (0.90, 0.31, 0.60, Mode.REQUIRE_INPUT),
+        (0.90, 0.69, 0.60, Mode.REQUIRE_INPUT),
+        (0.90, 0.70, 0.60, Mode.DEFER),
+        (0.90, 0.10, 0.21, Mode.REQUEST_INPUT),
+        (0.90, 0.10, 0.20, Mode.DEFER),
+    ],
+)
+def test_each_threshold_moves_the_limit_that_it_names(
+    confidence: float, risk: float, reversibility: float, mode: Mode
+) -> None:
+    assert engage(EngagementSignals(confidence, risk, reversibility), OWN).mode is mode
