@@ -40,7 +40,7 @@ class RefundAgent(BaseAgent):
 async def main(told: dict[str, Any]) -> None:
     agent = RefundAgent(os.environ["HANDRAISE_URL"], os.environ["HANDRAISE_API_KEY"])
     client = agent.async_client
-    intent = await client.create_intent("Refund order 12345", initial_state={"order": 12345})
+    intent = await client.create_intent("Refund order 12345", "Decide on it", initial_state={"order": 12345})
     if not told.get("draft"):
         await client.set_status(intent.id, intent.version, IntentStatus.ACTIVE)
     say(intent=intent.id)

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.test_crashes import settings
 from tests.middle_box import middle_box
 from tests.openintent.client import running_client
-from tests.process import service_process
-from tests.vendors.mail import Mailbox
+from tests.openintent.office import office
 
 pytestmark = pytest.mark.kills
 
@@ -21,12 +19,30 @@ WATCHED = 4
 
 @pytest.mark.parametrize("name", ["refund-agent", "somebody-else"])
 async def test_an_agent_that_waits_for_work_connects_at_most_once_a_second(
-    tmp_path: Path, sqlite_url: str, mailbox: Mailbox, client_python: Path, name: str
+    tmp_path: Path, sqlite_url: str, client_python: Path, name: str
 ) -> None:
     """Each of its requests is a connection of its own. Its own stream stays open; another agent's is refused."""
-    async with service_process(tmp_path, settings(sqlite_url, mailbox)) as service:
-        await service.start()
-        async with middle_box(service.url) as (box, url), running_client(client_python, url, "idling.py", name):
-            await box.connections(1)
-            await asyncio.sleep(WATCHED)
-            assert box.made == 1 if name == "refund-agent" else 1 < box.made <= WATCHED + 1
+    async with (
+        office(tmp_path, sqlite_url, client_python) as place,
+        middle_box(place.service.url) as (box, url),
+        running_client(client_python, url, "idling.py", name),
+    ):
+        await box.connections(1)
+        await asyncio.sleep(WATCHED)
+        assert box.made == 1 if name == "refund-agent" else 1 < box.made <= WATCHED + 1
+
+
+async def test_an_agent_hears_of_its_assignments(tmp_path: Path, sqlite_url: str, client_python: Path) -> None:
+    async with (
+        office(tmp_path, sqlite_url, client_python) as place,
+        running_client(client_python, place.service.url, "idling.py", "refund-agent") as agent,
+    ):
+        told = asyncio.create_task(agent.line())
+        theirs = set()
+        while not told.done():  # its stream begins when it has connected
+            intent = await place.call("POST", "/v1/intents", "other_agent", json={"title": "Theirs"})
+            member = {"agent_id": "refund-agent"}
+            await place.call("POST", f"/v1/intents/{intent['id']}/agents", "other_agent", json=member)
+            theirs.add(intent["id"])
+            await asyncio.wait([told], timeout=0.5)
+        assert await told in theirs
