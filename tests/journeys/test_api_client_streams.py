@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.world import KEYS, World, running
@@ -103,29 +104,37 @@ async def test_an_admin_reads_the_stream_of_any_one_agent_and_another_agent_or_o
         [(_, _, data)] = await take(stream, 1)
         assert data["intent_id"] == asked["intent_id"]
     for role in ("other_agent", "operator"):
-        refused = await world.call("GET", AGENTS, role)
-        assert (refused.status_code, refused.json()["detail"]["error"]) == (403, "forbidden")
-        assert refused.headers["retry-after"] == "30"
+        assert_not_found(await world.call("GET", AGENTS, role))
     assert (await world.call("GET", AGENTS, None)).status_code == 401
 
 
-async def test_a_portfolios_stream_is_open_and_silent(world: World) -> None:
-    async with reading(world, "/api/v1/portfolios/any-at-all/subscribe") as stream:
-        await world.ask()
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.3):
-                await anext(stream)
-    assert (await world.call("GET", "/api/v1/portfolios/p/subscribe", None)).status_code == 401
+def assert_not_found(response: httpx.Response) -> None:
+    assert (response.status_code, response.json()["detail"]["error"]) == (404, "not_found")
+    assert response.headers["retry-after"] == "30"
 
 
-@pytest.mark.parametrize("path", ["/v1/agents/other-agent/subscribe", "/v1/portfolios/p/subscribe"])
-async def test_a_stream_ends_with_its_key_and_with_the_service(tmp_path: Path, sqlite_url: str, path: str) -> None:
+@pytest.mark.parametrize("role", ["agent", "admin"])
+async def test_an_agent_or_a_portfolio_that_nobody_knows_has_no_stream(world: World, role: str) -> None:
+    for path in ("/api/v1/agents/nobody-at-all/subscribe", "/v1/portfolios/p/subscribe"):
+        assert_not_found(await world.call("GET", path, role))
+        assert (await world.call("GET", path, None)).status_code == 401
+
+
+async def test_a_revoked_agent_has_no_stream(world: World) -> None:
+    async with reading(world, AGENTS, "admin"):
+        pass
+    assert (await world.call("DELETE", "/v1/keys/refund-agent", "admin")).status_code == 200
+    assert_not_found(await world.call("GET", AGENTS, "admin"))
+
+
+async def test_a_stream_ends_with_its_key_and_with_the_service(tmp_path: Path, sqlite_url: str) -> None:
+    path = "/v1/agents/other-agent/subscribe"
     async with running(tmp_path, sqlite_url) as world:
         async with reading(world, path, "other_agent") as stream:
             assert (await world.call("DELETE", "/v1/keys/other-agent", "admin")).status_code == 200
             async with asyncio.timeout(30):
                 assert [one async for one in stream] == []
-        async with reading(world, path, "admin") as stream:
+        async with reading(world, AGENTS, "admin") as stream:
             world.service.services.closing.set()
             async with asyncio.timeout(30):
                 assert [one async for one in stream] == []

@@ -2,7 +2,7 @@
 
 ``id:`` is a cursor into the log: whoever reconnects with ``Last-Event-ID`` goes on right behind it. The first one has
 no event: it says where the stream begins. The published client subscribes by itself. It connects again without a pause
-after anything but 200, so that a stream stays open even where there is nothing to say, and a refusal takes its time.
+after anything but 200, so that a refusal takes its time.
 
 Source: API.md §5, §7; the WHATWG's server-sent events; facts on OpenIntent §2, §3; docs/decisions/0038.
 """
@@ -127,15 +127,6 @@ async def frames(
                 yield STILL_HERE
 
 
-async def silent_frames(services: Services, validity: AbstractContextManager[asyncio.Event]) -> AsyncIterator[str]:
-    """Of what has no events: open as long as :func:`frames` would be."""
-    yield ": connected\n\n"
-    with validity as gone:
-        while not (services.closing.is_set() or gone.is_set()):
-            if not await _something(HEARTBEAT_SECONDS, services.closing, gone):
-                yield STILL_HERE
-
-
 async def _something(patience: float, *events: asyncio.Event) -> bool:
     """Wait for one of ``events``, for ``patience`` seconds; whether it came."""
     try:
@@ -175,7 +166,7 @@ def _is_number(text: str) -> bool:
 # --- For the OpenIntent client --------------------------------------------------------------------------------------
 
 REFUSED_AFTER_SECONDS = 1.0
-"""How long a client that may not read a stream waits for that; it would ask 44 times a second."""
+"""How long a client waits for hearing that there is no such stream; it would ask 44 times a second."""
 _COME_AGAIN = "30"
 
 _STATUS: Final = frozenset(
@@ -188,16 +179,14 @@ _STATUS: Final = frozenset(
     "/agents/{agent_id}/subscribe",
     summary="What happens to an agent's intents, for the OpenIntent client",
     response_class=StreamingResponse,
-    responses={**SSE, **refusals(403, 422)},
+    responses={**SSE, **refusals(404, 422)},
 )
 async def one_agent(
     services: Served, request: Request, agent_id: AgentName, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
     own = agent_id == actor.key or canonical(agent_id) == actor.identity
-    if not (own or actor.has(Role.ADMIN)):
-        await asyncio.sleep(REFUSED_AFTER_SECONDS)
-        refusal = envelope("forbidden", "Only this agent itself and admins may read its stream.")
-        return JSONResponse(refusal, 403, headers={"Retry-After": _COME_AGAIN})
+    if not (own or (actor.has(Role.ADMIN) and services.keys.knows(agent_id))):
+        return await _unknown("There is no such agent.")
 
     agent = actor.key if own and actor.key is not None else agent_id
 
@@ -215,12 +204,18 @@ async def one_agent(
 
 @routes.get(
     "/portfolios/{portfolio_id}/subscribe",
-    summary="What happens in a portfolio: nothing yet",
+    summary="What happens in a portfolio: there are none yet",
     response_class=StreamingResponse,
-    responses={**SSE, **refusals(422)},
+    responses={**SSE, **refusals(404, 422)},
 )
-async def one_portfolio(services: Served, request: Request, portfolio_id: Id, _actor: Caller) -> StreamingResponse:
-    return stream(silent_frames(services, while_valid(request)))
+async def one_portfolio(portfolio_id: Id, _actor: Caller) -> Response:
+    return await _unknown("There is no such portfolio.")
+
+
+async def _unknown(message: str) -> Response:
+    """What the caller does not find. The published client comes again at once whatever it is told, so it waits here."""
+    await asyncio.sleep(REFUSED_AFTER_SECONDS)
+    return JSONResponse(envelope("not_found", message), 404, headers={"Retry-After": _COME_AGAIN})
 
 
 def _assignment(line: Logged, agent: str) -> str:
