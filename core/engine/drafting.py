@@ -119,8 +119,10 @@ class Drafter:
         agent_default: PolicyFields,
         now: datetime,
         found: Sequence[Finding] = (),
+        agents: Sequence[str] = (),
     ) -> Draft:
-        """As of ``now``. ``found`` is what is sensitive in the request, where a channel rejects that.
+        """As of ``now``. ``found`` is what is sensitive in the request, where a channel rejects that. ``agents`` is
+        whose intent it is, beside whoever asks.
 
         Raises the :class:`InvalidRequest` that refuses the request as such; the plan's problems are left to
         its caller, since a preview shows them."""
@@ -132,17 +134,17 @@ class Drafter:
         request = self.planner.named(request)
         self._check_callback(request, created_by)
         plan = self.planner.plan(request, resolved)
-        plan = replace(plan, problems=(*plan.problems, *self._too_few(request, plan, created_by)))
+        plan = replace(plan, problems=(*plan.problems, *self._too_few(request, plan, (created_by, *agents))))
         plan = with_rejections(plan, found, self.redaction)
         plan = _waiting_for_openings(plan, resolved.policy, request.window, self.permissions.responders, now)
         return Draft(request, choices, resolved, plan)
 
-    def _too_few(self, request: AskRequest, plan: Plan, created_by: str) -> Iterator[AttemptProblem]:
+    def _too_few(self, request: AskRequest, plan: Plan, agents: Sequence[str]) -> Iterator[AttemptProblem]:
         """Where more answers are needed than people may ever give one."""
         needed = request.answers_required
         if needed == 1:
             return
-        people = self.permissions.who_could_answer(request, plan.attempts, created_by)
+        people = self.permissions.who_could_answer(request, plan.attempts, agents)
         if len(people) < needed:
             message = f"answers_required is {needed}, and {len(people)} may answer this question."
             yield AttemptProblem(1, AnswersUnreachable.code, message, path="answers_required")

@@ -122,13 +122,13 @@ class Engine:
     ) -> Suspension:
         now = self._clock.now()
         default = policy_fields(sessions.agent_policy(tx.conn, creator))
-        draft = self._opening.draft(tx, request, creator, default, now, found)
-        agents: tuple[str, ...] = ()
+        agents = () if intent_id is None else others_of(tx, intent_id, creator)
+        draft = self._opening.draft(tx, request, creator, default, now, found, agents)
         if intent_id is None:
             intent = intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
         else:
             intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
-            agents = others_of(tx, intent, creator)
+            agents = others_of(tx, intent_id, creator)  # once more: held still from here on
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
             ref=suspensions.free_ref(tx.conn),

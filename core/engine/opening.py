@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.domain.intent import Intent
 from core.domain.policy import PolicyFields
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
@@ -36,13 +35,14 @@ class Opening:
         default: PolicyFields,
         now: datetime,
         found: Sequence[Finding],
+        agents: Sequence[str] = (),
     ) -> Draft:
         """The question as ``creator`` may ask it now. ``default`` is what its policy inherits, ``found`` what is
-        sensitive in it.
+        sensitive in it, ``agents`` whose intent it is beside ``creator``.
 
         Raises the :class:`CallerError` that refuses it.
         """
-        draft = self.drafter.draft(request, creator, default, now, found)
+        draft = self.drafter.draft(request, creator, default, now, found, agents)
         draft.plan.check()
         signal_id = request.resume.signal_id
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id, creator):
@@ -52,7 +52,6 @@ class Opening:
         return draft
 
 
-def others_of(tx: Tx, intent: Intent, creator: str) -> tuple[str, ...]:
+def others_of(tx: Tx, intent_id: str, creator: str) -> tuple[str, ...]:
     """Whose intent it is beside ``creator``."""
-    members = (one.agent_id for one in intent_agents.of_intent(tx.conn, intent.id))
-    return tuple(name for name in dict.fromkeys((intent.created_by, *members)) if name != creator)
+    return tuple(name for name in intent_agents.names(tx.conn, intent_id) if name != creator)

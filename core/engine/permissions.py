@@ -78,19 +78,19 @@ class Permissions:
         _raise(code)
 
     def who_could_answer(
-        self, request: AskRequest, attempts: Sequence[PlannedAttempt], created_by: str
+        self, request: AskRequest, attempts: Sequence[PlannedAttempt], agents: Sequence[str]
     ) -> frozenset[str]:
         """Everybody who may answer once every attempt has gone out, by the directory and the keys of this moment.
 
         People count, not spellings, and only those of the directory and those with a key. A group counts as its
         members, a schedule as one person at least; a Slack channel or a PagerDuty service by itself is nobody. With no
-        ``responders``, every operator's key counts too.
+        ``responders``, every operator's key counts too. None of ``agents`` does: whoever asks, and whose intent it is.
         """
         references = (*request.responders, *(one for step in attempts for one in step.recipients))
         people = {identity for reference in references for identity in self._people(reference)}
         if not request.responders:
             people.update(self.responders.operators())
-        behind = {canonical(name) for name in (created_by, request.on_behalf_of) if name is not None}
+        behind = {canonical(name) for name in (*agents, request.on_behalf_of) if name is not None}
         return frozenset(people if self.allow_self else people - behind)
 
     def _people(self, reference: str) -> frozenset[str]:

@@ -144,7 +144,8 @@ class ClientSteps:
         if suspensions.id_is_taken(tx.conn, record.suspension_id):
             raise SuspensionIdInUse("Another suspension has this id.")
         creator = by.key or by.identity
-        draft = self._opening.draft(tx, record.request, creator, record.policy, now, found)
+        agents = others_of(tx, intent.id, creator)
+        draft = self._opening.draft(tx, record.request, creator, record.policy, now, found, agents)
         ask = draft.ask(
             suspension_id=record.suspension_id,
             ref=suspensions.free_ref(tx.conn),
@@ -154,7 +155,7 @@ class ClientSteps:
         )
         intent = self._patched(tx, intent, patches, by, now)
         self._times.clear(tx, DueKind.RECORD_MISSING, intent.id)
-        opened = open_suspension(_by_its_own_clock(ask), others_of(tx, intent, creator))
+        opened = open_suspension(_by_its_own_clock(ask), agents)
         return self._transitions.open(tx, opened, intent, now, intents.update).suspension
 
     def _patched(self, tx: Tx, intent: Intent, patches: Sequence[Patch], by: Actor, now: datetime) -> Intent:

@@ -58,6 +58,22 @@ def belongs(conn: sa.Connection, intent_id: str, agent_id: str) -> bool:
     return bool(_BELONGS.scalar(conn, {"intent_id": intent_id, "agent_id": agent_id}))
 
 
+def names(conn: sa.Connection, intent_id: str) -> Sequence[str]:
+    """The keys whose intent it is: its owner and its members; nobody if there is no such intent."""
+    found = _NAMES.all(conn, {"intent_id": intent_id})
+    return tuple(dict.fromkeys(str(row.name) for row in found))
+
+
+_NAMES = Prepared(
+    sa.union_all(
+        sa.select(intents.c.created_by.label("name")).where(intents.c.id == sa.bindparam("intent_id")),
+        sa.select(intent_agents.c.agent_id).where(intent_agents.c.intent_id == sa.bindparam("intent_id")),
+    )
+    .subquery()
+    .select()
+)
+
+
 _is_bound = (intent_agents.c.intent_id == sa.bindparam("intent_id")) & (
     intent_agents.c.agent_id == sa.bindparam("agent_id")
 )

@@ -178,3 +178,15 @@ async def test_who_joins_while_a_question_is_open_does_not_answer_it_even_after_
     assert await answered_by_helper(team, asked) == (403, "self_response_forbidden")
     assert (await team.answer(asked, "yes")).status_code == 200
     assert await answered_by_helper(team, await suspended(team, intent)) == (200, None)
+
+
+async def test_those_who_work_on_the_intent_are_not_counted_among_those_who_may_answer(team: World) -> None:
+    """Two answers are needed, and of Alice and Bob only Alice may give one while Bob works on the intent."""
+    intent = await team.active_intent()
+    body = {**QUESTION, "responders": ["alice@example.com", "bob@example.com"], "answers_required": 2}
+    path = f"/v1/intents/{intent['id']}/suspend"
+    await added(team, intent, "bob@example.com")
+    refused = await team.call("POST", path, json=body)
+    assert (refused.status_code, refused.json()["detail"]["error"]) == (422, "answers_unreachable")
+    await team.call("DELETE", f"/v1/intents/{intent['id']}/agents/bob@example.com")
+    assert (await team.call("POST", path, json=body)).status_code == 201

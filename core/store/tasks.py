@@ -1,0 +1,47 @@
+"""Tasks, to and from their rows (RFC-0012)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.domain.task import Task, TaskStatus
+from core.store.database import Tx
+from core.store.tables import tasks
+
+
+def insert(tx: Tx, task: Task) -> None:
+    tx.conn.execute(tasks.insert().values(**_columns(task)))
+
+
+def update(tx: Tx, task: Task) -> None:
+    """Replace the record. Lock its intent, and read it after that."""
+    values = _columns(task)
+    tx.conn.execute(tasks.update().where(tasks.c.id == values.pop("id")).values(**values))
+
+
+def get(conn: sa.Connection, task_id: str) -> Task | None:
+    row = conn.execute(sa.select(tasks).where(tasks.c.id == task_id)).first()
+    return None if row is None else _record(row)
+
+
+def of_intent(
+    conn: sa.Connection, intent_id: str, *, status: str | None, limit: int, offset: int
+) -> Sequence[Task]:
+    """The oldest first."""
+    statement = sa.select(tasks).where(tasks.c.intent_id == intent_id).order_by(tasks.c.created_at, tasks.c.id)
+    if status is not None:
+        statement = statement.where(tasks.c.status == status)
+    return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
+
+
+def _columns(task: Task) -> dict[str, Any]:
+    values = {name: dict(value) if isinstance(value, Mapping) else value for name, value in asdict(task).items()}
+    return {**values, "status": task.status.value}
+
+
+def _record(row: Any) -> Task:
+    return Task(**{**row._asdict(), "status": TaskStatus(row.status)})
