@@ -96,6 +96,20 @@ async def test_a_stream_goes_on_from_the_last_event_that_was_read_and_tells_noth
     assert (data["intent_id"], data["event_type"]) == (asked["intent_id"], "intent.resumed")
 
 
+async def test_an_agent_hears_that_an_intent_has_gained_it_and_from_then_on_what_happens_there(world: World) -> None:
+    intent = await world.active_intent()
+    agents, state = f"/v1/intents/{intent['id']}/agents", f"/v1/intents/{intent['id']}/state"
+    patch = {"patches": [{"op": "set", "path": "page", "value": 1}]}
+    async with reading(world, "/api/v1/agents/other-agent/subscribe", "other_agent") as stream:
+        await world.call("POST", agents, json={"agent_id": "other-agent", "role": "reviewer"})
+        await world.call("POST", agents, json={"agent_id": "somebody-else"})
+        await world.call("POST", state, json=patch, headers={"If-Match": "1"})
+        told = await take(stream, 2)
+    assert [name for _, name, _ in told] == ["AGENT_ASSIGNED", "STATE_CHANGED"]
+    assigned = told[0][2]
+    assert (assigned["intent_id"], assigned["agent_id"], assigned["role"]) == (intent["id"], "other-agent", "reviewer")
+
+
 async def test_an_admin_reads_the_stream_of_any_one_agent_and_another_agent_or_operator_does_not(world: World) -> None:
     async with reading(world, AGENTS, "admin") as stream:
         theirs = {"question": "Theirs?", "response_type": "confirm", "timeout_seconds": 60}
