@@ -15,7 +15,19 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
 from bot.web import errors, hooks, monitoring
-from bot.web.api import admin, answers, audit, intents, members, openapi, receipts, sessions, streams, suspensions
+from bot.web.api import (
+    admin,
+    answers,
+    audit,
+    intents,
+    members,
+    openapi,
+    receipts,
+    sessions,
+    streams,
+    suspensions,
+    tasks,
+)
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.monitoring import Monitored
@@ -104,6 +116,7 @@ def _api() -> APIRouter:
         suspensions.routes,
         intents.routes,
         members.routes,
+        tasks.routes,
         sessions.routes,
         admin.pause_routes,
         receipts.routes,

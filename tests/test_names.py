@@ -78,6 +78,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "keys": ("API keys: the command, and who has which", "bot bot/commands"),
     "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),
     "members": (LAYERS, "bot/web/api core/intents"),
+    "tasks": (LAYERS, "bot/web/api core/intents core/store"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),
     "payloads": (PRETEND, "bot/sandbox/slack channels/slack"),

@@ -58,6 +58,7 @@ from core.intents.client_steps import ClientSteps
 from core.intents.due_work import DueTimes, DueWork
 from core.intents.intents import Intents
 from core.intents.members import Members
+from core.intents.tasks import Tasks
 from core.intents.writing import IntentLog
 from core.ports import Agents, Channel, Clock, HostClock, Work
 from core.store import installation, markers, outbox, schema
@@ -327,6 +328,7 @@ def wire(
         ClientQueries(database, agents, clock, work),
         Intents(database, log, clock, settings.engagement.thresholds),
         Members(database, transitions, log, clock),
+        Tasks(database, log, clock),
         client_steps,
         receipts,
         hub,

@@ -441,6 +441,30 @@ intent_failures = sa.Table(
     sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
 )
 
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Column("assigned_agent", sa.Text),
+    sa.Column("retry_policy", Json),
+    sa.Column("blocked_reason", sa.Text),
+    sa.Column("suspended_intent_id", sa.Text),
+    sa.Column("error", sa.Text),
+    sa.Column("output", Json),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("details", Json),
+    sa.Column("started_at", Instant),
+    sa.Column("completed_at", Instant),
+    sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
+)
+
 agent_callbacks = sa.Table(
     "agent_callbacks",
     metadata,

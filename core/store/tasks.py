@@ -28,9 +28,7 @@ def get(conn: sa.Connection, task_id: str) -> Task | None:
     return None if row is None else _record(row)
 
 
-def of_intent(
-    conn: sa.Connection, intent_id: str, *, status: str | None, limit: int, offset: int
-) -> Sequence[Task]:
+def of_intent(conn: sa.Connection, intent_id: str, *, status: str | None, limit: int, offset: int) -> Sequence[Task]:
     """The oldest first."""
     statement = sa.select(tasks).where(tasks.c.intent_id == intent_id).order_by(tasks.c.created_at, tasks.c.id)
     if status is not None:

@@ -36,6 +36,7 @@ from core.hub import Hub
 from core.intents.client_steps import ClientSteps
 from core.intents.intents import Intents
 from core.intents.members import Members
+from core.intents.tasks import Tasks
 from core.ports import Responders
 
 
@@ -132,6 +133,7 @@ class Services:
     client_queries: ClientQueries
     intents: Intents
     members: Members
+    tasks: Tasks
     client_steps: ClientSteps
     receipts: Receipts
     hub: Hub

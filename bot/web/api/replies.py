@@ -6,7 +6,7 @@ The type that mypy holds a writer to is the one that the OpenAPI document shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, JsonValue
@@ -105,12 +105,15 @@ BODY = (400, 413, 422)
 """What can be wrong with any body."""
 
 
-def reply(body: Mapping[str, object], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+Body = Mapping[str, object] | Sequence[object]
+
+
+def reply(body: Body, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """``body`` as compact JSON."""
     return Response(write(body), status, headers, media_type="application/json")
 
 
-def write(body: Mapping[str, object]) -> str:
+def write(body: Body) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -20,6 +20,7 @@ from core.domain.people import canonical
 from core.domain.policy import PolicyFields, RetryPolicyFields, Seconds
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Style
+from core.domain.task import TaskChange, TaskStatus
 from core.errors import InvalidRequest
 
 JsonObject = dict[str, JsonValue]
@@ -280,3 +281,61 @@ class IntentAgentBody(Strict, json_schema_extra=such_as({"agent_id": "agent-back
 
     agent_id: Name
     role: Name | None = None
+
+
+Word = Annotated[str, Field(max_length=255)]
+
+
+class TaskFields(Strict):
+    """What an agent writes into a task (RFC-0012). ``input``, ``depends_on`` and the like are kept as they are."""
+
+    description: Annotated[str, Field(max_length=40_000)] | None = None
+    priority: Word | None = None
+    input: JsonObject | None = None
+    output: JsonObject | None = None
+    artifacts: Annotated[list[Word], Field(max_length=1000)] | None = None
+    assigned_agent: Name | None = None
+    capabilities_required: Annotated[list[Word], Field(max_length=100)] | None = None
+    depends_on: Annotated[list[Word], Field(max_length=1000)] | None = None
+    parent_task_id: Word | None = None
+    timeout_seconds: Seconds | None = None
+    max_attempts: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+    metadata: JsonObject | None = None
+    error: Annotated[str, Field(max_length=10_000)] | None = None
+    blocked_reason: Word | None = None
+
+    def change(self, status: TaskStatus | None = None) -> TaskChange:
+        said = {name: value for name in _DETAILS if (value := getattr(self, name)) is not None}
+        return TaskChange(
+            status=status,
+            assigned_agent=self.assigned_agent,
+            blocked_reason=self.blocked_reason,
+            error=self.error,
+            output=self.output,
+            details=said or None,
+        )
+
+
+_DETAILS = (
+    "description",
+    "priority",
+    "input",
+    "artifacts",
+    "capabilities_required",
+    "depends_on",
+    "parent_task_id",
+    "timeout_seconds",
+    "max_attempts",
+    "metadata",
+)
+
+
+class NewTaskBody(TaskFields, json_schema_extra=such_as({"intent_id": "…", "name": "Look the order up"})):
+    intent_id: Annotated[str, Field(min_length=1, max_length=255)]
+    name: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
+
+
+class TaskBody(TaskFields, json_schema_extra=such_as({"status": "running"})):
+    """What changes; what is left out stays."""
+
+    status: TaskStatus | None = None

@@ -126,6 +126,7 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.session_id": ["sess-1"],
         "path.agent_id": ["refund-agent", "other-agent", "root"],
         "path.callback_id": ids.callbacks,
+        "path.task_id": ids.tasks,
         "path.digest": [ids.unreadable],
         "path.signal_id": ids.signals,
         "path.name": ids.spare_keys,

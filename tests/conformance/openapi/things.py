@@ -32,6 +32,10 @@ class Ids:
     """A mail in quarantine."""
     spare_keys: Sequence[str]
     """Names of keys that nobody uses."""
+    members: Sequence[str]
+    """Of the intent ``actives[1]``."""
+    tasks: Sequence[str]
+    """At version 1."""
     receipt: str
     """Of an agent whose :data:`ACTION` was approved."""
 
@@ -68,6 +72,13 @@ class Ids:
             "POST /intents/{intent_id}/status": _to({"status": "active"}, "1", intent_id=self.drafts[0]),
             "POST /intents/{intent_id}/state": _to(patches, '"1"', intent_id=self.drafts[1]),
             "POST /intents/{intent_id}/engagement": _to({}, intent_id=intent),
+            "GET /intents/{intent_id}/agents": _to(intent_id=self.actives[1]),
+            "POST /intents/{intent_id}/agents": _to({"agent_id": "agent-backup"}, intent_id=self.actives[1]),
+            "DELETE /intents/{intent_id}/agents/{agent_id}": _to(intent_id=self.actives[1], agent_id=self.members[0]),
+            "POST /tasks": _to({"intent_id": self.actives[1], "name": "Look it up"}),
+            "GET /tasks/{task_id}": _to(task_id=self.tasks[0]),
+            "PATCH /tasks/{task_id}": _to({"status": "ready"}, "1", task_id=self.tasks[0]),
+            "GET /intents/{intent_id}/tasks": _to(intent_id=self.actives[1]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "POST /pause": _to({}),
@@ -107,17 +118,25 @@ async def furnish(world: World) -> Ids:
         await _made(world, "operator", f"/v1/suspensions/{one['suspension_id']}/clarify", {"question": "Why?"})
     await world.call("PUT", "/v1/sessions/sess-1", json={})
     ended = await _ended(world)
+    actives = await _intents(world, "active")
+    members = [f"member-{number}" for number in range(6)]
+    for name in members:
+        await _made(world, "agent", f"/v1/intents/{actives[1]}/agents", {"agent_id": name})
+    task = {"intent_id": actives[1], "name": "Look it up"}
+    tasks = [(await _made(world, "agent", "/v1/tasks", task))["id"] for _ in range(4)]
     callbacks = (await world.call("GET", "/v1/callbacks", "admin")).json()["items"]
     return Ids(
         questions={one["suspension_id"]: one["intent_id"] for one in questions},
         claims=[one["suspension_id"] for one in claims],
         asking_back=[one["suspension_id"] for one in asking_back],
         ended=[one["suspension_id"] for one in ended],
-        actives=await _intents(world, "active"),
+        actives=actives,
         drafts=await _intents(world, "draft"),
         callbacks=[one["id"] for one in callbacks if one["status"] == "refused"],
         signals=signals,
         unreadable=await _unreadable(world),
+        members=members,
+        tasks=tasks,
         receipt=await _receipt(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
     )

@@ -1,0 +1,134 @@
+"""Tasks: bounded pieces of an intent's work, and how they move.
+
+A task goes forward: pending, ready, claimed, running, and from there to an end. Steps may be left out, for a single
+agent needs no claim. A running task may be blocked and run again; a failed one is ready again for a retry.
+
+Source: RFC-0012 (states), by way of RFC-0010 ("task-level retry policies") and RFC-0026 §2 rule 3; API.md §7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from core.errors import InvalidTransition, VersionConflict
+
+
+class TaskStatus(StrEnum):
+    PENDING = "pending"
+    READY = "ready"
+    CLAIMED = "claimed"
+    RUNNING = "running"
+    BLOCKED = "blocked"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+_FORWARD = (TaskStatus.PENDING, TaskStatus.READY, TaskStatus.CLAIMED, TaskStatus.RUNNING)
+_UNDONE = frozenset({TaskStatus.CANCELLED, TaskStatus.SKIPPED})
+_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
+    **{status: frozenset(_FORWARD[place + 1 :]) | _UNDONE for place, status in enumerate(_FORWARD)},
+    TaskStatus.RUNNING: frozenset({TaskStatus.BLOCKED, TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED}),
+    TaskStatus.BLOCKED: frozenset({TaskStatus.RUNNING, TaskStatus.FAILED, TaskStatus.CANCELLED}),
+    TaskStatus.FAILED: frozenset({TaskStatus.READY, TaskStatus.CANCELLED}),
+    TaskStatus.COMPLETED: frozenset(),
+    TaskStatus.CANCELLED: frozenset(),
+    TaskStatus.SKIPPED: frozenset(),
+}
+
+_EVENTS = {
+    TaskStatus.PENDING: "task.created",
+    TaskStatus.READY: "task.ready",
+    TaskStatus.CLAIMED: "task.claimed",
+    TaskStatus.RUNNING: "task.started",
+    TaskStatus.BLOCKED: "task.blocked",
+    TaskStatus.COMPLETED: "task.completed",
+    TaskStatus.FAILED: "task.failed",
+    TaskStatus.CANCELLED: "task.cancelled",
+    TaskStatus.SKIPPED: "task.skipped",
+}
+ENDED = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """``details`` are the fields that nothing here goes by, as its agent wrote them."""
+
+    id: str
+    intent_id: str
+    name: str
+    status: TaskStatus
+    version: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    assigned_agent: str | None = None
+    retry_policy: Mapping[str, JsonValue] | None = None
+    blocked_reason: str | None = None
+    suspended_intent_id: str | None = None
+    error: str | None = None
+    output: Mapping[str, JsonValue] | None = None
+    attempt: int = 1
+    details: Mapping[str, JsonValue] | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChange:
+    """What is to change; ``None`` leaves a field as it is."""
+
+    status: TaskStatus | None = None
+    assigned_agent: str | None = None
+    retry_policy: Mapping[str, JsonValue] | None = None
+    blocked_reason: str | None = None
+    error: str | None = None
+    output: Mapping[str, JsonValue] | None = None
+    details: Mapping[str, JsonValue] | None = None
+
+
+def event_of(status: TaskStatus, before: TaskStatus | None = None) -> str:
+    """The type of the event of a task that has come to ``status``."""
+    if before is TaskStatus.BLOCKED and status is TaskStatus.RUNNING:
+        return "task.unblocked"
+    return _EVENTS[status]
+
+
+def check_task_version(task: Task, expected: int) -> None:
+    """Raises :class:`VersionConflict` if the change was made for another version."""
+    if task.version != expected:
+        raise VersionConflict(f"The task is at version {task.version}.", current_version=task.version)
+
+
+def changed(task: Task, change: TaskChange, now: datetime) -> Task:
+    """``task`` after ``change``. Raises :class:`InvalidTransition` for a move that RFC-0012 does not have."""
+    given = {
+        name: value
+        for name in ("assigned_agent", "retry_policy", "blocked_reason", "error", "output")
+        if (value := getattr(change, name)) is not None
+    }
+    details = {**(task.details or {}), **(change.details or {})}
+    after = replace(task, **given, details=details, version=task.version + 1, updated_at=now)
+    return after if change.status is None else _moved(after, change.status, now)
+
+
+def _moved(task: Task, wanted: TaskStatus, now: datetime) -> Task:
+    if wanted is task.status:
+        return task
+    if wanted not in _MOVES[task.status]:
+        raise InvalidTransition(f"A task can't go from {task.status} to {wanted}.", status=task.status.value)
+    again = task.status is TaskStatus.FAILED and wanted is TaskStatus.READY
+    return replace(
+        task,
+        status=wanted,
+        attempt=task.attempt + 1 if again else task.attempt,
+        blocked_reason=task.blocked_reason if wanted is TaskStatus.BLOCKED else None,
+        started_at=now if wanted is TaskStatus.RUNNING and task.started_at is None else task.started_at,
+        completed_at=now if wanted in ENDED else None,
+    )

@@ -1,0 +1,105 @@
+"""Tasks of an intent: whoever works on it makes and moves them.
+
+Source: RFC-0012; RFC-0010 ("task-level retry policies override"); API.md §7, "plans, tasks".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from core.domain.intent import Intent, IntentStatus
+from core.domain.people import Actor
+from core.domain.task import Task, TaskChange, TaskStatus, changed, check_task_version, event_of
+from core.domain.vocabulary import Event
+from core.domain.wire import JsonObject
+from core.errors import IntentNotActive, NotFound
+from core.idempotency import Once, Replayed, perform_once
+from core.intents import access
+from core.intents.access import Right
+from core.intents.writing import IntentLog
+from core.ports import Clock
+from core.store import tasks
+from core.store.database import Database, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    database: Database
+    log: IntentLog
+    clock: Clock
+
+    async def create(
+        self, intent_id: str, name: str, wanted: TaskChange, by: Actor, once: Once | None = None
+    ) -> Task | Replayed:
+        """A pending task. Raises :class:`NotFound` if ``by`` may not read the intent, :class:`IntentNotActive` if that
+        has ended."""
+        now = self.clock.now()
+
+        def insert(tx: Tx) -> Task:
+            intent = access.lock(tx, intent_id, by, Right.WORK)
+            if intent.status in {IntentStatus.COMPLETED, IntentStatus.ABANDONED}:
+                raise IntentNotActive(f"The intent has ended; it is {intent.status}.")
+            made = Task(str(uuid.uuid4()), intent.id, name, TaskStatus.PENDING, 0, by.key or by.identity, now, now)
+            made = changed(made, replace(wanted, status=None), now)
+            tasks.insert(tx, made)
+            self._log(tx, intent, made, None, by, now)
+            return made
+
+        return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
+
+    async def get(self, task_id: str, by: Actor) -> Task:
+        """Raises :class:`NotFound` if there is none that ``by`` may read."""
+        return await self.database.read(lambda conn: _readable(conn, task_id, by))
+
+    async def of_intent(
+        self, intent_id: str, by: Actor, *, status: TaskStatus | None, limit: int, offset: int
+    ) -> Sequence[Task]:
+        """The oldest first."""
+
+        def job(conn: sa.Connection) -> Sequence[Task]:
+            intent = access.read(conn, intent_id, by)
+            wanted = None if status is None else status.value
+            return tasks.of_intent(conn, intent.id, status=wanted, limit=limit, offset=offset)
+
+        return await self.database.read(job)
+
+    async def change(self, task_id: str, wanted: TaskChange, by: Actor, version: int) -> Task:
+        """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
+
+        def job(tx: Tx) -> Task:
+            now = self.clock.now()
+            intent = access.lock(tx, _readable(tx.conn, task_id, by).intent_id, by, Right.WORK)
+            before = _readable(tx.conn, task_id, by)  # once more: held still from here on
+            check_task_version(before, version)
+            after = changed(before, wanted, now)
+            tasks.update(tx, after)
+            if after.status is not before.status:
+                self._log(tx, intent, after, before.status, by, now)
+            return after
+
+        return await self.database.write(job)
+
+    def _log(self, tx: Tx, intent: Intent, task: Task, before: TaskStatus | None, by: Actor, now: datetime) -> None:
+        said: JsonObject = {"task_id": task.id, "name": task.name, "status": task.status.value}
+        if before is not None:
+            said["from"] = before.value
+        if task.blocked_reason is not None:
+            said["reason"] = task.blocked_reason
+        self.log.write(tx, intent, now, Event(event_of(task.status, before), said, by.identity))
+
+
+def _readable(conn: sa.Connection, task_id: str, by: Actor) -> Task:
+    """A task is found by whoever may read its intent."""
+    task = tasks.get(conn, task_id)
+    if task is None:
+        raise NotFound("There is no such task.")
+    try:
+        access.read(conn, task.intent_id, by)
+    except NotFound:
+        raise NotFound("There is no such task.") from None
+    return task
