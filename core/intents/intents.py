@@ -51,7 +51,13 @@ _OURS = ("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.
 CREATED = "intent_created"
 STATE_PATCHED = "state_patched"
 STATUS_CHANGED = "status_changed"
-_RFC_NAMES = {"fallback_triggered", "failure_recorded", CREATED, STATE_PATCHED, STATUS_CHANGED}
+_RFC_NAMES = frozenset(
+    f"{CREATED} {STATE_PATCHED} {STATUS_CHANGED} agent_assigned agent_unassigned dependency_added dependency_removed"
+    " lease_acquired lease_renewed lease_released lease_expired lease_revoked arbitration_requested decision_recorded"
+    " portfolio_created added_to_portfolio removed_from_portfolio failure_recorded failure_resolved fallback_triggered"
+    " retry_policy_set".split()
+)
+"""What the log says of an intent and what belongs to it (RFC-0001 to 0003, 0006, 0007, 0010), and so no client."""
 
 
 @dataclass(frozen=True, slots=True)

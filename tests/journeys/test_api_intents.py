@@ -194,6 +194,13 @@ async def test_an_agent_adds_events_of_its_own(room: World) -> None:
         "engagement.other",
         "status_changed",
         "intent_created",
+        "agent_assigned",
+        "agent_unassigned",
+        "dependency_added",
+        "lease_acquired",
+        "lease_expired",
+        "failure_recorded",
+        "fallback_triggered",
     ],
 )
 async def test_what_the_server_alone_writes_can_not_be_forged(room: World, event_type: str) -> None:
