@@ -203,13 +203,16 @@ async def test_what_the_client_has_merged_into_its_policy_is_bent_to_fit_its_tim
     assert shown["fallback_policy"] == "complete_with_fallback"
 
 
-async def test_nothing_is_inherited_that_the_record_does_not_say(world: World) -> None:
+async def test_nothing_is_inherited_that_the_record_does_not_say(tmp_path: Path, sqlite_url: str) -> None:
     """The client would not know of it: it goes on by its own clock."""
     default = {"max_attempts": 5, "interval_seconds": 60}
-    path = "/v1/agents/refund-agent/default-retry-policy"
-    assert (await world.call("PUT", path, json=default)).status_code == 200
-    intent, _ = await suspended(world)
-    assert (kept(intent)["retry_policy"], kept(intent)["max_attempts"]) == (None, 1)
+    async with running(tmp_path, sqlite_url, suspension__default_retry_policy=default) as world:
+        intent, _ = await suspended(world)
+        assert (kept(intent)["retry_policy"], kept(intent)["max_attempts"]) == (None, 1)
+        path = "/v1/agents/refund-agent/default-retry-policy"
+        assert (await world.call("PUT", path, json=default)).status_code == 200
+        intent, _ = await suspended(world)
+        assert (kept(intent)["retry_policy"], kept(intent)["max_attempts"]) == (None, 1)
 
 
 async def test_unknown_and_empty_fields_say_nothing(world: World) -> None:
@@ -380,14 +383,14 @@ async def test_who_may_take_the_steps(world: World) -> None:
     waiting = await first_step(world, intent)
     assert (await write_record(world, waiting, record(), "other_agent")).status_code == 404
     assert (await write_record(world, waiting, record(), "admin")).status_code == 403
-    for one in (intent, draft):
-        member = {"agent_id": "other-agent"}
+    for one, name in ((intent, "other-agent"), (intent, "bob@example.com"), (draft, "other-agent")):
+        member = {"agent_id": name}
         assert (await world.call("POST", f"/v1/intents/{one['id']}/agents", json=member)).status_code == 200
     opened = await write_record(world, waiting, written := record(), "other_agent")
     assert (opened.status_code, kept(opened.json())["created_by"]) == (200, "other-agent")
     asked = {"intent_id": intent["id"], "suspension_id": written["id"]}
-    for role in ("agent", "other_agent"):
-        assert (await world.answer(asked, "approve", role)).status_code == 403
+    answered = await world.answer(asked, "approve", "second_operator")
+    assert (answered.status_code, answered.json()["detail"]["error"]) == (403, "self_response_forbidden")
     assert (await change(world, draft, "status", body, "other_agent")).status_code == 403
     assert (await world.intent({"intent_id": draft["id"]}))["status"] == "draft"
 

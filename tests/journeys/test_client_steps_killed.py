@@ -1,4 +1,4 @@
-"""``kill -9`` at every step of the published client's suspend: no intent stays suspended without a record (API.md §7)."""
+"""``kill -9`` at every step of the published client's suspend: none stays suspended without a record (API.md §7)."""
 
 from __future__ import annotations
 

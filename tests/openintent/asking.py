@@ -44,6 +44,8 @@ async def main(told: dict[str, Any]) -> None:
     if not told.get("draft"):
         await client.set_status(intent.id, intent.version, IntentStatus.ACTIVE)
     say(intent=intent.id)
+    decision = await agent.should_request_input(intent.id, confidence=0.55, risk=0.4, reversibility=0.8)
+    assert decision.should_ask
     policy = HumanRetryPolicy.from_dict(told["policy"]) if "policy" in told else None
     try:
         value = await agent.request_input(intent.id, retry_policy=policy, **told["ask"])
