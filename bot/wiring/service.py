@@ -58,6 +58,8 @@ from core.intents.client_steps import ClientSteps
 from core.intents.due_work import DueTimes, DueWork
 from core.intents.intents import Intents
 from core.intents.members import Members
+from core.intents.retrying import Retrying
+from core.intents.takeover import Takeovers
 from core.intents.tasks import Tasks
 from core.intents.writing import IntentLog
 from core.ports import Agents, Channel, Clock, HostClock, Work
@@ -299,6 +301,8 @@ def wire(
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
     log, times = IntentLog(hub, log_key), DueTimes(work)
+    members = Members(database, transitions, log, clock)
+    retrying = Retrying(database, log, times, Takeovers(members, transitions, log), clock)
     client_steps = ClientSteps(database, transitions, drafter, settings.key_quotas, log, times, clock)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
@@ -316,6 +320,7 @@ def wire(
         pausing,
         engine.channel_views,
         health,
+        retrying,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
     collaboration = Collaboration(engine, permissions, engine.queries, transitions)
@@ -327,8 +332,9 @@ def wire(
         collaboration,
         ClientQueries(database, agents, clock, work),
         Intents(database, log, clock, settings.engagement.thresholds),
-        Members(database, transitions, log, clock),
+        members,
         Tasks(database, log, clock),
+        retrying,
         client_steps,
         receipts,
         hub,
@@ -352,7 +358,12 @@ def wire(
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
         sweeping=Sweeping(database, transitions, channels, clock),
-        due_work=DueWork(database, times, clock, {DueKind.RECORD_MISSING: client_steps.record_missing}),
+        due_work=DueWork(
+            database,
+            times,
+            clock,
+            {DueKind.RECORD_MISSING: client_steps.record_missing, DueKind.RETRY: retrying.retry_due},
+        ),
         lanes=lanes,
         work=work,
         timekeeping=Timekeeping(database, clock),

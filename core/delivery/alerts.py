@@ -124,6 +124,16 @@ def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref
     _tell(transitions, tx, f"dead:{agent}", f"Callbacks to {agent} are given up", text, now)
 
 
+def takeover_untold(transitions: Transitions, tx: Tx, agent: str, reason: str, now: datetime) -> None:
+    """A fallback agent could not be told that it has taken over: the log alone says so."""
+    text = (
+        f"A callback to {agent} was given up ({reason}). It was to tell that {agent} has taken over for an agent that "
+        "had failed.\n\n`handraise callbacks --status dead` lists every such callback. `handraise redrive ID` sends "
+        "one again."
+    )
+    _tell(transitions, tx, f"dead:{agent}", f"Callbacks to {agent} are given up", text, now)
+
+
 def _tell(
     transitions: Transitions, tx: Tx, key: str, subject: str, text: str, now: datetime, around: str | None = None
 ) -> None:

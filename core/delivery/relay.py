@@ -25,7 +25,7 @@ from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
-from core.delivery.tries import Dropped, NotOurs, OnHold, Tries
+from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
 from core.delivery.turns import whole_second
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
@@ -34,6 +34,7 @@ from core.engine.outages import locked
 from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
+from core.intents.retrying import CALLBACK_DEAD, CALLBACK_REFUSED, Retrying
 from core.ports import (
     Agents,
     Alarm,
@@ -47,7 +48,7 @@ from core.ports import (
     RefusalCause,
     Refused,
 )
-from core.store import markers, outbox, suspensions
+from core.store import intents, markers, outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.work.health import RELAY, Health
@@ -80,6 +81,7 @@ class Relay:
         pausing: Pausing,
         channel_views: ChannelViews,
         health: Health | None = None,
+        failures: Retrying | None = None,
         beat: timedelta = BEAT,
     ) -> None:
         self.database = database
@@ -90,6 +92,7 @@ class Relay:
         self.callbacks = callbacks
         self.pausing = pausing
         self.health = health
+        self.failures = failures
         self.tries = Tries(
             database,
             transitions.responders,
@@ -290,6 +293,9 @@ class Relay:
 
     def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
+        if row.kind is RowKind.RESUME:
+            self._lost(tx, row, RowStatus.REFUSED, refusal.reason, now)
+            return
         notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
         intent, suspension = None, None
         if notice and row.suspension_id:
@@ -329,16 +335,29 @@ class Relay:
 
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
-            if outbox.settle(tx, row, RowStatus.DEAD, now, self.lanes.owner, reason=reason):
-                self._tell_of_death(tx, row, reason, now)
-            else:
-                leases.left_alone(tx, row, reason)
+            self._lost(tx, row, RowStatus.DEAD, reason, now)
         else:
             self._refused(tx, row, Refused(f"gave_up: {reason}"), now)
 
-    def _tell_of_death(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
-        suspension = suspensions.get(tx.conn, row.suspension_id or "")
+    def _lost(self, tx: Tx, row: Row, status: RowStatus, reason: str, now: datetime) -> None:
+        """A callback that will never arrive. What it was to tell of a question is a failure of the intent's (API.md
+        §5); a fallback agent that can't be told is nobody's failure, so that no takeover leads to another."""
+        about = row.suspension_id
+        intent = None if about is None or reason == NOT_WANTED else intents.lock_by_suspension(tx, about)
+        if not outbox.settle(tx, row, status, now, self.lanes.owner, reason=reason):
+            leases.left_alone(tx, row, reason)
+            return
+        suspension = None if about is None else suspensions.get(tx.conn, about)
+        if intent is not None and suspension is not None and self.failures is not None:
+            code = CALLBACK_DEAD if status is RowStatus.DEAD else CALLBACK_REFUSED
+            self.failures.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
+        if status is RowStatus.DEAD:
+            self._tell_of_death(tx, row, suspension, reason, now)
+
+    def _tell_of_death(self, tx: Tx, row: Row, suspension: Suspension | None, reason: str, now: datetime) -> None:
         if suspension is None:
+            if row.address is not None:
+                alerts.takeover_untold(self.transitions, tx, row.address, reason, now)
             return
         ref = suspension.ask.ref
         alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)

@@ -62,6 +62,8 @@ from core.store.outbox import Row, RowKind
 log = structlog.get_logger(__name__)
 
 SEND_TIMEOUT = timedelta(seconds=30)
+NOT_WANTED = "nothing_to_clarify"
+"""The ``reason`` of a callback that asks an agent back, and that nobody waits for any more: it was not sent."""
 UNCONFIRMED = "unconfirmed"
 """The ``reason`` of a notice of which nobody can say whether it came, and that is asked by no more."""
 
@@ -248,7 +250,7 @@ class Tries:
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)
         if body["body"]["type"] == ASKED_BACK and not await self._is_asked_back(row):
-            return Refused("nothing_to_clarify")
+            return Refused(NOT_WANTED)
         told = Callback(
             row.id, body["url"], body["key"], body["body"], row.tries, body.get("ref"), body.get("traceparent")
         )

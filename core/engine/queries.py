@@ -229,6 +229,23 @@ class ClientQueries:
             raise NotFound("There is no such agent.")
         return await self._database.read(lambda conn: sessions.agent_policy(conn, agent))
 
+    # --- Agents' own callbacks ------------------------------------------------------------------------------------
+
+    async def put_agent_callback(self, agent: str, url: str | None, by: Actor) -> None:
+        """Where ``agent`` is told what is for it alone, set by itself or by an admin. Raises
+        :class:`CallbackNotAllowed`."""
+        if by.key != agent and not by.has(Role.ADMIN):
+            raise Forbidden("An agent's callback is set by that agent or by an admin.")
+        if url is not None and (problem := self._agents.may_call(agent, url)) is not None:
+            raise CallbackNotAllowed(problem, path="url")
+        await self._database.write(lambda tx: sessions.put_agent_callback(tx, agent, url, self._clock.now()))
+
+    async def agent_callback(self, agent: str, by: Actor) -> str | None:
+        """Raises :class:`NotFound` if ``by`` may not know of it."""
+        if by.key != agent and not by.has(Role.OPERATOR):
+            raise NotFound("There is no such agent.")
+        return await self._database.read(lambda conn: sessions.agent_callback(conn, agent))
+
     # --- Callbacks ------------------------------------------------------------------------------------------------
 
     async def callbacks(self, by: Actor, *, status: str | None, before: Place | None, limit: int) -> list[Row]:
@@ -250,7 +267,7 @@ class ClientQueries:
         def job(tx: Tx) -> Row:
             row = outbox.get(tx.conn, callback_id)
             asked = None if row is None else suspensions.get(tx.conn, row.suspension_id or "")
-            if row is None or row.kind is not RowKind.RESUME or not _is_callers(asked, by):
+            if row is None or row.kind is not RowKind.RESUME or not _is_callers(row, asked, by):
                 raise NotFound("There is no such callback.")  # nor is another's, to somebody who may not read it
             if row.status not in {RowStatus.DEAD, RowStatus.REFUSED}:
                 message = "Only a dead or refused callback can be sent again."
@@ -265,7 +282,10 @@ class ClientQueries:
         return await self._database.write(job)
 
 
-def _is_callers(suspension: Suspension | None, by: Actor) -> bool:
+def _is_callers(row: Row, suspension: Suspension | None, by: Actor) -> bool:
+    """What a suspension's creator is told, or what tells the agent itself."""
+    if row.suspension_id is None:
+        return by.has(Role.OPERATOR) or row.address == by.key
     return suspension is not None and (by.has(Role.OPERATOR) or suspension.ask.created_by == by.key)
 
 

@@ -1,7 +1,8 @@
 """Intents and what belongs to them: their agents, and what becomes due for them (RFC-0001, RFC-0003, RFC-0010).
 
 Read ``access`` first: whose an intent is, and what each may do. ``intents`` is what clients do to one, ``members`` who
-else works on it. ``due_work`` does what is due beside the questions' own clock.
+else works on it. ``retrying`` records failures of agents and decides what becomes of them; ``takeover`` hands an intent
+to the fallback agent. ``due_work`` does what is due beside the questions' own clock.
 
 Every change locks the intent first, then whatever belongs to it, and ends in one line of its log (``writing``). What an
 agent may not read, it does not find. ``client_steps`` opens a suspension as the published client asks for one. Nobody

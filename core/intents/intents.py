@@ -40,7 +40,7 @@ from core.intents import access
 from core.intents.access import Right
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import event_log, intents, suspensions
+from core.store import event_log, intent_failures, intents, suspensions
 from core.store.database import Database, Tx
 from core.store.event_log import Logged
 
@@ -180,6 +180,8 @@ class Intents:
             changed, event = change(intent)
             changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)
+            if changed.status is IntentStatus.COMPLETED:
+                intent_failures.resolve_all(tx, intent_id, now)
             return _shown(tx.conn, self._log.write(tx, changed, now, event))
 
         return await self._database.write(job)

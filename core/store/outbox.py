@@ -402,14 +402,15 @@ def get(conn: sa.Connection, row_id: str) -> Row | None:
 def callbacks(
     conn: sa.Connection, *, status: str | None, created_by: str | None, before: tuple[datetime, str] | None, limit: int
 ) -> list[Row]:
-    """Callbacks to agents, newest first; those of one key if ``created_by`` is given."""
+    """Callbacks to agents, newest first; if ``created_by`` is given, those about its suspensions and to itself."""
     statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
     if status is not None:
         wanted = ("pending", "sending") if status == "pending" else (status,)
         statement = statement.where(outbox.c.status.in_(wanted))
     if created_by is not None:
-        mine = sa.select(suspensions.c.id).where(suspensions.c.created_by == created_by)
-        statement = statement.where(outbox.c.suspension_id.in_(mine))
+        asked = sa.select(suspensions.c.id).where(suspensions.c.created_by == created_by)
+        told = outbox.c.suspension_id.is_(None) & (outbox.c.address == created_by)
+        statement = statement.where(outbox.c.suspension_id.in_(asked) | told)
     if before is not None:
         at, last = before
         place = sa.tuple_(outbox.c.created_at, outbox.c.id)

@@ -1,4 +1,4 @@
-"""Agents' sessions, and the default policy that an agent has set for itself."""
+"""Agents' sessions, the default policy that an agent has set for itself, and where it is called by itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from core.store.database import Tx
 from core.store.prepared import Prepared
-from core.store.tables import agent_policies, sessions
+from core.store.tables import agent_callbacks, agent_policies, sessions
 from core.store.upserts import upsert
 
 
@@ -58,3 +58,19 @@ def agent_policy(conn: sa.Connection, agent: str) -> Mapping[str, JsonValue]:
 
 
 _AGENT_POLICY = Prepared(sa.select(agent_policies.c.policy).where(agent_policies.c.agent == sa.bindparam("agent")))
+
+
+# --- Agents' own callbacks ----------------------------------------------------------------------------------------
+
+
+def put_agent_callback(tx: Tx, agent: str, url: str | None, now: datetime) -> None:
+    """Where ``agent`` is called if something is for it alone; ``None`` clears it."""
+    if url is None:
+        tx.conn.execute(agent_callbacks.delete().where(agent_callbacks.c.agent == agent))
+    else:
+        upsert(tx, agent_callbacks, {"agent": agent, "url": url, "updated_at": now}, ("agent",))
+
+
+def agent_callback(conn: sa.Connection, agent: str) -> str | None:
+    found: str | None = conn.scalar(sa.select(agent_callbacks.c.url).where(agent_callbacks.c.agent == agent))
+    return found

@@ -419,7 +419,7 @@ retry_policies = sa.Table(
     sa.Column("base_delay_ms", sa.BigInteger, nullable=False),
     sa.Column("max_delay_ms", sa.BigInteger, nullable=False),
     sa.Column("fallback_agent_id", sa.Text),
-    sa.Column("failure_threshold", sa.Integer),
+    sa.Column("failure_threshold", sa.Integer, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("updated_at", Instant, nullable=False),
 )
@@ -432,12 +432,13 @@ intent_failures = sa.Table(
     sa.Column("task_id", sa.Text),
     sa.Column("agent_id", sa.Text, nullable=False),
     sa.Column("attempt_number", sa.Integer, nullable=False),
-    sa.Column("error_code", sa.Text, nullable=False),
-    sa.Column("error_message", sa.Text, nullable=False),
+    sa.Column("error_code", sa.Text),
+    sa.Column("error_message", sa.Text),
     sa.Column("retry_scheduled_at", Instant),
     sa.Column("resolved_at", Instant),
     sa.Column("metadata", Json, nullable=False),
     sa.Column("occurred_at", Instant, nullable=False),
+    sa.Column("fallback_agent_id", sa.Text),
     sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
 )
 

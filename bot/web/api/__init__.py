@@ -1,9 +1,10 @@
 """The HTTP API for agents and clients.
 
 ``suspensions`` first: ask, follow, wait, cancel, claim, hand over. ``answers`` takes answers and signals; ``intents``,
-``sessions``, ``audit`` and ``admin`` are the other routes; ``streams`` are server-sent events. ``auth`` says who calls
-and hands routes what they work with. ``requests`` and ``replies`` are the bodies, ``timeline`` the longest of them;
-``paging`` has cursors and idempotency, ``openapi`` the document.
+``members``, ``retries``, ``sessions``, ``audit`` and ``admin`` are the other routes; ``streams`` are server-sent
+events. ``auth`` says who calls and hands routes what they work with. ``requests`` and ``replies`` are the bodies,
+``timeline`` the longest of them, ``failure_bodies`` those of RFC-0010; ``paging`` has cursors and idempotency,
+``openapi`` the document.
 
 What must never be: a wire name that is not the contract's, a field that is accepted and ignored, or a decision about a
 question.

@@ -36,6 +36,7 @@ from core.hub import Hub
 from core.intents.client_steps import ClientSteps
 from core.intents.intents import Intents
 from core.intents.members import Members
+from core.intents.retrying import Retrying
 from core.intents.tasks import Tasks
 from core.ports import Responders
 
@@ -134,6 +135,7 @@ class Services:
     intents: Intents
     members: Members
     tasks: Tasks
+    retrying: Retrying
     client_steps: ClientSteps
     receipts: Receipts
     hub: Hub

@@ -44,14 +44,14 @@ def session_json(session: Session, by: Actor) -> SessionReply:
     return {
         "session_id": session.id,
         "owner": session.owner,
-        "callback_url": _seen_by(by, session.owner, session.callback_url),
+        "callback_url": seen_by(by, session.owner, session.callback_url),
         "metadata": dict(session.metadata),
         "created_at": instant(session.created_at),
         "updated_at": instant(session.updated_at),
     }
 
 
-def _seen_by(by: Actor, owner: str, url: str | None) -> str | None:
+def seen_by(by: Actor, owner: str, url: str | None) -> str | None:
     """A callback's URL may hold a secret of the agent's: whoever else may read it sees no query."""
     if url is None or by.key == owner:
         return url
@@ -60,8 +60,10 @@ def _seen_by(by: Actor, owner: str, url: str | None) -> str | None:
 
 
 class CallbackReply(Open):
+    """``suspension_id`` is null for what is for an agent alone: that it has taken over (RFC-0010)."""
+
     id: str
-    suspension_id: str
+    suspension_id: str | None
     status: CallbackStatus
     tries: int
     url: str | None
@@ -77,10 +79,10 @@ def callback_json(row: Row, by: Actor) -> CallbackReply:
     body: Any = row.body or {}
     return {
         "id": row.id,
-        "suspension_id": row.suspension_id or "",
+        "suspension_id": row.suspension_id,
         "status": cast(CallbackStatus, callback_status(row)),
         "tries": row.tries,
-        "url": _seen_by(by, body.get("key", ""), body.get("url")),
+        "url": seen_by(by, body.get("key", ""), body.get("url")),
         "type": body.get("body", {}).get("type"),
         "reason": row.reason,
         "created_at": instant(row.created_at),

@@ -41,6 +41,10 @@ MESSAGES = re.compile(
     r"|action has no canonical JSON .*"  # integers beyond 2^53 (RFC 8785)
     r"|(form_schema|resume\.payload_schema) is (not a usable JSON Schema|too large).*"
     r"|form_schema\.properties\..* must be a simple type: a form is flat\."
+    r"|base_delay_ms must not be greater than max_delay_ms\."
+    r"|intent_id is another intent's\."
+    r"|error_code and error_type are one code\."
+    r"|The intent has no such task\."
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",
     re.DOTALL,
 )

@@ -36,6 +36,8 @@ class Ids:
     """Of the intent ``actives[1]``."""
     tasks: Sequence[str]
     """At version 1."""
+    failures: Sequence[tuple[str, str]]
+    """Each with its intent first."""
     receipt: str
     """Of an agent whose :data:`ACTION` was approved."""
 
@@ -81,6 +83,14 @@ class Ids:
             "GET /intents/{intent_id}/tasks": _to(intent_id=self.actives[1]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
+            "GET /agents/{agent_id}/callback": _to(agent_id="refund-agent"),
+            "PUT /agents/{agent_id}/callback": _to({"url": None}, agent_id="refund-agent"),
+            "PUT /intents/{intent_id}/retry-policy": _to({"strategy": "fixed"}, intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/retry-policy": _to(intent_id=self.failures[0][0]),
+            "POST /intents/{intent_id}/failures": _to({"error_code": "TIMEOUT"}, intent_id=self.actives[0]),
+            "POST /intents/{intent_id}/failures/{failure_id}/resolve": _to(
+                intent_id=self.failures[0][0], failure_id=self.failures[0][1]
+            ),
             "POST /pause": _to({}),
             "DELETE /pause": _to(),
             "POST /signin-links": _to({"email": "alice@example.com"}),
@@ -137,6 +147,7 @@ async def furnish(world: World) -> Ids:
         unreadable=await _unreadable(world),
         members=members,
         tasks=tasks,
+        failures=[await _failure(world) for _ in range(2)],
         receipt=await _receipt(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
     )
@@ -146,6 +157,15 @@ async def _spare_key(world: World, name: str) -> str:
     key = StoredKey(name, f"hash of {name}", ("agent",), generation=1)
     await world.service.database.write(lambda tx: api_keys.put(tx, key, world.clock.now()))
     return name
+
+
+async def _failure(world: World) -> tuple[str, str]:
+    """An intent with a retry policy, and its one failure."""
+    intent = await world.active_intent()
+    path = f"/v1/intents/{intent['id']}"
+    await world.call("PUT", f"{path}/retry-policy", json={"strategy": "fixed"})
+    failure = await _made(world, "agent", f"{path}/failures", {"error_code": "TIMEOUT"})
+    return intent["id"], failure["id"]
 
 
 async def _receipt(world: World) -> str:

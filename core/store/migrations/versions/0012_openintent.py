@@ -71,7 +71,7 @@ def _failures() -> None:
         sa.Column("base_delay_ms", sa.BigInteger(), nullable=False),
         sa.Column("max_delay_ms", sa.BigInteger(), nullable=False),
         sa.Column("fallback_agent_id", sa.Text()),
-        sa.Column("failure_threshold", sa.Integer()),
+        sa.Column("failure_threshold", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
     )
@@ -82,12 +82,13 @@ def _failures() -> None:
         sa.Column("task_id", sa.Text()),
         sa.Column("agent_id", sa.Text(), nullable=False),
         sa.Column("attempt_number", sa.Integer(), nullable=False),
-        sa.Column("error_code", sa.Text(), nullable=False),
-        sa.Column("error_message", sa.Text(), nullable=False),
+        sa.Column("error_code", sa.Text()),
+        sa.Column("error_message", sa.Text()),
         sa.Column("retry_scheduled_at", sa.BigInteger()),
         sa.Column("resolved_at", sa.BigInteger()),
         sa.Column("metadata", sa.Text(), nullable=False),
         sa.Column("occurred_at", sa.BigInteger(), nullable=False),
+        sa.Column("fallback_agent_id", sa.Text()),
     )
     op.create_index("ix_intent_failures_intent", "intent_failures", ["intent_id", "occurred_at", "id"])
 

@@ -1,0 +1,204 @@
+"""Failures of agents: an intent's retry policy, its failures, and where a fallback agent is told.
+
+Fields are written as RFC-0010 has them; instants in the published client's spelling, too.
+
+Source: RFC-0010; API.md §5, §7 "failures".
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from typing_extensions import TypedDict
+
+from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
+from bot.web.api.failure_bodies import AgentCallbackBody, FailureBody, FailurePolicyBody
+from bot.web.api.paging import IdempotencyKey, once
+from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.sessions import seen_by
+from bot.web.api.suspensions import Id, replayed
+from core.domain.people import Actor
+from core.domain.retry import IntentFailure, RetryStrategy
+from core.domain.wire import Instant, JsonObject, Open, instant
+from core.idempotency import Replayed
+from core.store.retry_policies import StoredPolicy
+
+routes = APIRouter(route_class=KeyedRoute, tags=["failures and retries"])
+
+
+class _PolicyInstants(TypedDict):
+    createdAt: Instant
+    updatedAt: Instant
+
+
+class _FailureInstants(TypedDict):
+    createdAt: Instant
+    retryScheduledAt: Instant | None
+    resolvedAt: Instant | None
+
+
+"""As the published client reads instants: it knows no other spelling of them."""
+
+
+class FailurePolicyReply(Open, _PolicyInstants):
+    id: str
+    intent_id: str
+    strategy: RetryStrategy
+    max_retries: int
+    base_delay_ms: int
+    max_delay_ms: int
+    fallback_agent_id: str | None
+    failure_threshold: int
+    created_at: Instant
+    updated_at: Instant
+
+
+def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
+    policy, created_at, updated_at = stored.policy, instant(stored.created_at), instant(stored.updated_at)
+    return {
+        "id": stored.id,
+        "intent_id": stored.intent_id,
+        "strategy": policy.strategy,
+        "max_retries": policy.max_retries,
+        "base_delay_ms": policy.base_delay_ms,
+        "max_delay_ms": policy.max_delay_ms,
+        "fallback_agent_id": policy.fallback_agent_id,
+        "failure_threshold": policy.failure_threshold,
+        "created_at": created_at,
+        "createdAt": created_at,
+        "updated_at": updated_at,
+        "updatedAt": updated_at,
+    }
+
+
+class FailureReply(Open, _FailureInstants):
+    """``fallback_agent_id`` is who has taken over because of this failure."""
+
+    id: str
+    intent_id: str
+    task_id: str | None
+    agent_id: str
+    attempt_number: int
+    error_code: str | None
+    error_type: str | None
+    error_message: str | None
+    retry_scheduled_at: Instant | None
+    resolved_at: Instant | None
+    metadata: JsonObject
+    occurred_at: Instant
+    created_at: Instant
+    fallback_agent_id: str | None
+
+
+def failure_json(failure: IntentFailure) -> FailureReply:
+    retry_at, resolved_at = instant(failure.retry_scheduled_at), instant(failure.resolved_at)
+    at = instant(failure.occurred_at)
+    return {
+        "id": failure.id,
+        "intent_id": failure.intent_id,
+        "task_id": failure.task_id,
+        "agent_id": failure.agent_id,
+        "attempt_number": failure.attempt_number,
+        "error_code": failure.error_code,
+        "error_type": failure.error_code,
+        "error_message": failure.error_message,
+        "retry_scheduled_at": retry_at,
+        "retryScheduledAt": retry_at,
+        "resolved_at": resolved_at,
+        "resolvedAt": resolved_at,
+        "metadata": dict(failure.metadata),
+        "occurred_at": at,
+        "created_at": at,
+        "createdAt": at,
+        "fallback_agent_id": failure.fallback_agent_id,
+    }
+
+
+class FailurePage(Open):
+    failures: list[FailureReply]
+
+
+class AgentCallbackReply(Open):
+    agent_id: str
+    url: str | None
+
+
+@routes.put(
+    "/intents/{intent_id}/retry-policy",
+    summary="Set what is done about failures of an intent's agents; its owner or an admin does",
+    responses={200: {"model": FailurePolicyReply}, **refusals(*BODY, 403, 404)},
+)
+async def put_policy(services: Served, intent_id: Id, actor: Agent, body: FailurePolicyBody) -> Response:
+    return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.policy(intent_id), actor)))
+
+
+@routes.get(
+    "/intents/{intent_id}/retry-policy",
+    summary="Show an intent's retry policy",
+    responses={200: {"model": FailurePolicyReply}, **refusals(404, 422)},
+)
+async def get_policy(services: Served, intent_id: Id, actor: Caller) -> Response:
+    return reply(failure_policy_json(await services.retrying.policy(intent_id, actor)))
+
+
+@routes.post(
+    "/intents/{intent_id}/failures",
+    summary="Record a failure of an agent; the reply says when it is to try again",
+    responses={200: {"model": FailureReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def record(
+    services: Served, request: Request, intent_id: Id, actor: Agent, body: FailureBody, key: IdempotencyKey = None
+) -> Response:
+    failed = body.failed(_name_of(actor))
+    made = await services.retrying.record(intent_id, failed, actor, await once(request, actor, key, _recorded))
+    return replayed(made) if isinstance(made, Replayed) else reply(failure_json(made))
+
+
+@routes.get(
+    "/intents/{intent_id}/failures",
+    summary="The failures of an intent's agents, oldest first",
+    responses={200: {"model": FailurePage}, **refusals(404, 422)},
+)
+async def page(
+    services: Served, intent_id: Id, actor: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 200
+) -> Response:
+    found = await services.retrying.failures(intent_id, actor, limit)
+    return reply(FailurePage(failures=[failure_json(one) for one in found]))
+
+
+@routes.post(
+    "/intents/{intent_id}/failures/{failure_id}/resolve",
+    summary="Say that what failed has been done: this failure, and those of the same agent and task before it",
+    responses={200: {"model": FailureReply}, **refusals(403, 404, 422)},
+)
+async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent) -> Response:
+    return reply(failure_json(await services.retrying.resolve(intent_id, failure_id, actor)))
+
+
+@routes.put(
+    "/agents/{agent_id}/callback",
+    summary="Set where an agent is told that it has taken over as the fallback; null clears it",
+    responses={200: {"model": AgentCallbackReply}, **refusals(*BODY, 403)},
+)
+async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body: AgentCallbackBody) -> Response:
+    await services.client_queries.put_agent_callback(agent_id, body.url, actor)
+    return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, body.url)))
+
+
+@routes.get(
+    "/agents/{agent_id}/callback",
+    summary="Show where an agent is told that it has taken over as the fallback",
+    responses={200: {"model": AgentCallbackReply}, **refusals(404, 422)},
+)
+async def get_callback(services: Served, agent_id: AgentName, actor: Caller) -> Response:
+    url = await services.client_queries.agent_callback(agent_id, actor)
+    return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, url)))
+
+
+def _name_of(actor: Actor) -> str:
+    return actor.key or actor.identity
+
+
+def _recorded(failure: IntentFailure) -> tuple[int, str]:
+    return 200, write(failure_json(failure))

@@ -1,0 +1,183 @@
+"""Failures of agents: when one tries again, and when another agent takes over (RFC-0010).
+
+A *retry* is another go of the agent after a failure. ``max_retries`` counts those after the first go, so that the
+failure of attempt *n* leaves another retry while *n* ≤ ``max_retries``.
+
+Source: RFC-0010; API.md §7, "failures"; docs/decisions/0056.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+FAILURE_RECORDED = "failure_recorded"
+FAILURE_RESOLVED = "failure_resolved"
+FALLBACK_TRIGGERED = "fallback_triggered"
+POLICY_SET = "retry_policy_set"
+RETRY_DUE = "intent.retry_due"
+TASK_RETRYING = "task.retrying"
+
+
+class RetryStrategy(StrEnum):
+    """How long an agent waits before a retry (RFC-0010, "Strategies")."""
+
+    NONE = "none"
+    FIXED = "fixed"
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+
+
+MOST_RETRIES = 100
+MOST_FAILURES = 100
+LONGEST_DELAY_MS = 31_536_000_000
+"""A year, as every other duration."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailurePolicy:
+    """What is done about failures. ``failure_threshold`` is how many unresolved ones in a row are enough for the
+    fallback agent, even if retries are left."""
+
+    strategy: RetryStrategy
+    max_retries: int = 3
+    base_delay_ms: int = 1000
+    max_delay_ms: int = 60_000
+    fallback_agent_id: str | None = None
+    failure_threshold: int = 3
+
+
+def policy_in_force(of_task: FailurePolicy | None, of_intent: FailurePolicy | None) -> FailurePolicy | None:
+    """A task's policy overrides its intent's, as a whole (RFC-0010, "Cross-RFC Interactions")."""
+    return of_task or of_intent
+
+
+FINAL_CODES = frozenset({"BUDGET_EXCEEDED", "PERMISSION_DENIED", "CALLBACK_DEAD", "CALLBACK_REFUSED"})
+"""Codes that no retry mends (RFC-0010, "Error Codes"; API.md §5)."""
+
+
+def is_retryable(error_code: str | None) -> bool:
+    """``INVALID_OUTPUT`` ("Maybe") is: another go may do better. So is a code that RFC-0010 does not list, and none."""
+    return error_code not in FINAL_CODES
+
+
+_EVEN = 0.5
+_SPREAD = 0.1
+
+
+def retry_delay(policy: FailurePolicy, attempt: int, draw: float = _EVEN) -> timedelta:
+    """The wait after the failure of ``attempt`` (from 1). ``draw``, from 0 to 1, spreads it by a tenth to either side;
+    the middle is exactly the strategy's. Never above ``max_delay_ms``, never nothing."""
+    match policy.strategy:
+        case RetryStrategy.EXPONENTIAL:
+            wanted = policy.base_delay_ms * 2 ** min(attempt - 1, 40)
+        case RetryStrategy.LINEAR:
+            wanted = policy.base_delay_ms * attempt
+        case RetryStrategy.FIXED | RetryStrategy.NONE:
+            wanted = policy.base_delay_ms
+    spread = round(min(wanted, policy.max_delay_ms) * (1 + _SPREAD * (2 * draw - 1)))
+    return timedelta(milliseconds=max(1, min(spread, policy.max_delay_ms)))
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A failure as it is reported. ``attempt_number`` is counted if it is not given; ``retry_at`` is the agent's own
+    choice; ``recoverable`` is false where the agent knows that no retry will help."""
+
+    agent_id: str
+    attempt_number: int | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    retry_at: datetime | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    task_id: str | None = None
+    recoverable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class IntentFailure:
+    """A failure as it is kept. ``fallback_agent_id`` is who has taken over because of it."""
+
+    id: str
+    intent_id: str
+    task_id: str | None
+    agent_id: str
+    attempt_number: int
+    error_code: str | None
+    error_message: str | None
+    retry_scheduled_at: datetime | None
+    resolved_at: datetime | None
+    metadata: Mapping[str, JsonValue]
+    occurred_at: datetime
+    fallback_agent_id: str | None = None
+
+
+class TakeoverReason(StrEnum):
+    """Why the fallback agent takes over."""
+
+    RETRIES_EXHAUSTED = "retries_exhausted"
+    NOT_RETRYABLE = "not_retryable"
+    FAILURE_THRESHOLD = "failure_threshold"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureOutcome:
+    """What becomes of a failure: a retry, another agent, or neither."""
+
+    attempt_number: int
+    retry_at: datetime | None = None
+    exhausted: bool = False
+    """No retry is left, or none would help."""
+    takeover: TakeoverReason | None = None
+    """Why ``fallback_agent_id`` of the policy takes over now."""
+
+
+def outcome_of(
+    failed: Failed,
+    policy: FailurePolicy | None,
+    unresolved: Sequence[IntentFailure],
+    now: datetime,
+    *,
+    ended: bool = False,
+    draw: float = _EVEN,
+) -> FailureOutcome:
+    """What becomes of ``failed``. ``unresolved`` are the intent's unresolved failures so far, of every agent; ``ended``
+    says that the intent has ended, so that nobody has to go on."""
+    in_a_row = [one for one in unresolved if (one.agent_id, one.task_id) == (failed.agent_id, failed.task_id)]
+    attempt = failed.attempt_number or len(in_a_row) + 1
+    if ended:
+        return FailureOutcome(attempt, exhausted=True)
+    spent = _spent(failed, policy, attempt)
+    reason = spent
+    if policy is not None and reason is None and len(in_a_row) + 1 >= policy.failure_threshold:
+        reason = TakeoverReason.FAILURE_THRESHOLD
+    if policy is not None and reason is not None and _may_take_over(policy, failed, unresolved):
+        return FailureOutcome(attempt, exhausted=spent is not None, takeover=reason)
+    if spent is not None:
+        return FailureOutcome(attempt, exhausted=True)
+    retry_at = failed.retry_at
+    if retry_at is None and policy is not None:
+        retry_at = now + retry_delay(policy, attempt, draw)
+    return FailureOutcome(attempt, retry_at)
+
+
+def _spent(failed: Failed, policy: FailurePolicy | None, attempt: int) -> TakeoverReason | None:
+    """Why there is no further retry; ``None`` if there is one, or if nobody has said how many there are."""
+    if not (failed.recoverable and is_retryable(failed.error_code)):
+        return TakeoverReason.NOT_RETRYABLE
+    if policy is None:
+        return None
+    retries = 0 if policy.strategy is RetryStrategy.NONE else policy.max_retries
+    return TakeoverReason.RETRIES_EXHAUSTED if attempt > retries else None
+
+
+def _may_take_over(policy: FailurePolicy, failed: Failed, unresolved: Sequence[IntentFailure]) -> bool:
+    """There is somebody, it is somebody else, and it has not taken over already because of what is still unresolved."""
+    fallback = policy.fallback_agent_id
+    if fallback is None or fallback == failed.agent_id:
+        return False
+    return not any((one.fallback_agent_id, one.task_id) == (fallback, failed.task_id) for one in unresolved)
