@@ -28,9 +28,9 @@ _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def _written_out(text: str) -> str:
+def _written_out(text: object) -> str:
     """Pydantic would read a number as a Unix time."""
-    if not _INSTANT.fullmatch(text):
+    if not isinstance(text, str) or not _INSTANT.fullmatch(text):
         raise ValueError("an instant is written like 2026-03-24T11:00:00Z")
     return text
 

@@ -115,3 +115,11 @@ async def test_the_list_shows_the_newest_oldest_of_them_first(room: World) -> No
         await fail(room, intent, attempt_number=number)
     found = await room.call("GET", f"/v1/intents/{intent['id']}/failures", params={"limit": 2})
     assert [one["attempt_number"] for one in found.json()["failures"]] == [2, 3]
+
+
+@pytest.mark.parametrize("body", [[], "x", 5, None])
+async def test_a_body_that_is_no_object_is_400(room: World, body: Any) -> None:
+    intent = await room.active_intent()
+    for method, what in (("PUT", "retry-policy"), ("POST", "failures")):
+        response = await room.call(method, f"/v1/intents/{intent['id']}/{what}", json=body)
+        assert (response.status_code, response.json()["detail"]["error"]) == (400, "malformed_json")
