@@ -123,6 +123,7 @@ def _api() -> APIRouter:
         admin.pause_routes,
         receipts.routes,
         streams.routes,
+        streams.client_routes,
         suspensions.collaboration_routes,
         audit.routes,
         admin.quarantine_routes,

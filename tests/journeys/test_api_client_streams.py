@@ -128,10 +128,11 @@ def assert_not_found(response: httpx.Response) -> None:
 
 
 @pytest.mark.parametrize("role", ["agent", "admin"])
-async def test_an_agent_or_a_portfolio_that_nobody_knows_has_no_stream(world: World, role: str) -> None:
-    for path in ("/api/v1/agents/nobody-at-all/subscribe", "/v1/portfolios/p/subscribe"):
+async def test_what_nobody_knows_has_no_stream(world: World, role: str) -> None:
+    for path in ("/api/v1/agents/nobody-at-all/subscribe", "/v1/portfolios/p/subscribe", "/v1/intents/none/subscribe"):
         assert_not_found(await world.call("GET", path, role))
-        assert (await world.call("GET", path, None)).status_code == 401
+        without = await world.call("GET", path, None)
+        assert (without.status_code, without.headers["retry-after"]) == (401, "30")
 
 
 async def test_a_revoked_agent_has_no_stream(world: World) -> None:

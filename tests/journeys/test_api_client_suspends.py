@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -419,3 +420,33 @@ async def test_asking_back_does_not_move_its_end(world: World) -> None:
     assert kept(await world.intent(asked))["expires_at"] == kept(opened)["expires_at"]
     await world.advance(minutes=1)
     assert kept(await world.intent(asked))["resolution"] == "expired"
+
+
+async def test_records_at_once_with_one_id_open_one_question(any_world: World) -> None:
+    world = any_world
+    waiting = [await first_step(world, await world.active_intent()) for _ in range(4)]
+    written = record()
+    replies = await asyncio.gather(*(write_record(world, one, written) for one in waiting))
+    assert sorted(one.status_code for one in replies) == [200, 409, 409, 409]
+    await world.advance(seconds=61)
+    statuses = [(await world.intent({"intent_id": one["id"]}))["status"] for one in waiting]
+    assert sorted(statuses) == ["active", "active", "active", "suspended_awaiting_input"]
+
+
+async def test_records_at_once_for_one_intent_open_one_question(any_world: World) -> None:
+    world = any_world
+    waiting = await first_step(world, await world.active_intent())
+    replies = await asyncio.gather(*(write_record(world, waiting, record()) for _ in range(4)))
+    assert sorted(one.status_code for one in replies) == [200, 409, 409, 409]
+    [asked] = (await world.call("GET", "/v1/suspensions", "admin")).json()["items"]
+    assert kept(await world.intent({"intent_id": waiting["id"]}))["id"] == asked["id"]
+
+
+async def test_a_record_counts_towards_the_quota_of_its_key(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, quotas={"open": 1}) as world:
+        await suspended(world)
+        waiting = await first_step(world, await world.active_intent())
+        refused = await write_record(world, waiting, record())
+        assert (refused.status_code, refused.json()["detail"]["error"]) == (429, "quota_exceeded")
+        await world.advance(seconds=61)
+        assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "active"

@@ -32,6 +32,22 @@ async def test_an_agent_that_waits_for_work_connects_at_most_once_a_second(
         assert box.made == 1 if name == "refund-agent" else 1 < box.made <= WATCHED + 1
 
 
+async def test_an_agent_whose_key_is_revoked_connects_at_most_once_a_second(
+    tmp_path: Path, sqlite_url: str, client_python: Path
+) -> None:
+    async with (
+        office(tmp_path, sqlite_url, client_python) as place,
+        middle_box(place.service.url) as (box, url),
+        running_client(client_python, url, "idling.py", "refund-agent"),
+    ):
+        await box.connections(1)
+        await place.call("DELETE", "/v1/keys/refund-agent")
+        await box.connections(2)
+        before = box.made
+        await asyncio.sleep(WATCHED)
+        assert 0 < box.made - before <= WATCHED + 1
+
+
 async def test_an_agent_hears_of_its_assignments(tmp_path: Path, sqlite_url: str, client_python: Path) -> None:
     async with (
         office(tmp_path, sqlite_url, client_python) as place,

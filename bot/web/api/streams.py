@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, Final
 
@@ -23,9 +23,10 @@ from bot.web.api import replies
 from bot.web.api.auth import AgentName, Caller, KeyedRoute, Served, Services, while_valid
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id, first_of
+from bot.web.errors import error_body, status_of
 from core.domain import vocabulary
 from core.domain.people import Actor, Role, canonical
-from core.errors import InvalidRequest, NotFound, envelope
+from core.errors import InvalidRequest, NotFound, Unauthorized
 from core.hub import EVERYTHING
 from core.intents.intents import STATE_PATCHED, STATUS_CHANGED
 from core.intents.members import AGENT_ASSIGNED
@@ -50,7 +51,33 @@ SSE: dict[int | str, dict[str, Any]] = {
 }
 
 
+REFUSED_AFTER_SECONDS = 1.0
+_COME_AGAIN = "30"
+
+
+class UnhurriedRoute(KeyedRoute):
+    """For streams that the published client opens: whom it refuses, it refuses after a second.
+
+    That client connects again at once whatever it is told, 44 times a second. Its key may have been revoked, or what it
+    asks for may be nothing that it finds.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def unhurried(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (NotFound, Unauthorized) as refusal:
+                await asyncio.sleep(REFUSED_AFTER_SECONDS)
+                body = error_body(refusal, request.url.path)
+                return JSONResponse(body, status_of(refusal), headers={"Retry-After": _COME_AGAIN})
+
+        return unhurried
+
+
 routes = APIRouter(route_class=KeyedRoute, tags=["streams"])
+client_routes = APIRouter(route_class=UnhurriedRoute, tags=["streams"])
 
 
 @routes.get(
@@ -65,7 +92,7 @@ async def everything(
     return await _stream(services, request, actor, None, last_event_id)
 
 
-@routes.get(
+@client_routes.get(
     "/intents/{intent_id}/subscribe",
     summary="The events of one intent",
     response_class=StreamingResponse,
@@ -165,17 +192,13 @@ def _is_number(text: str) -> bool:
 
 # --- For the OpenIntent client --------------------------------------------------------------------------------------
 
-REFUSED_AFTER_SECONDS = 1.0
-"""How long a client waits for hearing that there is no such stream; it would ask 44 times a second."""
-_COME_AGAIN = "30"
-
 _STATUS: Final = frozenset(
     {STATUS_CHANGED, vocabulary.SUSPENDED, vocabulary.RESUMED, vocabulary.EXPIRED, vocabulary.CANCELLED}
 )
 """After which an intent's status may be another one."""
 
 
-@routes.get(
+@client_routes.get(
     "/agents/{agent_id}/subscribe",
     summary="What happens to an agent's intents, for the OpenIntent client",
     response_class=StreamingResponse,
@@ -186,7 +209,7 @@ async def one_agent(
 ) -> Response:
     own = agent_id == actor.key or canonical(agent_id) == actor.identity
     if not (own or (actor.has(Role.ADMIN) and services.keys.knows(agent_id))):
-        return await _unknown("There is no such agent.")
+        raise NotFound("There is no such agent.")
 
     agent = actor.key if own and actor.key is not None else agent_id
 
@@ -202,20 +225,14 @@ async def one_agent(
     return stream(frames(services, while_valid(request), EVERYTHING, look, written, start))
 
 
-@routes.get(
+@client_routes.get(
     "/portfolios/{portfolio_id}/subscribe",
     summary="What happens in a portfolio: there are none yet",
     response_class=StreamingResponse,
     responses={**SSE, **refusals(404, 422)},
 )
 async def one_portfolio(portfolio_id: Id, _actor: Caller) -> Response:
-    return await _unknown("There is no such portfolio.")
-
-
-async def _unknown(message: str) -> Response:
-    """What the caller does not find. The published client comes again at once whatever it is told, so it waits here."""
-    await asyncio.sleep(REFUSED_AFTER_SECONDS)
-    return JSONResponse(envelope("not_found", message), 404, headers={"Retry-After": _COME_AGAIN})
+    raise NotFound("There is no such portfolio.")
 
 
 def _assignment(line: Logged, agent: str) -> str:
