@@ -26,6 +26,7 @@ from bot.web.api import (
     retries,
     sessions,
     streams,
+    subscriptions,
     suspensions,
     tasks,
 )
@@ -119,6 +120,7 @@ def _api() -> APIRouter:
         members.routes,
         tasks.routes,
         retries.routes,
+        subscriptions.routes,
         sessions.routes,
         admin.pause_routes,
         receipts.routes,

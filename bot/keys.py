@@ -238,6 +238,13 @@ class KeyRing:
             await self._database.write(lambda tx: api_keys.renew_hash(tx, stored, opening, digests[0]))
         return self._actor(stored)
 
+    def holder(self, name: str) -> Actor | None:
+        """Whoever holds the key ``name``, as far as the last refresh knows; ``None`` if it is not valid any more."""
+        configured, stored = self._configured.get(name), self._stored.get(name)
+        if configured is not None and not self.shuts_out_file(name):
+            return self._actor(configured)
+        return None if stored is None or stored.revoked_at is not None else self._actor(stored)
+
     async def revoke(self, name: str) -> datetime | None:
         """Revoke the key ``name``, here at once and elsewhere within seconds; the instant at which it first was.
         ``None`` if there is no such key."""

@@ -197,12 +197,19 @@ class Agents(Protocol):
     """How many calls may be under way at once."""
     lane_width: int
     """How many of them to one origin of one key."""
+    event_lanes: int
+    """As :attr:`lanes`, for events to subscribers, which so never take an agent's turn."""
+    event_lane_width: int
 
     def may_call(self, key: str, url: str) -> str | None:
         """Why ``key`` may not be called back at ``url``, as one sentence; ``None`` if it may. No network call."""
         ...
 
     async def resume(self, callback: Callback) -> Delivery: ...
+
+    async def send_event(self, callback: Callback) -> Delivery:
+        """Tell a subscriber of an event. Nobody waits for it, and there is no receipt in it."""
+        ...
 
     async def close(self) -> None: ...
 

@@ -32,6 +32,9 @@ KEPT = 64
 """Connections that stay open for the next call."""
 LANE_WIDTH = 16
 """Of them to one agent that answers."""
+EVENT_LANES = 160
+EVENT_LANE_WIDTH = 8
+"""The same for events. Whatever becomes of subscribers, an agent's call has its connection."""
 
 
 class CallbackAgents:
@@ -43,6 +46,8 @@ class CallbackAgents:
 
     lanes = LANES
     lane_width = LANE_WIDTH
+    event_lanes = EVENT_LANES
+    event_lane_width = EVENT_LANE_WIDTH
 
     def __init__(
         self,
@@ -61,7 +66,7 @@ class CallbackAgents:
         self._receipts = receipts
         self._allow = tuple(allow)
         self._tracing = tracing
-        self._client = GuardedClient(allow, timeout=timeout, connections=LANES, kept=KEPT)
+        self._client = GuardedClient(allow, timeout=timeout, connections=LANES + EVENT_LANES, kept=KEPT)
 
     def may_call(self, key: str, url: str) -> str | None:
         secrets = self._secrets(key)
@@ -81,6 +86,9 @@ class CallbackAgents:
         if self._receipts is not None and isinstance(outcome, Delivered):
             await self._receipts.delivered(callback.body)
         return outcome
+
+    async def send_event(self, callback: Callback) -> Delivery:
+        return await self._post(callback, {})
 
     async def _post(self, callback: Callback, more: Mapping[str, str]) -> Delivery:
         keys = _keys(self._secrets(callback.key))

@@ -177,7 +177,7 @@ def set_up_logging(level: LogLevel, form: LogFormat, stream: TextIO | None = Non
 
 # --- Metrics ------------------------------------------------------------------------------------------------------
 
-CHANNELS: Final = ("slack", "email", "pagerduty", "agents")
+CHANNELS: Final = ("slack", "email", "pagerduty", "agents", "subscribers")
 """The relay's lanes. What is none of them counts as ``other``: a label never comes from outside."""
 
 

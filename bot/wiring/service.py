@@ -35,6 +35,7 @@ from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folde
 from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.audit.check import Audit
+from core.audit.outbox_retention import OutboxRetention
 from core.audit.retention import Retention
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
@@ -56,9 +57,11 @@ from core.hub import Hub
 from core.inbound.reports import Incoming
 from core.intents.client_steps import ClientSteps
 from core.intents.due_work import DueTimes, DueWork
+from core.intents.follower import Follower
 from core.intents.intents import Intents
 from core.intents.members import Members
 from core.intents.retrying import Retrying
+from core.intents.subscriptions import Subscriptions
 from core.intents.takeover import Takeovers
 from core.intents.tasks import Tasks
 from core.intents.writing import IntentLog
@@ -96,7 +99,9 @@ class Service:
     engine: Engine
     transitions: Transitions
     relay: Relay
+    follower: Follower
     retention: Retention
+    outbox_retention: OutboxRetention
     arrivals: Arrivals
     sweeping: Sweeping
     due_work: DueWork
@@ -149,6 +154,7 @@ class Service:
         await self.beating.start()
         await self.relay.start()
         await self.work.start(self.look)
+        self.follower.start()
 
     async def _live(self) -> None:
         """A process that has no clock writes that it lives, and learns which time it is."""
@@ -170,6 +176,7 @@ class Service:
             await self.due_work.look(),
             await self.relay.look(),
             await self.retention.look(),
+            await self.outbox_retention.look(),
             await self.arrivals.look(),
             self.sweeping.look(),
         ]
@@ -205,6 +212,7 @@ class Service:
         log.info("service.stopped")
 
     async def _stop_looking(self) -> None:
+        await self.follower.stop()
         await self.work.stop()
         await self.sweeping.stop()
         if self.parking is not None:
@@ -287,7 +295,11 @@ def wire(
     news = hub.elsewhere = News(database, hub, health=health) if database.dialect == "postgresql" else None
     work = work or _work_on(database, clock, hub)
     widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
-    lanes = Lanes({**widths, outbox.AGENTS: Width(agents.lanes, agents.lane_width)})
+    calls = {
+        outbox.AGENTS: Width(agents.lanes, agents.lane_width),
+        outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
+    }
+    lanes = Lanes({**widths, **calls})
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
     transitions = Transitions(
@@ -304,6 +316,7 @@ def wire(
     members = Members(database, transitions, log, clock)
     retrying = Retrying(database, log, times, Takeovers(members, transitions, log), clock)
     client_steps = ClientSteps(database, transitions, drafter, settings.key_quotas, log, times, clock)
+    subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
     sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
@@ -319,6 +332,7 @@ def wire(
         settings.resume.backoff,
         pausing,
         engine.channel_views,
+        subscriptions,
         health,
         retrying,
         beat=timedelta(seconds=settings.work.beat_seconds),
@@ -336,6 +350,7 @@ def wire(
         Tasks(database, log, clock),
         retrying,
         client_steps,
+        subscriptions,
         receipts,
         hub,
         pausing,
@@ -355,7 +370,9 @@ def wire(
         engine=engine,
         transitions=transitions,
         relay=relay,
+        follower=Follower(database, hub, keys.holder, work, clock, health),
         retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
+        outbox_retention=OutboxRetention(database, clock),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
         sweeping=Sweeping(database, transitions, channels, clock),
         due_work=DueWork(

@@ -35,6 +35,7 @@ from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
 from core.intents.retrying import CALLBACK_DEAD, CALLBACK_REFUSED, Retrying
+from core.intents.subscriptions import Subscriptions
 from core.ports import (
     Agents,
     Alarm,
@@ -48,7 +49,7 @@ from core.ports import (
     RefusalCause,
     Refused,
 )
-from core.store import intents, markers, outbox, suspensions
+from core.store import intents, markers, outbox, subscriptions, suspensions
 from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 from core.work.health import RELAY, Health
@@ -60,6 +61,8 @@ SILENCE = frozenset({"timeout", "connect_timeout"})
 """Reasons that mean that nobody has answered in time."""
 OUR_OWN = frozenset({"database_unavailable", "channel_failed", "waits_for_its_turn"})
 """Reasons that say nothing of whoever was to be reached."""
+_CALLS = frozenset({RowKind.RESUME, RowKind.EVENT})
+"""What goes to programs: tried as the configuration says, and dead then."""
 STILL_IN_HAND = timedelta(seconds=5)
 """How long a row is kept whose outcome can't be written down, before that is tried again."""
 
@@ -80,6 +83,7 @@ class Relay:
         callbacks: Backoff,
         pausing: Pausing,
         channel_views: ChannelViews,
+        subscriptions: Subscriptions,
         health: Health | None = None,
         failures: Retrying | None = None,
         beat: timedelta = BEAT,
@@ -104,6 +108,7 @@ class Relay:
             channel_views,
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
+            subscriptions,
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()
@@ -296,6 +301,9 @@ class Relay:
         if row.kind is RowKind.RESUME:
             self._lost(tx, row, RowStatus.REFUSED, refusal.reason, now)
             return
+        if row.kind is RowKind.EVENT:
+            self._event_lost(tx, row, RowStatus.REFUSED, refusal.reason, now)
+            return
         notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
         intent, suspension = None, None
         if notice and row.suspension_id:
@@ -322,7 +330,7 @@ class Relay:
         await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason, fault, now))
 
     def _backoff(self, row: Row) -> Backoff:
-        return self.callbacks if row.kind is RowKind.RESUME else NOTICES
+        return self.callbacks if row.kind in _CALLS else NOTICES
 
     def _postpone(
         self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: RefusalCause | None, now: datetime
@@ -336,6 +344,8 @@ class Relay:
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:
             self._lost(tx, row, RowStatus.DEAD, reason, now)
+        elif row.kind is RowKind.EVENT:
+            self._event_lost(tx, row, RowStatus.DEAD, reason, now)
         else:
             self._refused(tx, row, Refused(f"gave_up: {reason}"), now)
 
@@ -353,6 +363,18 @@ class Relay:
             self.failures.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
         if status is RowStatus.DEAD:
             self._tell_of_death(tx, row, suspension, reason, now)
+
+    def _event_lost(self, tx: Tx, row: Row, status: RowStatus, reason: str, now: datetime) -> None:
+        """An event that its subscriber will never have. One that refuses it wants no more: what else waits for it is
+        dropped at its next try."""
+        if not outbox.settle(tx, row, status, now, self.lanes.owner, reason=reason):
+            leases.left_alone(tx, row, reason)
+            return
+        told = log.bind(delivery=row.id, subscription=(row.body or {}).get("subscription_id"), reason=reason)
+        if status is RowStatus.DEAD:
+            tx.after_commit(lambda: told.warning("subscription.event_given_up"))
+        elif subscriptions.end(tx, str((row.body or {}).get("subscription_id"))):
+            tx.after_commit(lambda: told.info("subscription.ended"))
 
     def _tell_of_death(self, tx: Tx, row: Row, suspension: Suspension | None, reason: str, now: datetime) -> None:
         if suspension is None:

@@ -40,6 +40,7 @@ from core.domain.wording import claimed
 from core.engine.channel_views import ChannelViews
 from core.engine.recipients import no_longer_asked
 from core.errors import DatabaseUnavailable
+from core.intents.subscriptions import Subscriptions
 from core.ports import (
     Agents,
     Ambiguous,
@@ -88,7 +89,7 @@ class NotOurs:
 
 @dataclass(slots=True)
 class Tries:
-    """Sends by ``channels`` what is for people, and by ``agents`` what is for an agent."""
+    """Sends by ``channels`` what is for people, and by ``agents`` what is for an agent or a subscriber."""
 
     database: Database
     responders: Responders
@@ -100,6 +101,7 @@ class Tries:
     channel_views: ChannelViews
     leases: Leases
     on_call: OnCallAddresses
+    subscriptions: Subscriptions
 
     async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
         try:
@@ -128,6 +130,8 @@ class Tries:
                 return await self._tell(row, sending)
             case RowKind.RESUME:
                 return await self._resume(row)
+            case RowKind.EVENT:
+                return await self._event(row)
             case _ as unknown:
                 assert_never(unknown)
 
@@ -256,6 +260,13 @@ class Tries:
         )
         await self.leases.ensure(row)
         return await self.agents.resume(told)
+
+    async def _event(self, row: Row) -> Delivery | Dropped:
+        body = cast("Mapping[str, Any]", row.body)
+        if not await self.subscriptions.still_wants(body["subscription_id"], body["intent_id"]):
+            return Dropped("not_subscribed")
+        await self.leases.ensure(row)
+        return await self.agents.send_event(Callback(row.id, body["url"], body["key"], body["body"], row.tries))
 
     async def _is_asked_back(self, row: Row) -> bool:
         """Whether the agent's word is still wanted."""

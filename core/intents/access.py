@@ -35,6 +35,11 @@ def read(conn: sa.Connection, intent_id: str, by: Actor) -> Intent:
     return _readable(conn, intents.get(conn, intent_id), by)
 
 
+def may_read(conn: sa.Connection, intent_id: str, by: Actor) -> bool:
+    """Whether ``by`` may read the intent, which is there."""
+    return by.has(Role.OPERATOR) or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key))
+
+
 def lock(tx: Tx, intent_id: str, by: Actor, right: Right) -> Intent:
     """The intent, locked, for ``by`` to do that. Raises :class:`NotFound` if ``by`` may not read it, and
     :class:`Forbidden` if it may only read it."""

@@ -273,6 +273,27 @@ def newest_cursor(conn: sa.Connection) -> tuple[int, int]:
     return (0, 0) if row is None else (row.transaction_id, row.seq)
 
 
+def state(conn: sa.Connection) -> str:
+    """Which lines are visible now, for :func:`was_there`: the highest number on SQLite, on PostgreSQL a snapshot."""
+    if conn.dialect.name == "postgresql":
+        return str(conn.scalar(sa.text("SELECT pg_current_snapshot()::text")))
+    return str(conn.scalar(sa.select(sa.func.max(events.c.seq))) or 0)
+
+
+def was_there(state: str, cursor: tuple[int, int]) -> bool:
+    """Whether the line at ``cursor`` was visible then.
+
+    Source of the form ``xmin:xmax:running,running``: postgresql.org/docs/current/functions-info.html, "pg_snapshot".
+    """
+    transaction_id, seq = cursor
+    if ":" not in state:
+        return seq <= int(state)
+    oldest, following, running = state.split(":")
+    if transaction_id < int(oldest):
+        return True
+    return transaction_id < int(following) and str(transaction_id) not in running.split(",")
+
+
 def _line(row: Any) -> Logged:
     return Logged(
         id=row.id,

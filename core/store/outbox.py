@@ -35,6 +35,7 @@ class RowKind(StrEnum):
     WITHDRAW = "withdraw"
     RESUME = "resume"
     TELL = "tell"
+    EVENT = "event"
 
 
 class RowStatus(StrEnum):
@@ -48,6 +49,9 @@ class RowStatus(StrEnum):
 
 AGENTS = "agents"
 """The ``channel`` of rows that call an agent back."""
+
+SUBSCRIBERS = "subscribers"
+"""The ``channel`` of rows that bring events to subscriptions. An older process leaves it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,10 +429,20 @@ def redrive(tx: Tx, row_id: str, now: datetime) -> None:
     tx.conn.execute(outbox.update().where(outbox.c.id == row_id).values(**again, reason="redriven"))
 
 
+def remove_settled(tx: Tx, before: datetime, limit: int) -> int:
+    """Remove rows that belong to no suspension and were done ``before`` then. How many."""
+    old = sa.select(outbox.c.id).where(outbox.c.suspension_id.is_(sa.null()), outbox.c.settled_at < before)
+    return tx.conn.execute(outbox.delete().where(outbox.c.id.in_(old.limit(limit)))).rowcount
+
+
 def _row(row: Any) -> Row:
     values = row._asdict()
     values["kind"], values["status"] = RowKind(values["kind"]), RowStatus(values["status"])
     return Row(**values)
+
+
+_IS_OURS = outbox.c.channel != SUBSCRIBERS
+"""A subscriber that does not answer keeps its events waiting. That is nobody's fault here."""
 
 
 def overdue(conn: sa.Connection, now: datetime, grace: timedelta) -> str | None:
@@ -437,7 +451,7 @@ def overdue(conn: sa.Connection, now: datetime, grace: timedelta) -> str | None:
     late = now - grace
     waiting = {
         "question": (suspensions.c.status == sa.literal_column("'open'")) & (suspensions.c.look_at < late),
-        "message": (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at < late),
+        "message": (outbox.c.status == sa.literal_column("'pending'")) & (outbox.c.due_at < late) & _IS_OURS,
         "sending": (outbox.c.status == sa.literal_column("'sending'")) & (outbox.c.lease_until < now),
     }
     for what, condition in waiting.items():

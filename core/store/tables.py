@@ -166,6 +166,7 @@ events = sa.Table(
 
 _PENDING = sa.text("status = 'pending'")
 _SENDING = sa.text("status = 'sending'")
+_ALONE = sa.text("suspension_id IS NULL")
 
 outbox = sa.Table(
     "outbox",
@@ -194,6 +195,7 @@ outbox = sa.Table(
     sa.Index("ix_outbox_sending", "lease_until", sqlite_where=_SENDING, postgresql_where=_SENDING),
     sa.Index("ix_outbox_suspension", "suspension_id"),
     sa.Index("ix_outbox_callbacks", "kind", "created_at", "id"),
+    sa.Index("ix_outbox_settled_alone", "settled_at", sqlite_where=_ALONE, postgresql_where=_ALONE),
 )
 
 tokens = sa.Table(
@@ -478,16 +480,15 @@ subscriptions = sa.Table(
     "subscriptions",
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("owner", sa.Text, nullable=False),
     sa.Column("subscriber_id", sa.Text, nullable=False),
     sa.Column("intent_id", sa.Text),
-    sa.Column("portfolio_id", sa.Text),
     sa.Column("event_types", Json, nullable=False),
     sa.Column("webhook_url", sa.Text, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     sa.Column("expires_at", Instant),
+    sa.Column("begins_after", sa.Text, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
-    sa.Index("ix_subscriptions_owner", "owner", "created_at", "id"),
+    sa.Index("ix_subscriptions_subscriber", "subscriber_id", "created_at", "id"),
 )
 
 log_followers = sa.Table(

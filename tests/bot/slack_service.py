@@ -43,6 +43,7 @@ from core.engine.planning import Planner
 from core.engine.transitions import Transitions
 from core.hub import Hub
 from core.inbound.reports import Incoming
+from core.intents.subscriptions import Subscriptions
 from core.ports import Backoff, Channel
 from core.store import outbox
 from core.store.database import open_database
@@ -158,7 +159,18 @@ async def slack_service(
         pausing = Pausing(database, transitions, clock)
         links = LinkMaker(public_url, tokens, no_sign_in)
         relay = Relay(
-            database, lanes, transitions, channels, agents, links, clock, work, once, pausing, engine.channel_views
+            database,
+            lanes,
+            transitions,
+            channels,
+            agents,
+            links,
+            clock,
+            work,
+            once,
+            pausing,
+            engine.channel_views,
+            Subscriptions(database, agents, lambda name: None, Hub(), clock),
         )
 
         async def look() -> datetime | None:

@@ -37,6 +37,7 @@ from core.intents.client_steps import ClientSteps
 from core.intents.intents import Intents
 from core.intents.members import Members
 from core.intents.retrying import Retrying
+from core.intents.subscriptions import Subscriptions
 from core.intents.tasks import Tasks
 from core.ports import Responders
 
@@ -137,6 +138,7 @@ class Services:
     tasks: Tasks
     retrying: Retrying
     client_steps: ClientSteps
+    subscriptions: Subscriptions
     receipts: Receipts
     hub: Hub
     pausing: Pausing

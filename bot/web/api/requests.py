@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from bot.web.api import conditions
+from bot.web.api.paging import Instant
 from bot.web.errors import VISIBLE
 from core.domain.engagement import EngagementSignals
 from core.domain.intent import Patch
@@ -22,6 +23,7 @@ from core.domain.request import AskRequest
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Style
 from core.domain.task import TaskChange, TaskStatus
 from core.errors import InvalidRequest
+from core.intents.subscriptions import NewSubscription
 
 JsonObject = dict[str, JsonValue]
 
@@ -270,10 +272,38 @@ class StateBody(Strict):
             raise InvalidRequest("Give either patches or state.", path="patches")
 
 
+EventType = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")]
+
+
 class EventBody(Strict, json_schema_extra=such_as({"event_type": "refund.prepared", "payload": {"amount": 499.99}})):
-    event_type: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:-]+$")]
+    event_type: EventType
     actor: Annotated[str, Field(max_length=320)] | None = None
     payload: JsonObject | None = None
+
+
+class SubscriptionBody(
+    Strict,
+    json_schema_extra=such_as({"webhook_url": "https://agent.example/events", "event_types": ["intent.resumed"]}),
+):
+    """RFC-0006. Neither ``intent_id`` nor ``portfolio_id`` is every intent that the key may read; no ``event_types``
+    are all. ``subscriber_id`` is the caller's key, whatever is written, but for an admin."""
+
+    webhook_url: Url
+    event_types: Annotated[list[EventType], Field(max_length=100)] | None = None
+    intent_id: IntentId | None = None
+    portfolio_id: IntentId | None = None
+    subscriber_id: Annotated[str, Field(max_length=320)] | None = None
+    expires_at: Instant | None = None
+
+    def wanted(self) -> NewSubscription:
+        return NewSubscription(
+            webhook_url=self.webhook_url,
+            event_types=tuple(self.event_types or ()),
+            intent_id=self.intent_id,
+            portfolio_id=self.portfolio_id,
+            subscriber_id=self.subscriber_id,
+            expires_at=self.expires_at,
+        )
 
 
 class IntentAgentBody(Strict, json_schema_extra=such_as({"agent_id": "agent-backup", "role": "worker"})):

@@ -5,7 +5,7 @@ Source: API.md §3, §5; RFC-0026 §5.
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, overload
 from urllib.parse import urlsplit, urlunsplit
 
 from fastapi import APIRouter, Response
@@ -51,6 +51,10 @@ def session_json(session: Session, by: Actor) -> SessionReply:
     }
 
 
+@overload
+def seen_by(by: Actor, owner: str, url: str) -> str: ...
+@overload
+def seen_by(by: Actor, owner: str, url: str | None) -> str | None: ...
 def seen_by(by: Actor, owner: str, url: str | None) -> str | None:
     """A callback's URL may hold a secret of the agent's: whoever else may read it sees no query."""
     if url is None or by.key == owner:

@@ -103,17 +103,18 @@ def _subscriptions() -> None:
     op.create_table(
         "subscriptions",
         sa.Column("id", sa.Text(), primary_key=True),
-        sa.Column("owner", sa.Text(), nullable=False),
         sa.Column("subscriber_id", sa.Text(), nullable=False),
         sa.Column("intent_id", sa.Text()),
-        sa.Column("portfolio_id", sa.Text()),
         sa.Column("event_types", sa.Text(), nullable=False),
         sa.Column("webhook_url", sa.Text(), nullable=False),
         sa.Column("active", sa.Boolean(), nullable=False),
         sa.Column("expires_at", sa.BigInteger()),
+        sa.Column("begins_after", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
     )
-    op.create_index("ix_subscriptions_owner", "subscriptions", ["owner", "created_at", "id"])
+    op.create_index("ix_subscriptions_subscriber", "subscriptions", ["subscriber_id", "created_at", "id"])
+    alone = sa.text("suspension_id IS NULL")
+    op.create_index("ix_outbox_settled_alone", "outbox", ["settled_at"], sqlite_where=alone, postgresql_where=alone)
     op.create_table(
         "log_followers",
         sa.Column("name", sa.Text(), primary_key=True),
