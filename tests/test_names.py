@@ -92,6 +92,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "sessions": ("an agent's sessions: the route, the SQL", "bot/web/api core/store"),
     "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
     "streams": ("event streams: served, and read", "bot/web/api sdk/handraise"),
+    "subscriptions": (LAYERS, "bot/web/api core/intents core/store"),
     "suspensions": (LAYERS, "bot/web/api core/store"),
     "texts": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
     "tokens": (LAYERS, "core core/store"),

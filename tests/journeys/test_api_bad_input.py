@@ -26,6 +26,7 @@ POSTS = [
     f"/suspensions/{UNKNOWN}/claim",
     "/signals/unknown",
     "/intents",
+    "/subscriptions",
 ]
 DEEP = b'{"question": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 

@@ -128,6 +128,7 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.callback_id": ids.callbacks,
         "path.task_id": ids.tasks,
         "path.failure_id": [failure for _, failure in ids.failures],
+        "path.subscription_id": ids.subscriptions,
         "path.digest": [ids.unreadable],
         "path.signal_id": ids.signals,
         "path.name": ids.spare_keys,

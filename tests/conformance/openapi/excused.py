@@ -37,6 +37,9 @@ MESSAGES = re.compile(
     r"|Two rungs name the same attempt\."
     r"|There is no group .*"
     r"|There is no such intent\."
+    r"|There is no such key\."
+    r"|A subscription expires in the future\."
+    r"|Name an intent or a portfolio, or neither\."
     r"|This is nobody of the directory, .*"
     r"|action has no canonical JSON .*"  # integers beyond 2^53 (RFC 8785)
     r"|(form_schema|resume\.payload_schema) is (not a usable JSON Schema|too large).*"

@@ -30,6 +30,8 @@ class Ids:
     signals: Sequence[str]
     unreadable: str
     """A mail in quarantine."""
+    subscriptions: Sequence[str]
+    """Of an agent."""
     spare_keys: Sequence[str]
     """Names of keys that nobody uses."""
     members: Sequence[str]
@@ -96,6 +98,8 @@ class Ids:
             "POST /signin-links": _to({"email": "alice@example.com"}),
             "DELETE /keys/{name}": _to(name=self.spare_keys[0]),
             "GET /sessions/{session_id}": _to(session_id="sess-1"),
+            "POST /subscriptions": _to({"webhook_url": "https://agent.example/events", "intent_id": self.actives[1]}),
+            "DELETE /subscriptions/{subscription_id}": _to(subscription_id=self.subscriptions[0]),
             "POST /callbacks/{callback_id}/redrive": _to(callback_id=self.callbacks[0]),
             "GET /audit/export": _to(),
             "GET /audit/verify": _to(),
@@ -149,6 +153,7 @@ async def furnish(world: World) -> Ids:
         tasks=tasks,
         failures=[await _failure(world) for _ in range(2)],
         receipt=await _receipt(world),
+        subscriptions=await _subscriptions(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
     )
 
@@ -166,6 +171,11 @@ async def _failure(world: World) -> tuple[str, str]:
     await world.call("PUT", f"{path}/retry-policy", json={"strategy": "fixed"})
     failure = await _made(world, "agent", f"{path}/failures", {"error_code": "TIMEOUT"})
     return intent["id"], failure["id"]
+
+
+async def _subscriptions(world: World) -> list[str]:
+    body = {"webhook_url": "https://agent.example/events", "event_types": ["refund.noted"]}
+    return [(await _made(world, "agent", "/v1/subscriptions", body))["id"] for _ in range(4)]
 
 
 async def _receipt(world: World) -> str:

@@ -136,3 +136,41 @@ async def test_every_event_is_met_once_and_in_its_intents_order_while_many_write
         assert [line.type for line in read if line.intent_id == name] == [str(number) for number in range(each)]
         mine = await database.read(lambda conn, name=name: log.of_intent(conn, name))
         assert log.first_broken(mine, KEY) is None
+
+
+# --- What was there at a moment ---------------------------------------------------------------------------------------
+
+
+async def test_a_state_of_the_log_tells_what_was_there_from_what_came_after(database: Database) -> None:
+    await keep_intents(database, an_intent())
+    await database.write(appending("intent-1", "old"))
+    state = await database.read(log.state)
+    await database.write(appending("intent-1", "new"))
+    old, new = await following(database, BEGINNING)
+    assert log.was_there(state, old.cursor)
+    assert not log.was_there(state, new.cursor)
+
+
+async def test_what_commits_after_a_moment_was_not_there_although_it_began_before_on_postgres(
+    postgres_url: str,
+) -> None:
+    database = open_database(postgres_url)
+    await keep_intents(database, an_intent("slow"), an_intent("quick"))
+    written, go_on = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> None:
+        appending("slow", "first")(tx)
+        written.set()
+        assert go_on.wait(PATIENCE)
+
+    writing = asyncio.create_task(database.write(slow))
+    assert await asyncio.to_thread(written.wait, PATIENCE)
+    await database.write(appending("quick", "second"))
+    state = await database.read(log.state)
+    go_on.set()
+    await writing
+    first, second = await following(database, BEGINNING)
+    assert (first.type, second.type) == ("first", "second")
+    assert not log.was_there(state, first.cursor)
+    assert log.was_there(state, second.cursor)
+    await database.close()
