@@ -89,7 +89,7 @@ class FailureBody(Strict, json_schema_extra=such_as(_FAILURE)):
         )
 
 
-class AgentCallbackBody(Strict, json_schema_extra=such_as({"url": None})):
+class AgentCallbackBody(Strict, json_schema_extra=such_as({"url": "https://agent.example/takeovers"})):
     """Where the agent is told what is for it alone; ``null`` clears it."""
 
-    url: Url | None
+    url: Url | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import RootModel
 
 from bot.web.api import requests
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
@@ -55,6 +56,10 @@ class TaskReply(Open):
     lease_id: str | None
     blocks: list[str]
     permissions: str
+
+
+class TaskList(RootModel[list[TaskReply]]):
+    pass
 
 
 _UNSAID: JsonObject = {
@@ -133,7 +138,7 @@ async def change(services: Served, task_id: Id, actor: Agent, body: requests.Tas
 @routes.get(
     "/intents/{intent_id}/tasks",
     summary="The tasks of an intent, oldest first",
-    responses={200: {"model": list[TaskReply]}, **refusals(404, 422)},
+    responses={200: {"model": TaskList}, **refusals(404, 422)},
 )
 async def page(
     services: Served,

@@ -92,10 +92,14 @@ async def test_an_admin_may_abandon_a_suspended_intent(room: World) -> None:
     assert (await room.told(asked))["type"] == "intent.suspension_cancelled"
 
 
-async def test_nobody_makes_an_intent_wait_by_naming_the_status(room: World) -> None:
+async def test_nobody_makes_an_intent_wait_for_longer_than_a_minute_by_naming_the_status(room: World) -> None:
+    """The record has to follow (API.md §7)."""
     intent = await room.active_intent()
     code, _ = await change(room, {"intent_id": intent["id"]}, "suspended_awaiting_input")
-    assert code == 409
+    assert code == 200
+    await room.advance(seconds=59)
+    assert (await room.intent({"intent_id": intent["id"]}))["status"] == "suspended_awaiting_input"
+    await room.advance(seconds=1)
     assert (await room.intent({"intent_id": intent["id"]}))["status"] == "active"
 
 
