@@ -224,6 +224,22 @@ class NothingToClarify(Conflict):
     code = "nothing_to_clarify"
 
 
+class LeaseHeld(Conflict):
+    """Somebody holds the scope. ``agent_id`` is who, ``expires_at`` until when (RFC-0003).
+
+    The published client knows this one by the word "lease" anywhere in the reply, and takes any other 409 that has the
+    word for it. "release" and "please" have it, too.
+    """
+
+    code = "lease_held"
+
+
+class ScopeNotHeld(Conflict):
+    """The lease has expired, or was given back or taken away. It is not told apart: see :class:`LeaseHeld`."""
+
+    code = "scope_not_held"
+
+
 class ReceiptUsed(Conflict):
     """The receipt has been used before: what it allows was to be done once (API.md §5)."""
 

@@ -74,6 +74,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "bot/inbound/mail bot/web/pages core/engine core/store",
     ),
     "incidents": ("PagerDuty's incidents: written to, told of, kept", "channels/pagerduty core/inbound core/store"),
+    "intent_leases": (LAYERS, "bot/web/api core/intents core/store"),
     "intents": (LAYERS, "bot/web/api core/intents core/store"),
     "keys": ("API keys: the command, and who has which", "bot bot/commands"),
     "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),

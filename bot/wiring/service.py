@@ -58,6 +58,7 @@ from core.inbound.reports import Incoming
 from core.intents.client_steps import ClientSteps
 from core.intents.due_work import DueTimes, DueWork
 from core.intents.follower import Follower
+from core.intents.intent_leases import IntentLeases
 from core.intents.intents import Intents
 from core.intents.members import Members
 from core.intents.retrying import Retrying
@@ -313,8 +314,10 @@ def wire(
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
     log, times = IntentLog(hub, log_key), DueTimes(work)
-    members = Members(database, transitions, log, clock)
-    retrying = Retrying(database, log, times, Takeovers(members, transitions, log), clock)
+    leases = IntentLeases(database, log, times, clock)
+    members = Members(database, transitions, log, leases, clock)
+    takeovers = Takeovers(members, leases, transitions, log)
+    retrying = Retrying(database, log, times, takeovers, clock)
     client_steps = ClientSteps(database, transitions, drafter, settings.key_quotas, log, times, clock)
     subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
     incoming = Incoming(database, transitions, clock)
@@ -345,8 +348,9 @@ def wire(
         people,
         collaboration,
         ClientQueries(database, agents, clock, work),
-        Intents(database, log, clock, settings.engagement.thresholds),
+        Intents(database, log, leases, clock, settings.engagement.thresholds),
         members,
+        leases,
         Tasks(database, log, clock),
         retrying,
         client_steps,
@@ -379,7 +383,11 @@ def wire(
             database,
             times,
             clock,
-            {DueKind.RECORD_MISSING: client_steps.record_missing, DueKind.RETRY: retrying.retry_due},
+            {
+                DueKind.RECORD_MISSING: client_steps.record_missing,
+                DueKind.RETRY: retrying.retry_due,
+                DueKind.LEASE_END: leases.ended,
+            },
         ),
         lanes=lanes,
         work=work,

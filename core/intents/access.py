@@ -9,6 +9,7 @@ Source: API.md §7, "Whose an intent is".
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import Enum
 
 import sqlalchemy as sa
@@ -40,11 +41,13 @@ def may_read(conn: sa.Connection, intent_id: str, by: Actor) -> bool:
     return by.has(Role.OPERATOR) or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key))
 
 
-def lock(tx: Tx, intent_id: str, by: Actor, right: Right) -> Intent:
-    """The intent, locked, for ``by`` to do that. Raises :class:`NotFound` if ``by`` may not read it, and
-    :class:`Forbidden` if it may only read it."""
+def lock(tx: Tx, intent_id: str, by: Actor, right: Right, now: datetime | None = None) -> Intent:
+    """The intent, locked, for ``by`` to do that. Leases count if it is said at which instant: ``now``.
+
+    Raises :class:`NotFound` if ``by`` may not read it, and :class:`Forbidden` if it may only read it.
+    """
     intent = _readable(tx.conn, intents.lock(tx, intent_id), by)
-    if not (by.has(Role.ADMIN) or _has(tx.conn, intent, by, right)):
+    if not (by.has(Role.ADMIN) or _has(tx.conn, intent, by, right, now)):
         raise Forbidden(right.value)
     return intent
 
@@ -55,14 +58,15 @@ def _readable(conn: sa.Connection, intent: Intent | None, by: Actor) -> Intent:
     return intent
 
 
-def _has(conn: sa.Connection, intent: Intent, by: Actor, right: Right) -> bool:
+def _has(conn: sa.Connection, intent: Intent, by: Actor, right: Right, now: datetime | None) -> bool:
     if by.key is None:
         return False
     match right:
         case Right.WORK:
             return _belongs(conn, intent, by)
         case Right.MOVE:
-            return intent.created_by == by.key or intent_leases.holds_any(conn, intent.id, by.key)
+            owns = intent.created_by == by.key
+            return owns or (now is not None and intent_leases.holds_any(conn, intent, by.key, now))
         case Right.GOVERN:
             return intent.created_by == by.key
 

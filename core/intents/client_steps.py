@@ -102,7 +102,7 @@ class ClientSteps:
             check_version(intent, version)
             events = []
             if intent.status is IntentStatus.DRAFT:
-                access.lock(tx, intent_id, by, Right.MOVE)
+                access.lock(tx, intent_id, by, Right.MOVE, now)
                 events.append(_moved(intent.status, IntentStatus.ACTIVE, reason, by.identity))
                 intent = replace(intent, status=IntentStatus.ACTIVE)
             check_suspendable(intent)

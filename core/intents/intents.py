@@ -30,6 +30,7 @@ from core.domain.intent import (
     check_version,
     replace_state,
 )
+from core.domain.intent_lease import OVER
 from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import ENGAGEMENT, Event
@@ -38,6 +39,7 @@ from core.errors import Forbidden, InvalidRequest, NotFound
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
+from core.intents.intent_leases import IntentLeases
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import event_log, intent_failures, intents, suspensions
@@ -87,12 +89,18 @@ class Intents:
     """What clients may do to intents. An agent finds only those that it owns or is a member of."""
 
     def __init__(
-        self, database: Database, log: IntentLog, clock: Clock, thresholds: EngagementThresholds = RFC_THRESHOLDS
+        self,
+        database: Database,
+        log: IntentLog,
+        leases: IntentLeases,
+        clock: Clock,
+        thresholds: EngagementThresholds = RFC_THRESHOLDS,
     ) -> None:
         self.thresholds = thresholds
         """Where the modes of engagement begin and end."""
         self._database = database
         self._log = log
+        self._leases = leases
         self._clock = clock
 
     async def create(self, wanted: NewIntent, by: Actor, once: Once | None = None) -> Shown | Replayed:
@@ -175,14 +183,17 @@ class Intents:
     ) -> Shown:
         def job(tx: Tx) -> Shown:
             now = self._clock.now()
-            intent = access.lock(tx, intent_id, by, right)
+            intent = access.lock(tx, intent_id, by, right, now)
             check_version(intent, version)
             changed, event = change(intent)
             changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)
             if changed.status is IntentStatus.COMPLETED:
                 intent_failures.resolve_all(tx, intent_id, now)
-            return _shown(tx.conn, self._log.write(tx, changed, now, event))
+            kept = self._log.write(tx, changed, now, event)
+            if kept.status in OVER:
+                kept = self._leases.release_all(tx, kept, by, now)
+            return _shown(tx.conn, kept)
 
         return await self._database.write(job)
 

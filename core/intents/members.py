@@ -21,6 +21,7 @@ from core.engine.transitions import Transitions
 from core.errors import InvalidRequest, NotFound
 from core.intents import access
 from core.intents.access import Right
+from core.intents.intent_leases import IntentLeases
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import intent_agents, suspensions
@@ -40,6 +41,7 @@ class Members:
     database: Database
     transitions: Transitions
     log: IntentLog
+    leases: IntentLeases
     clock: Clock
 
     async def of_intent(self, intent_id: str, by: Actor) -> Sequence[IntentAgent]:
@@ -82,7 +84,8 @@ class Members:
             found = intent_agents.get(tx.conn, intent.id, name)
             if found is None or not intent_agents.remove(tx, intent.id, name):
                 raise NotFound("This agent is no member of the intent.")
-            self.log.write(tx, intent, now, Event(AGENT_UNASSIGNED, _said(name, found.role), by.identity))
+            intent = self.log.write(tx, intent, now, Event(AGENT_UNASSIGNED, _said(name, found.role), by.identity))
+            self.leases.revoke_all_of(tx, intent, name, by, now)
 
         await self.database.write(job)
 

@@ -14,15 +14,16 @@ from datetime import datetime
 
 from core.domain.callback import lane_of_callback
 from core.domain.intent import Intent
+from core.domain.intent_lease import IntentLease
 from core.domain.retry import FALLBACK_TRIGGERED, IntentFailure, TakeoverReason
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject, instant
 from core.engine.transitions import Transitions
+from core.intents.intent_leases import IntentLeases
 from core.intents.members import Members
 from core.intents.writing import IntentLog
-from core.store import intent_agents, intent_leases, outbox, sessions
+from core.store import intent_agents, outbox, sessions
 from core.store.database import Tx
-from core.store.intent_leases import HandedLease
 from core.store.outbox import Row, RowKind
 
 FALLBACK = "fallback"
@@ -35,6 +36,7 @@ class Takeovers:
     """Hands intents over, and has the fallback agents told."""
 
     members: Members
+    leases: IntentLeases
     transitions: Transitions
     log: IntentLog
 
@@ -44,15 +46,15 @@ class Takeovers:
         assert to_agent is not None  # noqa: S101 (decided by ``outcome_of``)
         if not intent_agents.belongs(tx.conn, intent.id, to_agent):
             intent, _ = self.members.join(tx, intent, to_agent, FALLBACK, BY_SERVICE, now)
-        handed = intent_leases.hand_over(tx, intent.id, failure.agent_id, to_agent, now)
+        intent, handed = self.leases.hand_over(tx, intent, failure.agent_id, to_agent, now)
         told = _told(intent, failure, to_agent, reason, handed)
-        intent = self.log.write(tx, intent, now, *_lease_events(failure, to_agent, handed), _triggered(told))
+        intent = self.log.write(tx, intent, now, _triggered(told))
         self.transitions.dispatch(tx, _callback(tx, to_agent, told, now))
         return intent
 
 
 def _told(
-    intent: Intent, failure: IntentFailure, to_agent: str, reason: TakeoverReason, handed: Sequence[HandedLease]
+    intent: Intent, failure: IntentFailure, to_agent: str, reason: TakeoverReason, handed: Sequence[IntentLease]
 ) -> JsonObject:
     """What a callback says. The state and the rest of the history are the intent's."""
     return {
@@ -66,7 +68,7 @@ def _told(
         "failure_id": failure.id,
         "attempt_number": failure.attempt_number,
         "error_code": failure.error_code,
-        "leases": [{"id": one.acquired, "scope": one.scope, "expires_at": instant(one.expires_at)} for one in handed],
+        "leases": [{"id": one.id, "scope": one.scope, "expires_at": instant(one.expires_at)} for one in handed],
     }
 
 
@@ -75,16 +77,6 @@ _LOGGED = ("from_agent_id", "to_agent_id", "reason", "failure_id", "attempt_numb
 
 def _triggered(told: JsonObject) -> Event:
     return Event(FALLBACK_TRIGGERED, {name: told[name] for name in _LOGGED}, BY_SERVICE)
-
-
-def _lease_events(failure: IntentFailure, to_agent: str, handed: Sequence[HandedLease]) -> list[Event]:
-    events = []
-    for one in handed:
-        released: JsonObject = {"lease_id": one.released, "agent_id": failure.agent_id, "scope": one.scope}
-        acquired: JsonObject = {"lease_id": one.acquired, "agent_id": to_agent, "scope": one.scope}
-        events.append(Event("lease_released", released, BY_SERVICE))
-        events.append(Event("lease_acquired", {**acquired, "expires_at": instant(one.expires_at)}, BY_SERVICE))
-    return events
 
 
 def _callback(tx: Tx, agent: str, told: JsonObject, now: datetime) -> list[Row]:

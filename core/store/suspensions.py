@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from core.domain.audience import audience_of
+from core.domain.intent_lease import Wait
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
 from core.store.database import Tx
@@ -222,6 +223,14 @@ def open_of_intent(conn: sa.Connection, intent_id: str) -> str | None:
     waiting = (suspensions.c.intent_id == intent_id) & (suspensions.c.status == sa.literal_column("'open'"))
     found: str | None = conn.scalar(sa.select(suspensions.c.id).where(waiting))
     return found
+
+
+def waits(conn: sa.Connection, intent_id: str) -> list[Wait]:
+    """When the intent waited for a person, in order, as far as the suspensions are still in the database."""
+    own = suspensions.c
+    statement = sa.select(own.suspended_at, own.ended).where(own.intent_id == intent_id)
+    rows = conn.execute(statement.order_by(own.suspended_at, own.id))
+    return [Wait(row.suspended_at, None if row.ended is None else _ENDED.validate_python(row.ended).at) for row in rows]
 
 
 def due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:

@@ -34,6 +34,7 @@ from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
 from core.hub import Hub
 from core.intents.client_steps import ClientSteps
+from core.intents.intent_leases import IntentLeases
 from core.intents.intents import Intents
 from core.intents.members import Members
 from core.intents.retrying import Retrying
@@ -135,6 +136,7 @@ class Services:
     client_queries: ClientQueries
     intents: Intents
     members: Members
+    leases: IntentLeases
     tasks: Tasks
     retrying: Retrying
     client_steps: ClientSteps

@@ -306,6 +306,17 @@ class SubscriptionBody(
         )
 
 
+class LeaseBody(Strict, json_schema_extra=such_as({"scope": "refunds", "duration_seconds": 300})):
+    """Which part of the intent the agent is to have alone, and for how long."""
+
+    scope: Name
+    duration_seconds: Seconds
+
+
+class RenewalBody(Strict, json_schema_extra=such_as({"duration_seconds": 300})):
+    duration_seconds: Annotated[Seconds, Field(description="From now on.")]
+
+
 class IntentAgentBody(Strict, json_schema_extra=such_as({"agent_id": "agent-backup", "role": "worker"})):
     """Who is to work on the intent: the name of a key."""
 

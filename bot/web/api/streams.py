@@ -28,6 +28,7 @@ from core.domain import vocabulary
 from core.domain.people import Actor, Role, canonical
 from core.errors import InvalidRequest, NotFound, Unauthorized
 from core.hub import EVERYTHING
+from core.intents.intent_leases import LEASE_ENDS
 from core.intents.intents import STATE_PATCHED, STATUS_CHANGED
 from core.intents.members import AGENT_ASSIGNED
 from core.store.event_log import Following, Logged
@@ -244,6 +245,8 @@ def _assignment(line: Logged, agent: str) -> str:
 
 async def _in_its_dialect(services: Services, actor: Actor, line: Logged) -> str:
     """The client drops whatever else there is, each with a traceback in its log."""
+    if line.type in LEASE_ENDS:
+        return frame(line, "LEASE_RELEASED", {**replies.event_json(line), **line.payload})
     if line.type not in {*_STATUS, STATE_PATCHED}:
         return ""
     try:

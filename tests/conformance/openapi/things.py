@@ -40,6 +40,8 @@ class Ids:
     """At version 1."""
     failures: Sequence[tuple[str, str]]
     """Each with its intent first."""
+    leases: Sequence[str]
+    """On the intent ``actives[2]``."""
     receipt: str
     """Of an agent whose :data:`ACTION` was approved."""
 
@@ -79,6 +81,14 @@ class Ids:
             "GET /intents/{intent_id}/agents": _to(intent_id=self.actives[1]),
             "POST /intents/{intent_id}/agents": _to({"agent_id": "agent-backup"}, intent_id=self.actives[1]),
             "DELETE /intents/{intent_id}/agents/{agent_id}": _to(intent_id=self.actives[1], agent_id=self.members[0]),
+            "GET /intents/{intent_id}/leases": _to(intent_id=self.actives[2]),
+            "POST /intents/{intent_id}/leases": _to(
+                {"scope": "the report", "duration_seconds": 300}, intent_id=self.actives[2]
+            ),
+            "PATCH /intents/{intent_id}/leases/{lease_id}": _to(
+                {"duration_seconds": 300}, intent_id=self.actives[2], lease_id=self.leases[0]
+            ),
+            "DELETE /intents/{intent_id}/leases/{lease_id}": _to(intent_id=self.actives[2], lease_id=self.leases[1]),
             "POST /tasks": _to({"intent_id": self.actives[1], "name": "Look it up"}),
             "GET /tasks/{task_id}": _to(task_id=self.tasks[0]),
             "PATCH /tasks/{task_id}": _to({"status": "ready"}, "1", task_id=self.tasks[0]),
@@ -138,6 +148,8 @@ async def furnish(world: World) -> Ids:
         await _made(world, "agent", f"/v1/intents/{actives[1]}/agents", {"agent_id": name})
     task = {"intent_id": actives[1], "name": "Look it up"}
     tasks = [(await _made(world, "agent", "/v1/tasks", task))["id"] for _ in range(4)]
+    leases = [{"scope": f"part {number}", "duration_seconds": 86_400} for number in range(6)]
+    held = [(await _made(world, "agent", f"/v1/intents/{actives[2]}/leases", lease))["id"] for lease in leases]
     callbacks = (await world.call("GET", "/v1/callbacks", "admin")).json()["items"]
     return Ids(
         questions={one["suspension_id"]: one["intent_id"] for one in questions},
@@ -152,6 +164,7 @@ async def furnish(world: World) -> Ids:
         members=members,
         tasks=tasks,
         failures=[await _failure(world) for _ in range(2)],
+        leases=held,
         receipt=await _receipt(world),
         subscriptions=await _subscriptions(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],

@@ -1,0 +1,118 @@
+"""Leases on an intent: an agent takes a scope for itself, renews it and gives it back.
+
+The published OpenIntent client (0.17) compares a lease's times with its own naive clock, so that they carry no zone
+under ``/api/v1``; they are UTC all the same. Source: RFC-0003; RFC-0025 §2; API.md §7; decision 0055.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+
+from bot.web.api import requests
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.paging import Limit
+from bot.web.api.replies import BODY, refusals, reply
+from bot.web.api.suspensions import Id
+from core.domain.intent_lease import IntentLease
+from core.domain.wire import Open, instant
+
+routes = APIRouter(route_class=KeyedRoute, tags=["leases on an intent"])
+
+LeaseInstant = Annotated[
+    str,
+    Field(
+        description="An instant in UTC, with Z under /v1 and without it under /api/v1.",
+        json_schema_extra={"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?$"},
+    ),
+]
+
+
+class LeaseReply(Open):
+    """``expires_at`` of an active lease may be over: it stands as long as its intent waits for a person."""
+
+    id: str
+    intent_id: str
+    agent_id: str
+    scope: str
+    status: Literal["active", "released", "expired", "revoked"]
+    acquired_at: LeaseInstant
+    expires_at: LeaseInstant
+    released_at: LeaseInstant | None
+
+
+class LeasePage(Open):
+    leases: list[LeaseReply]
+
+
+def lease_json(lease: IntentLease, path: str) -> LeaseReply:
+    """``path`` is the request's."""
+
+    def written(at: datetime) -> str:
+        return instant(at).removesuffix("Z") if path.startswith("/api/") else instant(at)
+
+    return {
+        "id": lease.id,
+        "intent_id": lease.intent_id,
+        "agent_id": lease.agent_id,
+        "scope": lease.scope,
+        "status": lease.status.value,
+        "acquired_at": written(lease.acquired_at),
+        "expires_at": written(lease.expires_at),
+        "released_at": None if lease.released_at is None else written(lease.released_at),
+    }
+
+
+@routes.get(
+    "/intents/{intent_id}/leases",
+    summary="The leases on an intent: those that are held first, then the newest",
+    responses={200: {"model": LeasePage}, **refusals(404, 422)},
+)
+async def page(
+    services: Served,
+    request: Request,
+    intent_id: Id,
+    actor: Caller,
+    limit: Limit = 200,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    found = await services.leases.page(intent_id, actor, limit=limit, offset=offset)
+    return reply(LeasePage(leases=[lease_json(one, request.url.path) for one in found]))
+
+
+@routes.post(
+    "/intents/{intent_id}/leases",
+    summary="Take a scope of an intent for yourself",
+    responses={200: {"model": LeaseReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def acquire(
+    services: Served, request: Request, intent_id: Id, actor: Agent, body: requests.LeaseBody
+) -> Response:
+    duration = timedelta(seconds=body.duration_seconds)
+    lease = await services.leases.acquire(intent_id, body.scope, duration, actor)
+    return reply(lease_json(lease, request.url.path))
+
+
+@routes.patch(
+    "/intents/{intent_id}/leases/{lease_id}",
+    summary="Renew a lease: it ends so long from now on",
+    responses={200: {"model": LeaseReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def renew(
+    services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent, body: requests.RenewalBody
+) -> Response:
+    duration = timedelta(seconds=body.duration_seconds)
+    lease = await services.leases.renew(intent_id, lease_id, duration, actor)
+    return reply(lease_json(lease, request.url.path))
+
+
+@routes.delete(
+    "/intents/{intent_id}/leases/{lease_id}",
+    summary="Give a lease back, or take it away as the intent's owner",
+    responses={200: {"model": LeaseReply}, **refusals(403, 404, 409, 422)},
+)
+async def release(services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent) -> Response:
+    return reply(lease_json(await services.leases.release(intent_id, lease_id, actor), request.url.path))
