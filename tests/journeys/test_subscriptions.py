@@ -16,6 +16,7 @@ import pytest
 from bot.sandbox.serving import serving_all
 from core.store import outbox, subscriptions
 from core.store.tables import outbox as outbox_table
+from core.store.tables import subscriptions as subscriptions_table
 from tests.subscriber import EventReceiver
 from tests.world import KEYS, WEBHOOK_SECRET, World, running
 
@@ -65,6 +66,11 @@ class House:
         rows = await self.world.service.database.read(lambda conn: conn.execute(wanted).all())
         return Counter(row.status for row in rows)
 
+    async def reasons(self) -> set[str | None]:
+        """Why what waits was not delivered yet."""
+        wanted = outbox_table.select().where(outbox_table.c.channel == outbox.SUBSCRIBERS)
+        return {row.reason for row in await self.world.service.database.read(lambda conn: conn.execute(wanted).all())}
+
     async def all_done(self) -> Counter[str]:
         """The same, once nothing waits or is under way."""
         async with asyncio.timeout(60):
@@ -111,14 +117,19 @@ async def test_a_question_and_its_answer_are_heard_of_as_the_log_has_them(house:
 
 async def test_a_subscription_hears_of_nothing_from_before_it(house: House) -> None:
     intent = await house.world.active_intent()
-    await house.subscribe(intent_id=intent["id"])
+    await house.note(intent, "refund.before")
+    early = await house.subscribe(intent_id=intent["id"])
+    await house.world.service.follower.stop()  # so that the second is made before the first event is followed
     await house.note(intent, "refund.first")
-    await house.own.expect(1)
-    await house.subscribe(intent_id=intent["id"])
+    late = await house.subscribe(intent_id=intent["id"])
     await house.note(intent, "refund.second")
+    house.world.service.follower.start()
     await house.own.expect(3)
     await house.all_done()
-    assert house.own.types == ["refund.first", "refund.second", "refund.second"]
+    heard = sorted((one.event["event_type"], one.body["subscription_id"]) for one in house.own.accepted)
+    assert heard == sorted(
+        [("refund.first", early["id"]), ("refund.second", early["id"]), ("refund.second", late["id"])]
+    )
 
 
 async def test_only_the_types_that_were_asked_for_are_heard_of(house: House) -> None:
@@ -220,6 +231,33 @@ async def test_a_dead_subscriber_holds_up_neither_others_nor_callbacks(house: Ho
     asked = await house.world.ask(response_type="confirm")
     assert (await house.world.answer(asked, "yes")).status_code == 200
     assert (await house.world.agent.expect(1)).value == "yes"
+
+
+async def test_events_that_wait_for_a_dead_subscriber_do_not_stop_the_heartbeat(house: House) -> None:
+    await house.subscribe(webhook_url="http://127.0.0.1:1/nobody")
+    await house.world.active_intent()
+    async with asyncio.timeout(60):
+        while not await house.statuses():
+            await asyncio.sleep(0.01)  # the follower is a task of its own
+    await house.world.settle()
+    house.world.clock.move_to(house.world.clock.now() + timedelta(minutes=20))  # and nobody looks
+    later, grace = house.world.clock.now(), timedelta(minutes=5)
+    assert await house.world.service.database.read(lambda conn: outbox.overdue(conn, later, grace)) is None
+
+
+async def test_no_event_reaches_a_private_address_whatever_was_subscribed(tmp_path: Path, sqlite_url: str) -> None:
+    async with housed(tmp_path, sqlite_url) as open_house:
+        made = await open_house.subscribe(event_types=["refund.noted"])
+    async with housed(tmp_path, sqlite_url, resume={"retry": RETRY}) as house:
+        intent = await house.world.active_intent()
+        here = subscriptions_table.update().where(subscriptions_table.c.id == made["id"])
+        moved = here.values(webhook_url=house.own.url)  # as a name may come to lead there
+        await house.world.service.database.write(lambda tx: tx.conn.execute(moved).rowcount)
+        await house.note(intent)
+        async with asyncio.timeout(60):
+            while "address_refused" not in await house.reasons():
+                await asyncio.sleep(0.01)  # a send is a task of its own
+        assert house.own.sent == []
 
 
 # --- Whose rights count -----------------------------------------------------------------------------------------------
