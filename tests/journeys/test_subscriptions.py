@@ -151,7 +151,7 @@ async def test_one_for_everything_hears_of_what_its_key_may_read(house: House) -
     await house.note(others, role="other_agent")
     await house.own.expect(1)
     await house.other.expect(2)
-    await house.all_done()
+    assert await house.all_done() == {"delivered": 3}  # and nothing is written that would be dropped
     assert [one.event["intent_id"] for one in house.own.accepted] == [own["id"]]
     assert {one.event["intent_id"] for one in house.other.accepted} == {own["id"], others["id"]}
 
@@ -296,7 +296,7 @@ async def test_a_revoked_keys_subscriptions_stop(house: House) -> None:
     assert (await house.world.call("DELETE", "/v1/keys/other-agent", "admin")).status_code == 200
     await house.note(intent)
     await house.own.expect(1)
-    await house.all_done()
+    assert await house.all_done() == {"delivered": 1}
     assert house.other.sent == []
 
 
