@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from core.domain.intent import Intent, IntentStatus
-from core.domain.people import Actor, Role, key_name
+from core.domain.people import Actor, Role
 from core.domain.retry import (
     FAILURE_RECORDED,
     FAILURE_RESOLVED,
@@ -31,6 +31,7 @@ from core.domain.retry import (
     outcome_of,
     policy_in_force,
 )
+from core.domain.retry_fields import failure_policy, failure_policy_values
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject, instant
 from core.errors import Forbidden, InvalidRequest, NotFound
@@ -41,14 +42,11 @@ from core.intents.due_work import DueTimes
 from core.intents.takeover import BY_SERVICE, Takeovers
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import intent_failures, retry_policies
+from core.store import intent_failures, retry_policies, tasks
 from core.store.database import Database, Tx
 from core.store.due_times import DueKind
 from core.store.outbox import Row
 from core.store.retry_policies import StoredPolicy
-
-TaskPolicy = Callable[[sa.Connection, str, str], FailurePolicy | None]
-"""The policy of a task (its own id last) of an intent. Raises :class:`InvalidRequest` if there is no such task."""
 
 CALLBACK_DEAD = "CALLBACK_DEAD"
 CALLBACK_REFUSED = "CALLBACK_REFUSED"
@@ -56,11 +54,6 @@ _CALLBACKS = uuid.UUID("0f1f2a52-3a1c-4b8e-9f7e-6a0b5f0c9d10")
 _ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
 _ASK_AGAIN = timedelta(seconds=30)
 """How long after an answer at most a retry is due that had to wait for it."""
-
-
-def no_tasks(conn: sa.Connection, intent_id: str, task_id: str) -> FailurePolicy | None:
-    """Of an intent that has none."""
-    raise InvalidRequest("The intent has no such task.", path="task_id")
 
 
 @dataclass(slots=True)
@@ -72,24 +65,22 @@ class Retrying:
     times: DueTimes
     takeovers: Takeovers
     clock: Clock
-    task_policy: TaskPolicy = no_tasks
     draw: Callable[[], float] = random.random
 
     # --- Policies -------------------------------------------------------------------------------------------------
 
     async def set_policy(self, intent_id: str, policy: FailurePolicy, by: Actor) -> StoredPolicy:
         """Set or replace the intent's policy. It is its owner's or an admin's to say, since it names who may become a
-        member. Raises :class:`InvalidRequest` for a fallback agent that can be no key's name."""
+        member."""
 
         def job(tx: Tx) -> StoredPolicy:
             intent, now = access.lock(tx, intent_id, by, Right.GOVERN), self.clock.now()
             found = retry_policies.get(tx.conn, intent_id)
-            given = replace(policy, fallback_agent_id=_named(policy.fallback_agent_id))
-            stored = StoredPolicy(str(uuid.uuid4()), intent_id, given, now, now)
+            stored = StoredPolicy(str(uuid.uuid4()), intent_id, policy, now, now)
             if found is not None:
-                stored = replace(found, policy=given, updated_at=now)
+                stored = replace(found, policy=policy, updated_at=now)
             retry_policies.put(tx, stored)
-            self.log.write(tx, intent, now, Event(POLICY_SET, _said_of(given), by.identity))
+            self.log.write(tx, intent, now, Event(POLICY_SET, failure_policy_values(policy), by.identity))
             return stored
 
         return await self.database.write(job)
@@ -142,7 +133,7 @@ class Retrying:
 
     def _record(self, tx: Tx, intent: Intent, failure_id: str, failed: Failed, by: str, now: datetime) -> IntentFailure:
         unresolved = intent_failures.unresolved(tx.conn, intent.id)
-        policy = self._policy_for(tx.conn, intent.id, failed.task_id)
+        policy = _policy_for(tx.conn, intent.id, failed.task_id)
         ended = intent.status in _ENDED
         outcome = outcome_of(failed, policy, unresolved, now, ended=ended, draw=self.draw())
         failure = IntentFailure(
@@ -168,11 +159,6 @@ class Retrying:
         if outcome.takeover is not None:
             self.takeovers.begin(tx, intent, failure, outcome.takeover, now)
         return failure
-
-    def _policy_for(self, conn: sa.Connection, intent_id: str, task_id: str | None) -> FailurePolicy | None:
-        of_task = None if task_id is None else self.task_policy(conn, intent_id, task_id)
-        stored = retry_policies.get(conn, intent_id)
-        return policy_in_force(of_task, None if stored is None else stored.policy)
 
     async def resolve(self, intent_id: str, failure_id: str, by: Actor) -> IntentFailure:
         """What failed has been done: this failure is resolved, and with it those of the same agent and task before it.
@@ -219,11 +205,18 @@ def _same_work(one: IntentFailure, other: IntentFailure) -> bool:
     return (one.agent_id, one.task_id) == (other.agent_id, other.task_id)
 
 
-def _named(fallback: str | None) -> str | None:
-    try:
-        return None if fallback is None else key_name(fallback)
-    except ValueError as problem:
-        raise InvalidRequest(f"The name of an agent {problem}.", path="fallback_agent_id") from problem
+def _policy_for(conn: sa.Connection, intent_id: str, task_id: str | None) -> FailurePolicy | None:
+    """The task's, if it has one. Raises :class:`InvalidRequest` if the intent has no such task."""
+    of_task = None if task_id is None else _policy_of_task(conn, intent_id, task_id)
+    stored = retry_policies.get(conn, intent_id)
+    return policy_in_force(of_task, None if stored is None else stored.policy)
+
+
+def _policy_of_task(conn: sa.Connection, intent_id: str, task_id: str) -> FailurePolicy | None:
+    task = tasks.get(conn, task_id)
+    if task is None or task.intent_id != intent_id:
+        raise InvalidRequest("The intent has no such task.", path="task_id")
+    return None if task.retry_policy is None else failure_policy(task.retry_policy)
 
 
 def _said(failure: IntentFailure) -> JsonObject:
@@ -235,15 +228,4 @@ def _said(failure: IntentFailure) -> JsonObject:
         "attempt_number": failure.attempt_number,
         "error_code": failure.error_code,
         "retry_scheduled_at": instant(failure.retry_scheduled_at),
-    }
-
-
-def _said_of(policy: FailurePolicy) -> JsonObject:
-    return {
-        "strategy": policy.strategy.value,
-        "max_retries": policy.max_retries,
-        "base_delay_ms": policy.base_delay_ms,
-        "max_delay_ms": policy.max_delay_ms,
-        "fallback_agent_id": policy.fallback_agent_id,
-        "failure_threshold": policy.failure_threshold,
     }

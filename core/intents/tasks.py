@@ -41,7 +41,7 @@ class Tasks:
         now = self.clock.now()
 
         def insert(tx: Tx) -> Task:
-            intent = access.lock(tx, intent_id, by, Right.WORK)
+            intent = access.lock(tx, intent_id, by, _right(wanted))
             if intent.status in {IntentStatus.COMPLETED, IntentStatus.ABANDONED}:
                 raise IntentNotActive(f"The intent has ended; it is {intent.status}.")
             made = Task(str(uuid.uuid4()), intent.id, name, TaskStatus.PENDING, 0, by.key or by.identity, now, now)
@@ -73,7 +73,7 @@ class Tasks:
 
         def job(tx: Tx) -> Task:
             now = self.clock.now()
-            intent = access.lock(tx, _readable(tx.conn, task_id, by).intent_id, by, Right.WORK)
+            intent = access.lock(tx, _readable(tx.conn, task_id, by).intent_id, by, _right(wanted))
             before = _readable(tx.conn, task_id, by)  # once more: held still from here on
             check_task_version(before, version)
             after = changed(before, wanted, now)
@@ -91,6 +91,12 @@ class Tasks:
         if task.blocked_reason is not None:
             said["reason"] = task.blocked_reason
         self.log.write(tx, intent, now, Event(event_of(task.status, before), said, by.identity))
+
+
+def _right(wanted: TaskChange) -> Right:
+    """A fallback agent becomes a member of the intent: who may, is its owner's to say."""
+    names_agent = wanted.retry_policy is not None and wanted.retry_policy.get("fallback_agent_id") is not None
+    return Right.GOVERN if names_agent else Right.WORK
 
 
 def _readable(conn: sa.Connection, task_id: str, by: Actor) -> Task:

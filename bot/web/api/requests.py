@@ -20,6 +20,7 @@ from core.domain.intent import Patch
 from core.domain.people import canonical
 from core.domain.policy import PolicyFields, RetryPolicyFields, Seconds
 from core.domain.request import AskRequest
+from core.domain.retry_fields import FailurePolicyFields, failure_policy_values
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Style
 from core.domain.task import TaskChange, TaskStatus
 from core.errors import InvalidRequest
@@ -339,6 +340,7 @@ class TaskFields(Strict):
     capabilities_required: Annotated[list[Word], Field(max_length=100)] | None = None
     depends_on: Annotated[list[Word], Field(max_length=1000)] | None = None
     parent_task_id: Word | None = None
+    retry_policy: FailurePolicyFields | None = None
     timeout_seconds: Seconds | None = None
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
     metadata: JsonObject | None = None
@@ -350,6 +352,9 @@ class TaskFields(Strict):
         return TaskChange(
             status=status,
             assigned_agent=self.assigned_agent,
+            retry_policy=None
+            if self.retry_policy is None
+            else failure_policy_values(self.retry_policy.policy("retry_policy.")),
             blocked_reason=self.blocked_reason,
             error=self.error,
             output=self.output,

@@ -130,7 +130,7 @@ class AgentCallbackReply(Open):
     responses={200: {"model": FailurePolicyReply}, **refusals(*BODY, 403, 404)},
 )
 async def put_policy(services: Served, intent_id: Id, actor: Agent, body: FailurePolicyBody) -> Response:
-    return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.policy(intent_id), actor)))
+    return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.of(intent_id), actor)))
 
 
 @routes.get(

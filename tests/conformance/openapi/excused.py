@@ -48,6 +48,7 @@ MESSAGES = re.compile(
     r"|intent_id is another intent's\."
     r"|error_code and error_type are one code\."
     r"|The intent has no such task\."
+    r"|The name of an agent must .*"
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",
     re.DOTALL,
 )
