@@ -41,14 +41,14 @@ LONGEST_DELAY_MS = 31_536_000_000
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
     """What is done about failures. ``failure_threshold`` is how many unresolved ones in a row are enough for the
-    fallback agent, even if retries are left."""
+    fallback agent, even if retries are left; ``None`` if it waits for those."""
 
     strategy: RetryStrategy
     max_retries: int = 3
     base_delay_ms: int = 1000
     max_delay_ms: int = 60_000
     fallback_agent_id: str | None = None
-    failure_threshold: int = 3
+    failure_threshold: int | None = None
 
 
 def policy_in_force(of_task: FailurePolicy | None, of_intent: FailurePolicy | None) -> FailurePolicy | None:
@@ -153,7 +153,8 @@ def outcome_of(
         return FailureOutcome(attempt, exhausted=True)
     spent = _spent(failed, policy, attempt)
     reason = spent
-    if policy is not None and reason is None and len(in_a_row) + 1 >= policy.failure_threshold:
+    threshold = None if policy is None else policy.failure_threshold
+    if reason is None and threshold is not None and len(in_a_row) + 1 >= threshold:
         reason = TakeoverReason.FAILURE_THRESHOLD
     if policy is not None and reason is not None and _may_take_over(policy, failed, unresolved):
         return FailureOutcome(attempt, exhausted=spent is not None, takeover=reason)

@@ -49,7 +49,7 @@ class FailurePolicyReply(Open, _PolicyInstants):
     base_delay_ms: int
     max_delay_ms: int
     fallback_agent_id: str | None
-    failure_threshold: int
+    failure_threshold: int | None
     created_at: Instant
     updated_at: Instant
 

@@ -47,3 +47,10 @@ async def test_without_a_fallback_agent_the_retries_go_on(room: World) -> None:
     intent = await intent_with(room, **PATIENT)
     recorded = [await fail(room, intent) for _ in range(5)]
     assert all(one["retry_scheduled_at"] for one in recorded)
+
+
+async def test_without_a_threshold_it_takes_over_when_no_retry_is_left(room: World) -> None:
+    intent = await intent_with(room, strategy="fixed", max_retries=5, fallback_agent_id=BACKUP)
+    recorded = [await fail(room, intent) for _ in range(6)]
+    assert [one["fallback_agent_id"] for one in recorded] == [None] * 5 + [BACKUP]
+    assert [one["retry_scheduled_at"] is None for one in recorded] == [False] * 5 + [True]

@@ -57,7 +57,7 @@ async def test_what_is_absent_or_null_is_as_in_the_example(room: World) -> None:
         "base_delay_ms": 1000,
         "max_delay_ms": 60000,
         "fallback_agent_id": None,
-        "failure_threshold": 3,
+        "failure_threshold": None,
     }
     nothing = dict.fromkeys(name for name in WHOLE if name != "strategy")
     for given in ({}, nothing):

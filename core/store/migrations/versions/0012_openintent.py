@@ -71,7 +71,7 @@ def _failures() -> None:
         sa.Column("base_delay_ms", sa.BigInteger(), nullable=False),
         sa.Column("max_delay_ms", sa.BigInteger(), nullable=False),
         sa.Column("fallback_agent_id", sa.Text()),
-        sa.Column("failure_threshold", sa.Integer(), nullable=False),
+        sa.Column("failure_threshold", sa.Integer()),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
     )
