@@ -75,4 +75,4 @@ class FailureBody(Strict, json_schema_extra=such_as(_FAILURE)):
 class AgentCallbackBody(Strict, json_schema_extra=such_as({"url": "https://agent.example/takeovers"})):
     """Where the agent is told what is for it alone; ``null`` clears it."""
 
-    url: Url | None = None
+    url: Url | None
