@@ -1,16 +1,18 @@
 """Failures of agents: an intent's retry policy, its failures, and where a fallback agent is told.
 
-Fields are written as RFC-0010 has them; instants in the published client's spelling, too.
+Replies have each field twice: as RFC-0010 writes it, and as the published client does (``maxRetries``), which knows no
+other spelling of an instant.
 
 Source: RFC-0010; API.md §5, §7 "failures".
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, TypeVar, cast
 
 from fastapi import APIRouter, Query, Request, Response
-from typing_extensions import TypedDict
+from pydantic.alias_generators import to_camel
 
 from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
 from bot.web.api.failure_bodies import AgentCallbackBody, FailureBody, FailurePolicyBody
@@ -27,21 +29,15 @@ from core.store.retry_policies import StoredPolicy
 routes = APIRouter(route_class=KeyedRoute, tags=["failures and retries"])
 
 
-class _PolicyInstants(TypedDict):
-    createdAt: Instant
-    updatedAt: Instant
+Spelled = TypeVar("Spelled", bound=Mapping[str, object])
 
 
-class _FailureInstants(TypedDict):
-    createdAt: Instant
-    retryScheduledAt: Instant | None
-    resolvedAt: Instant | None
+def in_both_spellings(body: Spelled) -> Spelled:
+    """``body``, with ``max_retries`` as ``maxRetries`` too, and so on."""
+    return cast(Spelled, {**body, **{to_camel(name): value for name, value in body.items()}})
 
 
-"""As the published client reads instants: it knows no other spelling of them."""
-
-
-class FailurePolicyReply(Open, _PolicyInstants):
+class FailurePolicyReply(Open):
     id: str
     intent_id: str
     strategy: RetryStrategy
@@ -55,8 +51,8 @@ class FailurePolicyReply(Open, _PolicyInstants):
 
 
 def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
-    policy, created_at, updated_at = stored.policy, instant(stored.created_at), instant(stored.updated_at)
-    return {
+    policy = stored.policy
+    said: FailurePolicyReply = {
         "id": stored.id,
         "intent_id": stored.intent_id,
         "strategy": policy.strategy,
@@ -65,14 +61,13 @@ def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
         "max_delay_ms": policy.max_delay_ms,
         "fallback_agent_id": policy.fallback_agent_id,
         "failure_threshold": policy.failure_threshold,
-        "created_at": created_at,
-        "createdAt": created_at,
-        "updated_at": updated_at,
-        "updatedAt": updated_at,
+        "created_at": instant(stored.created_at),
+        "updated_at": instant(stored.updated_at),
     }
+    return in_both_spellings(said)
 
 
-class FailureReply(Open, _FailureInstants):
+class FailureReply(Open):
     """``fallback_agent_id`` is who has taken over because of this failure."""
 
     id: str
@@ -92,9 +87,8 @@ class FailureReply(Open, _FailureInstants):
 
 
 def failure_json(failure: IntentFailure) -> FailureReply:
-    retry_at, resolved_at = instant(failure.retry_scheduled_at), instant(failure.resolved_at)
     at = instant(failure.occurred_at)
-    return {
+    said: FailureReply = {
         "id": failure.id,
         "intent_id": failure.intent_id,
         "task_id": failure.task_id,
@@ -103,16 +97,14 @@ def failure_json(failure: IntentFailure) -> FailureReply:
         "error_code": failure.error_code,
         "error_type": failure.error_code,
         "error_message": failure.error_message,
-        "retry_scheduled_at": retry_at,
-        "retryScheduledAt": retry_at,
-        "resolved_at": resolved_at,
-        "resolvedAt": resolved_at,
+        "retry_scheduled_at": instant(failure.retry_scheduled_at),
+        "resolved_at": instant(failure.resolved_at),
         "metadata": dict(failure.metadata),
         "occurred_at": at,
         "created_at": at,
-        "createdAt": at,
         "fallback_agent_id": failure.fallback_agent_id,
     }
+    return in_both_spellings(said)
 
 
 class FailurePage(Open):

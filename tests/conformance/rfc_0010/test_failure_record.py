@@ -34,7 +34,8 @@ async def test_every_field_is_kept_in_either_spelling(room: World, body: dict[st
     intent = await room.active_intent()
     shown = (await post_failure(room, intent, **body)).json()
     assert shown.items() >= {**PRINTED, "intent_id": intent["id"], "resolved_at": None, "task_id": None}.items()
-    assert shown["error_type"] == shown["error_code"]
+    assert shown.items() >= {**CAMEL, "intentId": intent["id"], "taskId": None}.items()
+    assert shown["error_type"] == shown["error_code"] == shown["errorType"]
     assert shown["retryScheduledAt"] == shown["retry_scheduled_at"] and shown["resolvedAt"] is None
     assert shown["createdAt"] == shown["created_at"] == shown["occurred_at"]
     assert await failures(room, intent) == [shown]

@@ -46,6 +46,8 @@ async def test_every_field_is_kept_in_either_spelling(room: World, camel: bool) 
     shown = (await room.call("GET", f"/v1/intents/{intent['id']}/retry-policy")).json()
     assert shown == put.json()
     assert shown.items() >= {**WHOLE, "intent_id": intent["id"]}.items()
+    assert shown.items() >= {CAMEL.get(name, name): value for name, value in WHOLE.items()}.items()
+    assert shown["intentId"] == intent["id"]
     assert shown["id"] and shown["createdAt"] == shown["created_at"] and shown["updatedAt"] == shown["updated_at"]
 
 
