@@ -116,6 +116,14 @@ async def test_the_fallback_agent_is_told_at_its_own_url(room: World, backup: Ba
     assert [one["data"]["intent_id"] for one in backup.told].count(intent["id"]) == 1
 
 
+async def test_clearing_the_url_is_said_in_so_many_words(room: World) -> None:
+    path = f"/v1/agents/{BACKUP}/callback"
+    before = (await room.call("GET", path, "admin")).json()
+    refused = await room.call("PUT", path, "admin", json={})
+    assert (refused.status_code, refused.json()["detail"]["fields"][0]["path"]) == (422, "url")
+    assert (await room.call("GET", path, "admin")).json() == before
+
+
 async def test_without_a_url_it_is_told_by_the_log_alone(room: World, backup: Backup) -> None:
     assert (await tell_at(room, None)).json() == {"agent_id": BACKUP, "url": None}
     before = len(backup.told)
