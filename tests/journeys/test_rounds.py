@@ -37,10 +37,10 @@ async def test_a_service_that_works_is_alive(any_world: World) -> None:
     assert await stalled(any_world) == set()
 
 
-@pytest.mark.parametrize(
-    ("url", "runs"),
-    [("sqlite_url", {"clock", "relay", "beat", "keys"}), ("postgres_url", {"clock", "relay", "beat", "keys", "news"})],
-)
+ANYWHERE = {"clock", "relay", "beat", "keys", "subscriptions"}
+
+
+@pytest.mark.parametrize(("url", "runs"), [("sqlite_url", ANYWHERE), ("postgres_url", ANYWHERE | {"news"})])
 async def test_the_clock_the_relay_and_all_that_goes_round_are_watched(
     tmp_path: Path, request: pytest.FixtureRequest, url: str, runs: set[str]
 ) -> None:
