@@ -290,10 +290,6 @@ class KeyRing:
         """The names of all stored keys that are valid."""
         return tuple(key.name for key in self._valid())
 
-    def knows(self, name: str) -> bool:
-        """Whether there is a valid key of this name."""
-        return (name in self._configured and not self.shuts_out_file(name)) or name in self.stored_names()
-
     def _valid(self) -> Iterable[StoredKey]:
         return (key for key in self._stored.values() if key.revoked_at is None)
 

@@ -209,7 +209,7 @@ async def one_agent(
     services: Served, request: Request, agent_id: AgentName, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
     own = agent_id == actor.key or canonical(agent_id) == actor.identity
-    if not (own or (actor.has(Role.ADMIN) and services.keys.knows(agent_id))):
+    if not (own or (actor.has(Role.ADMIN) and services.keys.holder(agent_id) is not None)):
         raise NotFound("There is no such agent.")
 
     agent = actor.key if own and actor.key is not None else agent_id
