@@ -9,11 +9,12 @@ Read in this order:
 2. ``engine``: one transition, from a call to a commit.
 3. ``delivery``: what leaves, from the outbox.
 4. ``inbound``: what comes in, written down once.
-5. ``work``: when to look at what is due.
-6. ``store`` (SQL) and ``audit`` (the log for whoever checks it).
+5. ``intents``: what clients do to intents, and what belongs to them.
+6. ``work``: when to look at what is due.
+7. ``store`` (SQL) and ``audit`` (the log for whoever checks it).
 
 At the root stand the values that all of them share: ``ports`` (what core asks of the world), ``errors``, ``tokens``
-(links and mail addresses), ``hub`` (wakes whoever waits), ``idempotency`` and ``intents``.
+(links and mail addresses), ``hub`` (wakes whoever waits) and ``idempotency``.
 
 What must never be: a vendor's name that decides something, a web framework, a message that is sent inside a
 transaction, or an acknowledgement before the commit.

@@ -335,9 +335,9 @@ def wire(
         settings.resume.backoff,
         pausing,
         engine.channel_views,
-        subscriptions,
+        subscriptions.still_wants,
         health,
-        retrying,
+        retrying.callback_failed,
         beat=timedelta(seconds=settings.work.beat_seconds),
     )
     collaboration = Collaboration(engine, permissions, engine.queries, transitions)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -25,8 +25,10 @@ from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
-from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, Tries
+from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
 from core.delivery.turns import whole_second
+from core.domain.intent import Intent
+from core.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
 from core.engine.channel_views import ChannelViews
@@ -34,8 +36,6 @@ from core.engine.outages import locked
 from core.engine.refresh import is_refresh
 from core.engine.transitions import Transitions, tell_row
 from core.errors import DatabaseUnavailable
-from core.intents.retrying import CALLBACK_DEAD, CALLBACK_REFUSED, Retrying
-from core.intents.subscriptions import Subscriptions
 from core.ports import (
     Agents,
     Alarm,
@@ -66,6 +66,10 @@ _CALLS = frozenset({RowKind.RESUME, RowKind.EVENT})
 STILL_IN_HAND = timedelta(seconds=5)
 """How long a row is kept whose outcome can't be written down, before that is tried again."""
 
+CallbackFailed = Callable[[Tx, Intent, Row, str, str, datetime], None]
+"""Writes down that a callback to an agent will never arrive: in this transaction, which holds the intent, of the row,
+the agent, the code of RFC-0010, and when."""
+
 
 class Relay:
     """Sends what the lanes hold. ``beat`` is how often this process says that it is alive."""
@@ -83,9 +87,9 @@ class Relay:
         callbacks: Backoff,
         pausing: Pausing,
         channel_views: ChannelViews,
-        subscriptions: Subscriptions,
+        still_wants: StillWants,
         health: Health | None = None,
-        failures: Retrying | None = None,
+        callback_failed: CallbackFailed | None = None,
         beat: timedelta = BEAT,
     ) -> None:
         self.database = database
@@ -96,7 +100,7 @@ class Relay:
         self.callbacks = callbacks
         self.pausing = pausing
         self.health = health
-        self.failures = failures
+        self.callback_failed = callback_failed
         self.tries = Tries(
             database,
             transitions.responders,
@@ -108,7 +112,7 @@ class Relay:
             channel_views,
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
-            subscriptions,
+            still_wants,
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()
@@ -358,9 +362,9 @@ class Relay:
             leases.left_alone(tx, row, reason)
             return
         suspension = None if about is None else suspensions.get(tx.conn, about)
-        if intent is not None and suspension is not None and self.failures is not None:
+        if intent is not None and suspension is not None and self.callback_failed is not None:
             code = CALLBACK_DEAD if status is RowStatus.DEAD else CALLBACK_REFUSED
-            self.failures.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
+            self.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
         if status is RowStatus.DEAD:
             self._tell_of_death(tx, row, suspension, reason, now)
 

@@ -9,7 +9,7 @@ Source: API.md §3, §5.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, assert_never, cast
@@ -40,7 +40,6 @@ from core.domain.wording import claimed
 from core.engine.channel_views import ChannelViews
 from core.engine.recipients import no_longer_asked
 from core.errors import DatabaseUnavailable
-from core.intents.subscriptions import Subscriptions
 from core.ports import (
     Agents,
     Ambiguous,
@@ -67,6 +66,9 @@ NOT_WANTED = "nothing_to_clarify"
 """The ``reason`` of a callback that asks an agent back, and that nobody waits for any more: it was not sent."""
 UNCONFIRMED = "unconfirmed"
 """The ``reason`` of a notice of which nobody can say whether it came, and that is asked by no more."""
+
+StillWants = Callable[[str, str], Awaitable[bool]]
+"""Whether this subscription still is to hear of this intent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Tries:
     channel_views: ChannelViews
     leases: Leases
     on_call: OnCallAddresses
-    subscriptions: Subscriptions
+    still_wants: StillWants
 
     async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
         try:
@@ -263,7 +265,7 @@ class Tries:
 
     async def _event(self, row: Row) -> Delivery | Dropped:
         body = cast("Mapping[str, Any]", row.body)
-        if not await self.subscriptions.still_wants(body["subscription_id"], body["intent_id"]):
+        if not await self.still_wants(body["subscription_id"], body["intent_id"]):
             return Dropped("not_subscribed")
         await self.leases.ensure(row)
         return await self.agents.send_event(Callback(row.id, body["url"], body["key"], body["body"], row.tries))

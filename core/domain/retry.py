@@ -56,7 +56,9 @@ def policy_in_force(of_task: FailurePolicy | None, of_intent: FailurePolicy | No
     return of_task or of_intent
 
 
-FINAL_CODES = frozenset({"BUDGET_EXCEEDED", "PERMISSION_DENIED", "CALLBACK_DEAD", "CALLBACK_REFUSED"})
+CALLBACK_DEAD = "CALLBACK_DEAD"
+CALLBACK_REFUSED = "CALLBACK_REFUSED"
+FINAL_CODES = frozenset({"BUDGET_EXCEEDED", "PERMISSION_DENIED", CALLBACK_DEAD, CALLBACK_REFUSED})
 """Codes that no retry mends (RFC-0010, "Error Codes"; API.md §5)."""
 
 

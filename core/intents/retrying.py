@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.retry import (
+    CALLBACK_REFUSED,
     FAILURE_RECORDED,
     FAILURE_RESOLVED,
     POLICY_SET,
@@ -48,8 +49,6 @@ from core.store.due_times import DueKind
 from core.store.outbox import Row
 from core.store.retry_policies import StoredPolicy
 
-CALLBACK_DEAD = "CALLBACK_DEAD"
-CALLBACK_REFUSED = "CALLBACK_REFUSED"
 _CALLBACKS = uuid.UUID("0f1f2a52-3a1c-4b8e-9f7e-6a0b5f0c9d10")
 _ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
 _ASK_AGAIN = timedelta(seconds=30)

@@ -170,7 +170,7 @@ async def slack_service(
             once,
             pausing,
             engine.channel_views,
-            Subscriptions(database, agents, lambda name: None, Hub(), clock),
+            Subscriptions(database, agents, lambda name: None, Hub(), clock).still_wants,
         )
 
         async def look() -> datetime | None:
