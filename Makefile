@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format bench corpus chaos document kills mail browser lock clean
+.PHONY: help install demo quick test check format bench corpus chaos document kills mutants mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,9 @@ document: $(STAMP) ## every route as the OpenAPI document says, called by Schema
 
 kills: $(STAMP) ## what several processes do, and what is left when they are killed
 	$(BIN)/python -m pytest -m kills $(ARGS)
+
+mutants: $(STAMP) ## each requirement of docs/conformance.md broken in turn: its test has to fail (ARGS="--only 0026-4")
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+
+PATIENCE = float(os.environ.get("TESTS_PATIENCE", "60"))
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class EventReceiver:
     def types(self) -> list[str]:
         return sorted(one.event["event_type"] for one in self.accepted)
 
-    async def expect(self, count: int = 1, within: float = 60.0) -> list[Sent]:
+    async def expect(self, count: int = 1, within: float = PATIENCE) -> list[Sent]:
         """Everything that was accepted, once there is so much."""
         async with asyncio.timeout(within):
             while len(self.accepted) < count:

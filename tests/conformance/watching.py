@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from handraise.streams import EventStream
 from tests.world import KEYS, World
 
 Thing = TypeVar("Thing")
+PATIENCE = float(os.environ.get("TESTS_PATIENCE", "30"))
+"""Seconds."""
 
 
 @dataclass
@@ -22,7 +25,7 @@ class Watch:
 
     async def event(self, event_type: str) -> LoggedEvent:
         """The next one of this type."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while (event := await anext(self.stream)).event_type != event_type:
                 pass
         return event
@@ -41,5 +44,5 @@ async def watching(world: World) -> AsyncIterator[Watch]:
 
 async def soon(thing: asyncio.Task[Thing] | asyncio.Queue[Thing]) -> Thing:
     """What a task returns, or the next of a queue."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         return await (thing.get() if isinstance(thing, asyncio.Queue) else thing)
