@@ -71,6 +71,12 @@ class InvalidRecipient(InvalidRequest):
         super().__init__(message, path=path, recipient=recipient)
 
 
+class DependencyCycle(InvalidRequest):
+    """An intent would wait for itself (RFC-0002). The status is 400."""
+
+    code = "dependency_cycle"
+
+
 class DeadlineTooShort(InvalidRequest):
     """What the call itself gave of its policy does not fit into ``deadline_seconds`` (API.md §2)."""
 
@@ -188,6 +194,12 @@ class SuspensionIdInUse(Conflict):
 
 class InvalidTransition(Conflict):
     code = "invalid_transition"
+
+
+class DependenciesIncomplete(Conflict):
+    """What the intent depends on, or its children, are not completed (RFC-0002; API.md §7)."""
+
+    code = "dependencies_incomplete"
 
 
 class IdempotencyConflict(Conflict):

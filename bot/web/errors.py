@@ -132,6 +132,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     errors.NotFound: 404,
     errors.Conflict: 409,
     errors.InvalidRequest: 422,
+    errors.DependencyCycle: 400,
     errors.VersionRequired: 428,
     errors.QuotaExceeded: 429,
     errors.CallerError: 400,

@@ -67,6 +67,8 @@ from core.intents.takeover import Takeovers
 from core.intents.tasks import Tasks
 from core.intents.writing import IntentLog
 from core.ports import Agents, Channel, Clock, HostClock, Work
+from core.propagation.consequences import Consequences
+from core.propagation.reconciler import Reconciler
 from core.store import installation, markers, outbox, schema
 from core.store import tokens as store_tokens
 from core.store.database import Database, Tx, open_database, opening
@@ -106,6 +108,7 @@ class Service:
     arrivals: Arrivals
     sweeping: Sweeping
     due_work: DueWork
+    reconciler: Reconciler
     lanes: Lanes
     work: Work
     beating: Beating
@@ -183,6 +186,7 @@ class Service:
         ]
         if self.parking is not None:
             moments.append(await self.parking.look())
+        await self.reconciler.look()
         self.health.looked()
         if self.heartbeat is not None:
             self.heartbeat.looked()
@@ -303,8 +307,9 @@ def wire(
     lanes = Lanes({**widths, **calls})
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
+    consequences = Consequences(hub, log_key)
     transitions = Transitions(
-        people, channels, tokens, log_key, hub, settings.alerts.notify, lanes, work, Witness(metrics)
+        people, channels, tokens, log_key, hub, consequences, settings.alerts.notify, lanes, work, Witness(metrics)
     )
     default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
     paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
@@ -313,7 +318,7 @@ def wire(
     permissions = Permissions(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
     engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
-    log, times = IntentLog(hub, log_key), DueTimes(work)
+    log, times = IntentLog(hub, log_key, consequences), DueTimes(work)
     leases = IntentLeases(database, log, times, clock)
     members = Members(database, transitions, log, leases, clock)
     takeovers = Takeovers(members, leases, transitions, log)
@@ -389,6 +394,7 @@ def wire(
                 DueKind.LEASE_END: leases.ended,
             },
         ),
+        reconciler=Reconciler(database, consequences, clock),
         lanes=lanes,
         work=work,
         timekeeping=Timekeeping(database, clock),

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from core.domain.intent_links import Hold, Link
 from core.errors import (
     AlreadySuspended,
     IntentNotActive,
@@ -49,7 +50,8 @@ _MOVES = {
 @dataclass(frozen=True, slots=True)
 class Intent:
     """``log_length`` and ``log_mac`` are the head of its event chain, ``log_seal`` proves that we have set it
-    (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key."""
+    (:data:`UNBORN`: nothing has been written yet). ``state`` is without the reserved key. ``links`` says where others
+    have to do with it, ``held`` what keeps it blocked."""
 
     id: str
     title: str
@@ -70,6 +72,8 @@ class Intent:
     parent_id: str | None = None
     depends_on: tuple[str, ...] = ()
     governance_policy: Mapping[str, JsonValue] | None = None
+    links: Link = Link.NONE
+    held: Hold = Hold.NONE
 
 
 UNBORN = ""

@@ -53,6 +53,8 @@ _EVENTS = {
     TaskStatus.CANCELLED: "task.cancelled",
     TaskStatus.SKIPPED: "task.skipped",
 }
+INTENT_SUSPENDED = "intent_suspended"
+"""Why a task is blocked whose intent waits for a person (RFC-0026 §2 rule 3)."""
 ENDED = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
 
 
@@ -78,6 +80,7 @@ class Task:
     details: Mapping[str, JsonValue] | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    plan_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ class Event:
     actor: str = "handraise"
 
 
+STATUS_CHANGED = "status_changed"
 SUSPENDED = "intent.suspended"
 RESUMED = "intent.resumed"
 EXPIRED = "intent.suspension_expired"

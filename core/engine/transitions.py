@@ -40,6 +40,7 @@ from core.engine import refresh
 from core.engine.recipients import addresses_of, personal_address, references_of
 from core.hub import EVERYTHING, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
+from core.propagation.consequences import Consequences
 from core.store import event_log, intents, outbox, sessions, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
@@ -75,6 +76,7 @@ class Transitions:
     tokens: TokenMaker
     log_key: bytes
     hub: Hub
+    consequences: Consequences
     alerts: Sequence[str]
     sender: Sender
     alarm: Alarm
@@ -87,7 +89,7 @@ class Transitions:
         waiting = replace(
             intent, status=IntentStatus.SUSPENDED, suspension_id=suspension.id, version=intent.version + 1
         )
-        return self._follow_up(tx, outcome, waiting, now, keep)
+        return self._follow_up(tx, outcome, waiting, now, keep, intent.status)
 
     def move(self, tx: Tx, suspension: Suspension, signal: Signal, intent: Intent, now: datetime) -> Outcome:
         """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
@@ -112,11 +114,19 @@ class Transitions:
         return self._follow_up(tx, replace(outcome, suspension=after), intent, now)
 
     def _follow_up(
-        self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance
+        self,
+        tx: Tx,
+        outcome: Outcome,
+        intent: Intent,
+        now: datetime,
+        keep: Keep = intents.advance,
+        before: IntentStatus | None = None,
     ) -> Outcome:
-        suspension = outcome.suspension
+        """``before`` is the intent's status, if it has moved already."""
+        suspension, before = outcome.suspension, before or intent.status
         intent = event_log.append(tx, intent, outcome.events, now, self.log_key)
         intent = _moved_intent(intent, outcome.effects)
+        intent = self.consequences.follow(tx, before, intent, now, suspension.id)
         keep(tx, replace(intent, updated_at=now))
         rows = [row for effect in outcome.effects for row in self._rows(tx, suspension, effect, now)]
         self.dispatch(tx, rows)

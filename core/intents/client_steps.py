@@ -35,7 +35,7 @@ from core.domain.policy import PolicyFields
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
 from core.domain.suspension import Ask, Suspension
-from core.domain.vocabulary import Event
+from core.domain.vocabulary import STATUS_CHANGED, Event
 from core.engine.drafting import Drafter, findings
 from core.engine.opening import Opening, others_of
 from core.engine.quotas import Quotas
@@ -44,7 +44,7 @@ from core.errors import Forbidden, SuspensionIdInUse
 from core.intents import access
 from core.intents.access import Right
 from core.intents.due_work import DueTimes
-from core.intents.intents import STATE_PATCHED, STATUS_CHANGED
+from core.intents.intents import STATE_PATCHED
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import intent_agents, intents, suspensions
@@ -103,6 +103,7 @@ class ClientSteps:
             events = []
             if intent.status is IntentStatus.DRAFT:
                 access.lock(tx, intent_id, by, Right.MOVE, now)
+                self._log.consequences.check_ready(tx, intent)
                 events.append(_moved(intent.status, IntentStatus.ACTIVE, reason, by.identity))
                 intent = replace(intent, status=IntentStatus.ACTIVE)
             check_suspendable(intent)
@@ -189,7 +190,7 @@ class ClientSteps:
 
     def _move(self, tx: Tx, intent: Intent, status: IntentStatus, now: datetime, *events: Event) -> None:
         moved = replace(intent, status=status, version=intent.version + 1, updated_at=now)
-        self._log.write(tx, moved, now, *events)
+        self._log.moved(tx, intent.status, moved, now, *events)
 
     async def _write_again(self, job: Callable[[Tx], T]) -> T:
         """Once more if somebody else's row was there first, so that ``job`` meets it and says so."""

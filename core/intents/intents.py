@@ -33,13 +33,14 @@ from core.domain.intent import (
 from core.domain.intent_lease import OVER
 from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
-from core.domain.vocabulary import ENGAGEMENT, Event
+from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
 from core.domain.wire import JsonObject, plain, record_json
-from core.errors import Forbidden, InvalidRequest, NotFound
+from core.errors import Forbidden
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
 from core.intents.intent_leases import IntentLeases
+from core.intents.linking import linked, lock_named, put_links
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import event_log, intent_failures, intents, suspensions
@@ -52,7 +53,6 @@ _ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.sus
 _OURS = ("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease.")
 CREATED = "intent_created"
 STATE_PATCHED = "state_patched"
-STATUS_CHANGED = "status_changed"
 _RFC_NAMES = frozenset(
     f"{CREATED} {STATE_PATCHED} {STATUS_CHANGED} agent_assigned agent_unassigned dependency_added dependency_removed"
     " lease_acquired lease_renewed lease_released lease_expired lease_revoked arbitration_requested decision_recorded"
@@ -75,6 +75,10 @@ class NewIntent:
     parent_id: str | None = None
     depends_on: tuple[str, ...] = ()
     governance_policy: Mapping[str, JsonValue] | None = None
+
+
+Change = Callable[[Tx, Intent], tuple[Intent, Event]]
+"""What becomes of an intent, locked, and the line that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +112,26 @@ class Intents:
         now = self._clock.now()
         creator = by.key or by.identity
         made = intents.new(str(uuid.uuid4()), wanted.title, creator, now, IntentStatus.DRAFT)
-        made = replace(
-            made,
-            description=wanted.description,
-            state=replace_state(wanted.state),
-            constraints=wanted.constraints,
-            confidence=wanted.confidence,
-            status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
-            parent_id=wanted.parent_id,
-            depends_on=tuple(dict.fromkeys(wanted.depends_on)),
-            governance_policy=wanted.governance_policy,
+        made = linked(
+            replace(
+                made,
+                description=wanted.description,
+                state=replace_state(wanted.state),
+                constraints=wanted.constraints,
+                confidence=wanted.confidence,
+                status=IntentStatus.ACTIVE if wanted.active else IntentStatus.DRAFT,
+                parent_id=wanted.parent_id,
+                depends_on=tuple(dict.fromkeys(wanted.depends_on)),
+                governance_policy=wanted.governance_policy,
+            )
         )
 
         def insert(tx: Tx) -> Shown:
-            _check_named(tx.conn, wanted, by)
+            lock_named(tx, wanted.parent_id, wanted.depends_on, by)
             intents.insert(tx, made)
+            put_links(tx, made)
             payload: JsonObject = {"title": made.title, "status": made.status.value}
-            kept = self._log.write(tx, made, now, Event(CREATED, payload, by.identity))
+            kept = self._log.moved(tx, IntentStatus.DRAFT, made, now, Event(CREATED, payload, by.identity))
             return Shown(kept, dict(kept.state))
 
         return await self._database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
@@ -156,15 +163,16 @@ class Intents:
     ) -> Shown:
         """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
 
-        def change(intent: Intent) -> tuple[Intent, Event]:
+        def change(tx: Tx, intent: Intent) -> tuple[Intent, Event]:
             check_move(intent.status, wanted)
+            self._log.consequences.check(tx, intent, wanted)
             payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}
             return replace(intent, status=wanted), Event(STATUS_CHANGED, payload, by.identity)
 
         return await self._change(intent_id, by, Right.MOVE, version, change)
 
     async def patch_state(self, intent_id: str, patches: Sequence[Patch], by: Actor, version: int) -> Shown:
-        def change(intent: Intent) -> tuple[Intent, Event]:
+        def change(_tx: Tx, intent: Intent) -> tuple[Intent, Event]:
             changed = replace(intent, state=apply_patches(intent.state, patches))
             paths: list[JsonValue] = [patch.path for patch in patches]
             return changed, Event(STATE_PATCHED, {"paths": paths}, by.identity)
@@ -172,25 +180,23 @@ class Intents:
         return await self._change(intent_id, by, Right.WORK, version, change)
 
     async def replace_state(self, intent_id: str, wanted: Mapping[str, JsonValue], by: Actor, version: int) -> Shown:
-        def change(intent: Intent) -> tuple[Intent, Event]:
+        def change(_tx: Tx, intent: Intent) -> tuple[Intent, Event]:
             state = replace_state(wanted)
             return replace(intent, state=state), Event(STATE_PATCHED, {"paths": list(state)}, by.identity)
 
         return await self._change(intent_id, by, Right.WORK, version, change)
 
-    async def _change(
-        self, intent_id: str, by: Actor, right: Right, version: int, change: Callable[[Intent], tuple[Intent, Event]]
-    ) -> Shown:
+    async def _change(self, intent_id: str, by: Actor, right: Right, version: int, change: Change) -> Shown:
         def job(tx: Tx) -> Shown:
             now = self._clock.now()
             intent = access.lock(tx, intent_id, by, right, now)
             check_version(intent, version)
-            changed, event = change(intent)
+            changed, event = change(tx, intent)
             changed = replace(changed, version=version + 1, updated_at=now)
             intents.update(tx, changed)
             if changed.status is IntentStatus.COMPLETED:
                 intent_failures.resolve_all(tx, intent_id, now)
-            kept = self._log.write(tx, changed, now, event)
+            kept = self._log.moved(tx, intent.status, changed, now, event)
             if kept.status in OVER:
                 kept = self._leases.release_all(tx, kept, by, now)
             return _shown(tx.conn, kept)
@@ -244,17 +250,6 @@ class Intents:
             return event_log.of_intent(tx.conn, intent_id, limit=1)[0]
 
         return await self._database.write(job)
-
-
-def _check_named(conn: sa.Connection, wanted: NewIntent, by: Actor) -> None:
-    """Raises :class:`InvalidRequest`, which names the field, unless ``by`` may read every intent that it names."""
-    named = [] if wanted.parent_id is None else [("parent_intent_id", wanted.parent_id)]
-    named += [(f"depends_on.{number}", name) for number, name in enumerate(wanted.depends_on)]
-    for path, intent_id in named:
-        try:
-            access.read(conn, intent_id, by)
-        except NotFound as unknown:
-            raise InvalidRequest(unknown.message, path=path) from unknown
 
 
 def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:

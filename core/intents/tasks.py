@@ -13,6 +13,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from core.domain.intent import Intent, IntentStatus
+from core.domain.intent_links import Link
 from core.domain.people import Actor
 from core.domain.task import Task, TaskChange, TaskStatus, changed, check_task_version, event_of
 from core.domain.vocabulary import Event
@@ -23,7 +24,7 @@ from core.intents import access
 from core.intents.access import Right
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import tasks
+from core.store import intents, tasks
 from core.store.database import Database, Tx
 
 
@@ -47,6 +48,7 @@ class Tasks:
             made = Task(str(uuid.uuid4()), intent.id, name, TaskStatus.PENDING, 0, by.key or by.identity, now, now)
             made = changed(made, replace(wanted, status=None), now)
             tasks.insert(tx, made)
+            intents.link(tx, [intent.id], Link.TASKS)
             self._log(tx, intent, made, None, by, now)
             return made
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.domain.intent import Intent
+from core.domain.intent import Intent, IntentStatus
 from core.domain.vocabulary import Event
 from core.hub import EVERYTHING, Hub
+from core.propagation.consequences import Consequences
 from core.store import event_log, intents
 from core.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
 class IntentLog:
-    """Writes lines. ``key`` is what they are sealed with."""
+    """Writes lines. ``key`` is what they are sealed with, ``consequences`` follow a move."""
 
     hub: Hub
     key: bytes
+    consequences: Consequences
 
     def write(self, tx: Tx, intent: Intent, now: datetime, *events: Event) -> Intent:
         """Add ``events``; returns the intent with its new head, kept. It must be locked in this transaction, or be
@@ -26,3 +28,14 @@ class IntentLog:
         intents.advance(tx, grown)
         self.hub.announce(tx, EVERYTHING, intent.id)
         return grown
+
+    def moved(self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, *events: Event) -> Intent:
+        """As :meth:`write`, for an intent that has come from ``before``; what follows from that is done.
+
+        Raises :class:`BeginAgain` if another transaction holds one of the intents around it.
+        """
+        intent = event_log.append(tx, intent, events, now, self.key)
+        intent = self.consequences.follow(tx, before, intent, now)
+        intents.advance(tx, intent)
+        self.hub.announce(tx, EVERYTHING, intent.id)
+        return intent

@@ -36,10 +36,21 @@ class Tx:
 
     conn: sa.Connection
     hooks: list[Callable[[], None]] = field(default_factory=list)
+    taken: frozenset[str] = frozenset()
+    """Intents that were locked before the job began (:class:`BeginAgain`)."""
 
     def after_commit(self, hook: Callable[[], None]) -> None:
         """Run ``hook`` in the event loop once this transaction is committed; never if it is not."""
         self.hooks.append(hook)
+
+
+class BeginAgain(Exception):
+    """A job needs what another transaction holds, and holds something itself. It lets go and begins again, after
+    ``first``, which may wait: nothing is held then. So two jobs never wait for each other."""
+
+    def __init__(self, first: Callable[[Tx], None]) -> None:
+        super().__init__()
+        self.first = first
 
 
 class Watchdog:

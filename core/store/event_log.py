@@ -15,7 +15,7 @@ import hashlib
 import hmac
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -93,7 +93,24 @@ class Logged:
 
 def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: bytes) -> Intent:
     """Write ``added`` at the end of the intent's log; returns the intent with the new head, still to be stored."""
-    rows = []
+    return append_all(tx, [(intent, added)], now, key)[0]
+
+
+def append_all(tx: Tx, logs: Iterable[tuple[Intent, Sequence[Event]]], now: datetime, key: bytes) -> list[Intent]:
+    """As :func:`append`, to the logs of many."""
+    rows: list[dict[str, Any]] = []
+    grown = [_grown(tx.conn, intent, added, now, key, rows) for intent, added in logs]
+    if rows:
+        _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
+    return grown
+
+
+def _grown(
+    conn: sa.Connection, intent: Intent, added: Sequence[Event], now: datetime, key: bytes, rows: list[dict[str, Any]]
+) -> Intent:
+    """The intent with its new head; its lines are added to ``rows``."""
+    if not added:
+        return intent
     position, mac = intent.log_length, intent.log_mac
     for event in added:
         position += 1
@@ -108,10 +125,7 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
         }
         mac = mac_of_line(key, mac, line)
         rows.append({**line, "mac": mac})
-    if not rows:
-        return intent
-    seal = seal_head(key, intent.id, position, mac) if _is_head(tx.conn, intent, key) else intent.log_seal
-    _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
+    seal = seal_head(key, intent.id, position, mac) if _is_head(conn, intent, key) else intent.log_seal
     return replace(intent, log_length=position, log_mac=mac, log_seal=seal)
 
 

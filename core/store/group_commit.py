@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from core.errors import DatabaseUnavailable, Unavailable
-from core.store.call_deadlines import Call, Tx, spending
+from core.store.call_deadlines import BeginAgain, Call, Tx, spending
 from core.store.failures import in_our_words, translated
 
 T = TypeVar("T")
@@ -140,14 +140,19 @@ class PooledWriter:
             call.settle(hooks, value, None)
 
     def _attempt(self, call: Call[T], tries: int = 5) -> tuple[Hooks, T]:
+        first: Callable[[Tx], None] | None = None
         while True:
             tries -= 1
             try:
                 with translated(), self._engine.begin() as conn:
                     allow(conn, call)
                     tx = Tx(conn)
+                    if first is not None:
+                        first(tx)
                     value = call.job(tx)
                 return tx.hooks, value
+            except BeginAgain as again:  # its statements have the deadline of the call
+                first, tries = again.first, tries + 1
             except (DBAPIError, DatabaseUnavailable) as failure:
                 cause = failure if isinstance(failure, DBAPIError) else failure.__cause__
                 state = getattr(getattr(cause, "orig", None), "sqlstate", None)

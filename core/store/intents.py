@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from core.domain.intent import UNBORN, Intent, IntentStatus
+from core.domain.intent_links import Hold, Link
 from core.store import intent_agents
+from core.store.call_deadlines import BeginAgain
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import intents, suspensions
@@ -35,21 +38,34 @@ _INSERT = Prepared(intents.insert())
 
 
 def update(tx: Tx, intent: Intent) -> None:
-    """Replace the record. Read it with :func:`lock` in the same transaction first."""
+    """Replace the record, but for its links. Read it with :func:`lock` in the same transaction first."""
     statement = intents.update().where(intents.c.id == sa.bindparam("_id"))
     values = _columns(intent)
     values["_id"] = values.pop("id")
+    del values["links"]
     tx.conn.execute(statement.values({name: sa.bindparam(name) for name in values if name != "_id"}), values)
 
 
 def advance(tx: Tx, intent: Intent) -> None:
     """Replace what a suspension's move changes, and leave title, state and constraints unread and unwritten."""
+    _ADVANCE.run(tx.conn, _advanced(intent))
+
+
+def advance_all(tx: Tx, moved: Sequence[Intent]) -> None:
+    """As :func:`advance`, for many."""
+    if moved:
+        _ADVANCE.run(tx.conn, *map(_advanced, moved))
+
+
+def _advanced(intent: Intent) -> dict[str, Any]:
     values = {name: getattr(intent, name) for name in _ADVANCING}
-    _ADVANCE.run(tx.conn, {**values, "_id": intent.id, "status": intent.status.value})
+    status = intent.status.value
+    return {**values, "_id": intent.id, "status": status, "settled": status, "held": int(intent.held)}
 
 
 _ADVANCING = (
     "status",
+    "held",
     "version",
     "abandonment_reason",
     "suspension_id",
@@ -61,8 +77,16 @@ _ADVANCING = (
 _ADVANCE = Prepared(
     intents.update()
     .where(intents.c.id == sa.bindparam("_id"))
-    .values({name: sa.bindparam(name) for name in _ADVANCING})
+    .values({name: sa.bindparam(name) for name in (*_ADVANCING, "settled")})
 )
+
+
+def link(tx: Tx, intent_ids: Sequence[str], added: Link) -> None:
+    """Remember that these intents have such a link. They must be locked in this transaction, or be made in it."""
+    new = (intents.c.links.bitwise_and(int(added))) != int(added)
+    settled = sa.case((intents.c.links == 0, intents.c.status), else_=intents.c.settled)
+    values = {"links": intents.c.links.bitwise_or(int(added)), "settled": settled}
+    tx.conn.execute(intents.update().where(intents.c.id.in_(intent_ids), new).values(values))
 
 
 def get(conn: sa.Connection, intent_id: str) -> Intent | None:
@@ -88,6 +112,38 @@ def lock_free(tx: Tx, intent_id: str) -> Intent | None:
     return None if row is None else _record(row)
 
 
+def lock_in_order(tx: Tx, intent_ids: Iterable[str]) -> dict[str, Intent]:
+    """Those that there are, locked, by id. Nothing else may be locked in this transaction before: it waits."""
+    statement = _BY_IDS.order_by(intents.c.id).with_for_update()
+    ids = sorted({*intent_ids, *tx.taken})
+    return {row.id: _record(row) for row in tx.conn.execute(statement, {"ids": ids})}
+
+
+_BY_IDS = sa.select(intents).where(intents.c.id.in_(sa.bindparam("ids", expanding=True)))
+
+
+def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Intent]:
+    """Those of ``intent_ids`` that there are, locked, while ``intent`` is: without what they say (title, state), for
+    :func:`advance_all` alone to keep.
+
+    Nobody is waited for: if another transaction holds one of them, this one begins again with all of them
+    (:class:`BeginAgain`).
+    """
+    if not intent_ids:
+        return []
+    statement = _HEADS.order_by(intents.c.id).with_for_update(skip_locked=True)
+    rows = tx.conn.execute(statement, {"ids": list(intent_ids)}).all()
+    if len(rows) < len(intent_ids):
+        raise BeginAgain(partial(_take_first, intent_ids=frozenset({intent.id, *intent_ids, *tx.taken})))
+    return [replace(_BLANK, **{**row._asdict(), "status": IntentStatus(row.status)}) for row in rows]
+
+
+def _take_first(tx: Tx, intent_ids: frozenset[str]) -> None:
+    statement = sa.select(intents.c.id).where(intents.c.id.in_(sorted(intent_ids))).order_by(intents.c.id)
+    tx.conn.execute(statement.with_for_update())
+    tx.taken = intent_ids
+
+
 def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
     """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
     row = _BY_SUSPENSION_LOCKED.first(tx.conn, {"suspension_id": suspension_id})
@@ -100,6 +156,33 @@ def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:
     return None if row is None else _record(row)
 
 
+def settled(conn: sa.Connection, intent_id: str) -> IntentStatus | None:
+    """Up to which status the consequences of its moves were done; ``None`` if it never had any."""
+    found = conn.scalar(sa.select(intents.c.settled).where(intents.c.id == intent_id))
+    return None if found is None else IntentStatus(found)
+
+
+def unsettled(conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
+    """Intents with links that have not ended, or have not ended for long, and that an older version has moved."""
+    moved = sa.and_(_LINKED, intents.c.settled != intents.c.status)
+    return _ids(conn, moved, behind, limit)
+
+
+def unlinked(conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
+    """Intents that an older version has made with a parent or dependencies."""
+    return _ids(conn, _UNLINKED, behind, limit)
+
+
+_LINKED = sa.text("links > 0 AND links < 16384")
+_UNLINKED = sa.text("links = 0 AND (parent_id IS NOT NULL OR depends_on IS NOT NULL)")
+"""As the partial indexes have it, word for word: a bound value would not be known to match."""
+
+
+def _ids(conn: sa.Connection, those: sa.ColumnElement[bool] | sa.TextClause, behind: str, limit: int) -> Sequence[str]:
+    found = sa.select(intents.c.id).where(those, intents.c.id > behind).order_by(intents.c.id).limit(limit)
+    return list(conn.scalars(found))
+
+
 def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:
     """Newest first; with ``agent`` those that it owns or is a member of."""
     statement = sa.select(intents).order_by(intents.c.created_at.desc(), intents.c.id.desc())
@@ -110,18 +193,25 @@ def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: i
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
+_HEAD = ("id", "status", "version", "links", "held", "suspension_id", "log_length", "log_mac", "log_seal")
+_HEADS = sa.select(*(intents.c[name] for name in _HEAD)).where(intents.c.id.in_(sa.bindparam("ids", expanding=True)))
+
+
 def _columns(intent: Intent) -> dict[str, Any]:
     values = {field.name: getattr(intent, field.name) for field in fields(intent)}
     values |= {"state": dict(intent.state), "constraints": dict(intent.constraints)}
     values["depends_on"] = list(intent.depends_on) or None
+    values |= {"links": int(intent.links), "held": int(intent.held), "settled": intent.status.value}
     return {**values, "status": intent.status.value, "log_seal": intent.log_seal or None}
 
 
 def _record(row: Any) -> Intent:
     values = row._asdict()
+    del values["settled"]
     values["status"] = IntentStatus(values["status"])
     values["log_seal"] = values["log_seal"] or None
     values["depends_on"] = tuple(values["depends_on"] or ())
+    values |= {"links": Link(values["links"]), "held": Hold(values["held"])}
     return Intent(**values)
 
 
@@ -141,3 +231,6 @@ def new(intent_id: str, title: str, created_by: str, now: datetime, status: Inte
         updated_at=now,
         log_seal=UNBORN,
     )
+
+
+_BLANK = new("", "", "", datetime.fromtimestamp(0, UTC), IntentStatus.DRAFT)

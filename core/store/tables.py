@@ -70,6 +70,10 @@ metadata = sa.MetaData(
 _SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TRANSACTION = sa.text("0")
 
+_CHILDREN = sa.text("parent_id IS NOT NULL")
+_LINKED = sa.text("links > 0 AND links < 16384")
+_UNLINKED = sa.text("links = 0 AND (parent_id IS NOT NULL OR depends_on IS NOT NULL)")
+
 intents = sa.Table(
     "intents",
     metadata,
@@ -92,8 +96,14 @@ intents = sa.Table(
     sa.Column("parent_id", sa.Text),
     sa.Column("depends_on", Json),
     sa.Column("governance_policy", Json),
+    sa.Column("links", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("held", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("settled", sa.Text),
     sa.Index("ix_intents_created", "created_at", "id"),
     sa.Index("ix_intents_creator", "created_by", "created_at", "id"),
+    sa.Index("ix_intents_parent", "parent_id", "id", sqlite_where=_CHILDREN, postgresql_where=_CHILDREN),
+    sa.Index("ix_intents_linked", "id", sqlite_where=_LINKED, postgresql_where=_LINKED),
+    sa.Index("ix_intents_unlinked", "id", sqlite_where=_UNLINKED, postgresql_where=_UNLINKED),
 )
 
 _OPEN = sa.text("status = 'open'")
@@ -444,6 +454,8 @@ intent_failures = sa.Table(
     sa.Index("ix_intent_failures_intent", "intent_id", "occurred_at", "id"),
 )
 
+_PLANNED = sa.text("plan_id IS NOT NULL")
+
 tasks = sa.Table(
     "tasks",
     metadata,
@@ -465,7 +477,9 @@ tasks = sa.Table(
     sa.Column("details", Json),
     sa.Column("started_at", Instant),
     sa.Column("completed_at", Instant),
+    sa.Column("plan_id", sa.Text),
     sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
+    sa.Index("ix_tasks_plan", "plan_id", sqlite_where=_PLANNED, postgresql_where=_PLANNED),
 )
 
 agent_callbacks = sa.Table(

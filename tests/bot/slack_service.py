@@ -45,6 +45,7 @@ from core.hub import Hub
 from core.inbound.reports import Incoming
 from core.intents.subscriptions import Subscriptions
 from core.ports import Backoff, Channel
+from core.propagation.consequences import Consequences
 from core.store import outbox
 from core.store.database import open_database
 from core.store.locks import LockSlots
@@ -149,7 +150,9 @@ async def slack_service(
         channels: dict[str, Channel] = {"slack": SlackChannel(client, clock.now)}
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)
-        transitions = Transitions(directory, channels, tokens, SECRET_KEY, Hub(), (), lanes, work)
+        hub = Hub()
+        consequences = Consequences(hub, SECRET_KEY)
+        transitions = Transitions(directory, channels, tokens, SECRET_KEY, hub, consequences, (), lanes, work)
         drafter = Drafter(
             Planner(directory, frozenset(channels), "slack"), Permissions(directory), agents, PolicyFields()
         )

@@ -26,10 +26,11 @@ from bot.web.api.suspensions import Id, first_of
 from bot.web.errors import error_body, status_of
 from core.domain import vocabulary
 from core.domain.people import Actor, Role, canonical
+from core.domain.vocabulary import STATUS_CHANGED
 from core.errors import InvalidRequest, NotFound, Unauthorized
 from core.hub import EVERYTHING
 from core.intents.intent_leases import LEASE_ENDS
-from core.intents.intents import STATE_PATCHED, STATUS_CHANGED
+from core.intents.intents import STATE_PATCHED
 from core.intents.members import AGENT_ASSIGNED
 from core.store.event_log import Following, Logged
 

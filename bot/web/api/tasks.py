@@ -97,7 +97,7 @@ def task_json(task: Task) -> JsonObject:
         "updated_at": instant(task.updated_at),
         "started_at": instant(task.started_at),
         "completed_at": instant(task.completed_at),
-        "plan_id": None,
+        "plan_id": task.plan_id,
         "lease_id": None,
         "blocks": [],
         "permissions": "inherit",

@@ -1,0 +1,174 @@
+"""Propagation: what the move of one intent does to those around it. Every rule is here; nothing is performed.
+
+A suspension is always its intent's own (RFC-0026 §2 rule 1): parents, portfolios, plans and workflows show it when they
+are read, and no row of theirs is written. What is written are the intents that depend on it, its own tasks, and lines
+of the log. It is not transitive: an intent that becomes blocked blocks nobody.
+
+Source: RFC-0002 (graph, completion gate); RFC-0026 §2, §3; API.md §7, "Blocking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from core.domain.intent import Intent, IntentStatus
+from core.domain.intent_links import HOLD_OF, EdgeKind, Hold
+from core.domain.vocabulary import STATUS_CHANGED, Event
+from core.domain.wire import JsonObject
+from core.errors import DependenciesIncomplete
+
+DEPENDENCY_FAILED = "intent.dependency_failed"
+MEMBER_SUSPENDED = "portfolio.member_suspended"
+MEMBER_RESUMED = "portfolio.member_resumed"
+
+UPSTREAM_SUSPENDED = "upstream_suspended"
+DEPENDENCIES_INCOMPLETE = "dependencies_incomplete"
+DEPENDENCIES_COMPLETED = "dependencies_completed"
+
+ENDED = frozenset({IntentStatus.COMPLETED, IntentStatus.ABANDONED})
+_GOES_ON = frozenset({IntentStatus.ACTIVE, IntentStatus.BLOCKED})
+
+
+@dataclass(frozen=True, slots=True)
+class Upstreams:
+    """Whom one intent waits for, as far as they are not completed: how many, by kind of edge and status."""
+
+    unmet: Mapping[tuple[str, IntentStatus], int] = field(default_factory=dict)
+
+    def holds(self) -> Hold:
+        """What keeps an intent blocked, once it is."""
+        held = Hold.NONE
+        for kind, _ in self.unmet:
+            held |= HOLD_OF.get(kind, Hold.NONE)
+        return held
+
+    def suspends(self) -> bool:
+        """Whether one that it depends on is suspended."""
+        return (EdgeKind.DEPENDENCY, IntentStatus.SUSPENDED) in self.unmet
+
+    def of_kind(self, wanted: str) -> int:
+        return sum(count for (kind, _), count in self.unmet.items() if kind == wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """An intent after a rule, and the line that says so; ``None`` if there is nothing to say."""
+
+    intent: Intent
+    event: Event | None = None
+
+
+# --- The intent that moves ------------------------------------------------------------------------------------------
+
+
+def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams) -> Followed:
+    """The intent that has come from ``before``, as its own upstreams leave it.
+
+    A draft is activated only with its dependencies completed (RFC-0002). One that was owed a block becomes blocked when
+    its own suspension ends; so does one whose upstream is suspended just then (RFC-0026 §2 rule 2). Whoever lifts its
+    own block under a suspended upstream hands the block over to us.
+    """
+    if intent.status in ENDED:
+        return Followed(replace(intent, held=Hold.NONE) if intent.held else intent)
+    if intent.status is not IntentStatus.ACTIVE:
+        return Followed(intent)
+    owed = intent.held & upstreams.holds()
+    reason = UPSTREAM_SUSPENDED
+    if upstreams.suspends():
+        owed |= Hold.UPSTREAM
+    if before is IntentStatus.DRAFT and upstreams.of_kind(EdgeKind.DEPENDENCY):
+        owed |= Hold.UPSTREAM
+        reason = DEPENDENCIES_INCOMPLETE
+    if not owed:
+        return Followed(replace(intent, held=Hold.NONE) if intent.held else intent)
+    blocked = replace(intent, status=IntentStatus.BLOCKED, held=owed)
+    return Followed(blocked, _status_changed(intent.status, blocked.status, reason))
+
+
+def check_unblocked(intent: Intent, upstreams: Upstreams) -> None:
+    """Raises :class:`DependenciesIncomplete` for an intent that we have blocked, until all its upstreams are completed
+    (API.md §7)."""
+    if intent.status is IntentStatus.BLOCKED and intent.held & upstreams.holds():
+        raise DependenciesIncomplete("The intent becomes active by itself once what it depends on is completed.")
+
+
+def check_ready(upstreams: Upstreams) -> None:
+    """Raises :class:`DependenciesIncomplete` for a draft whose dependencies are not completed."""
+    if upstreams.of_kind(EdgeKind.DEPENDENCY):
+        raise DependenciesIncomplete("The intent waits for what it depends on.")
+
+
+def check_completion(upstreams: Upstreams) -> None:
+    """The completion gate: every dependency and every child is completed; a suspended one is not (RFC-0002; RFC-0026
+    §2 rule 2). Raises :class:`DependenciesIncomplete`."""
+    dependencies, children = upstreams.of_kind(EdgeKind.DEPENDENCY), upstreams.of_kind(EdgeKind.CHILD)
+    if dependencies or children:
+        raise DependenciesIncomplete(
+            "The intent can be completed once what it depends on and its children are.",
+            incomplete_dependencies=dependencies,
+            incomplete_children=children,
+        )
+
+
+# --- Those that depend on it ----------------------------------------------------------------------------------------
+
+
+def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Followed:
+    """An active dependent becomes blocked; one that is suspended itself is owed it (RFC-0026 §2 rule 2; by a
+    coordinator: §3). A block of its agent's own stays its agent's."""
+    match dependent.status:
+        case IntentStatus.ACTIVE:
+            blocked = replace(dependent, status=IntentStatus.BLOCKED, held=dependent.held | hold)
+            event = _status_changed(dependent.status, blocked.status, UPSTREAM_SUSPENDED, upstream_id)
+            return Followed(replace(blocked, version=dependent.version + 1), event)
+        case IntentStatus.SUSPENDED:
+            return Followed(replace(dependent, held=dependent.held | hold))
+        case IntentStatus.BLOCKED if dependent.held:
+            return Followed(replace(dependent, held=dependent.held | hold))
+        case _:
+            return Followed(dependent)
+
+
+def upstreams_changed(dependent: Intent, upstreams: Upstreams) -> Followed:
+    """Our own block ends when all upstreams are completed, not when one resumes (RFC-0026 §2 rule 2). ``upstreams``
+    are those that are left."""
+    held = dependent.held & upstreams.holds()
+    if held == dependent.held:
+        return Followed(dependent)
+    if held or dependent.status is not IntentStatus.BLOCKED:
+        return Followed(replace(dependent, held=held))
+    active = replace(dependent, status=IntentStatus.ACTIVE, held=held, version=dependent.version + 1)
+    return Followed(active, _status_changed(dependent.status, active.status, DEPENDENCIES_COMPLETED))
+
+
+def upstream_abandoned(dependent: Intent, upstream: Intent) -> Followed:
+    """Its dependents stay as they are, and their logs say why they will not go on by themselves (API.md §7)."""
+    if dependent.status in ENDED:
+        return Followed(dependent)
+    said: JsonObject = {
+        "dependency_id": upstream.id,
+        "status": upstream.status.value,
+        "abandonment_reason": upstream.abandonment_reason,
+    }
+    return Followed(dependent, Event(DEPENDENCY_FAILED, said))
+
+
+# --- Portfolios -----------------------------------------------------------------------------------------------------
+
+
+def member_event(before: IntentStatus, intent: Intent, portfolio_id: str, suspension_id: str | None) -> Event | None:
+    """What a portfolio's readers learn of a member, in the member's own log (RFC-0026 §10, RFC-0007 patches)."""
+    said: JsonObject = {"portfolio_id": portfolio_id, "intent_id": intent.id, "suspension_id": suspension_id}
+    if intent.status is IntentStatus.SUSPENDED:
+        return Event(MEMBER_SUSPENDED, said)
+    if before is IntentStatus.SUSPENDED and intent.status in _GOES_ON:
+        return Event(MEMBER_RESUMED, said)
+    return None
+
+
+def _status_changed(before: IntentStatus, after: IntentStatus, reason: str, upstream_id: str | None = None) -> Event:
+    said: JsonObject = {"from": before.value, "to": after.value, "reason": reason}
+    if upstream_id is not None:
+        said["upstream_intent_id"] = upstream_id
+    return Event(STATUS_CHANGED, said)

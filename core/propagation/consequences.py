@@ -1,0 +1,89 @@
+"""The consequences of a move: everything that follows from it, in one place and in its own transaction.
+
+Source: RFC-0026 §2; API.md §7, "Blocking".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.domain.intent import Intent, IntentStatus
+from core.domain.intent_links import Link
+from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, settled
+from core.domain.vocabulary import Event
+from core.hub import EVERYTHING, Hub
+from core.propagation.dependents import hold_or_free
+from core.propagation.member_events import member_events
+from core.propagation.mirror import mirrored
+from core.store import event_log, intent_edges, intents
+from core.store.database import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Consequences:
+    """Follows moves up. ``key`` is what the log's lines are sealed with."""
+
+    hub: Hub
+    key: bytes
+
+    def follow(
+        self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None = None
+    ) -> Intent:
+        """``intent`` has come from ``before``; it must be locked in this transaction (or be made in it), and its move
+        be in its log. Returns it as it is to be kept: perhaps blocked, its log grown, its version as it was.
+
+        Raises :class:`BeginAgain` if another transaction holds one of those around it.
+        """
+        if not intent.links or before is intent.status:
+            return intent
+        events: list[Event] = []
+        if intent.links & Link.DEPENDENCIES:
+            after = settled(before, intent, intent_edges.unmet(tx.conn, intent.id))
+            intent = after.intent
+            events += [after.event] if after.event else []
+        events += self._said(tx, before, intent, now, suspension_id)
+        intent = event_log.append(tx, intent, events, now, self.key)
+        if intent.links & Link.DEPENDENTS:
+            self._keep(tx, hold_or_free(tx, intent), now)
+        if intent.status in ENDED:
+            intents.link(tx, [intent.id], Link.OVER)
+        return intent
+
+    def _said(
+        self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None
+    ) -> list[Event]:
+        """What its own log says of its tasks and portfolios."""
+        events: list[Event] = []
+        if intent.links & Link.TASKS:
+            events += mirrored(tx, before, intent, now)
+        if intent.links & Link.PORTFOLIOS:
+            events += member_events(tx, before, intent, suspension_id)
+        return events
+
+    def _keep(self, tx: Tx, followed: Sequence[tuple[Intent, Sequence[Event]]], now: datetime) -> None:
+        """Keep others that have moved with it, and their logs."""
+        if not followed:
+            return
+        grown = event_log.append_all(tx, followed, now, self.key)
+        intents.advance_all(tx, [_at(intent, now) for intent in grown])
+        self.hub.announce(tx, EVERYTHING, *(intent.id for intent in grown))
+
+    def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
+        """Whether its upstreams and children let ``intent``, locked, go to ``wanted``. Raises
+        :class:`DependenciesIncomplete`."""
+        if wanted is IntentStatus.ACTIVE and intent.held:
+            check_unblocked(intent, intent_edges.unmet(tx.conn, intent.id))
+        if wanted is IntentStatus.COMPLETED and intent.links & (Link.DEPENDENCIES | Link.CHILDREN):
+            check_completion(intent_edges.unmet(tx.conn, intent.id))
+
+    def check_ready(self, tx: Tx, intent: Intent) -> None:
+        """Whether a draft may be active: raises :class:`DependenciesIncomplete` if what it depends on is not
+        completed."""
+        if intent.links & Link.DEPENDENCIES:
+            check_ready(intent_edges.unmet(tx.conn, intent.id))
+
+
+def _at(intent: Intent, now: datetime) -> Intent:
+    return replace(intent, updated_at=now)

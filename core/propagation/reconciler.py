@@ -1,0 +1,97 @@
+"""The reconciler: what an older version has moved or made is followed up by this one (rolling upgrades).
+
+An older process knows no links: it moves an intent and leaves those around it as they are, or makes one and adds no
+edge. Each row says up to which status its consequences have been done (``intents.settled``); an older process leaves
+that alone. So what it left undone is what differs. Looks every half minute; a look that finds nothing is two reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from core.domain.intent import Intent
+from core.domain.intent_links import EdgeKind, Link
+from core.hub import EVERYTHING
+from core.ports import Clock
+from core.propagation.consequences import Consequences
+from core.store import intent_edges, intents
+from core.store.database import Database, Tx
+
+EVERY = timedelta(seconds=30)
+_AT_ONCE = 100
+
+
+class Finding(Protocol):
+    def __call__(self, conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
+        """The next so many intents behind an id."""
+        ...
+
+
+class Mending(Protocol):
+    def __call__(self, tx: Tx, *, intent_id: str) -> None: ...
+
+
+class Reconciler:
+    """Follows up what was left undone. Any number of processes may do so at once."""
+
+    def __init__(self, database: Database, consequences: Consequences, clock: Clock) -> None:
+        self._database = database
+        self._consequences = consequences
+        self._clock = clock
+        self._looked_at: datetime | None = None
+
+    async def look(self) -> None:
+        """Follow up what there is, if it is time. Work engines look every few seconds, so that nothing is scheduled."""
+        now = self._clock.now()
+        if self._looked_at is None or abs(now - self._looked_at) >= EVERY:  # it may have been set back
+            await self._all(intents.unlinked, self._link)
+            await self._all(intents.unsettled, self._settle)
+            self._looked_at = now
+
+    async def _all(self, find: Finding, mend: Mending) -> None:
+        behind = ""
+        while found := await self._database.read(partial(find, behind=behind, limit=_AT_ONCE)):
+            for intent_id in found:
+                await self._database.write(partial(mend, intent_id=intent_id))
+            behind = found[-1]
+
+    def _link(self, tx: Tx, intent_id: str) -> None:
+        """An intent that was made with a parent or dependencies, and without edges."""
+        seen = intents.get(tx.conn, intent_id)
+        if seen is None:
+            return
+        named = [*seen.depends_on, *([seen.parent_id] if seen.parent_id else [])]
+        there = intents.lock_in_order(tx, [intent_id, *named])
+        intent = there[intent_id]
+        if intent.links:
+            return
+        depends_on = [one for one in intent.depends_on if one in there]
+        if intent.parent_id in there:
+            intent_edges.put(tx, intent.parent_id, [intent_id], EdgeKind.CHILD)
+            intents.link(tx, [intent.parent_id], Link.CHILDREN)
+        intent_edges.put(tx, intent_id, depends_on)
+        intents.link(tx, depends_on, Link.DEPENDENTS)
+        intents.link(tx, [intent_id], (Link.PARENT if intent.parent_id else Link.NONE) | _dependencies(intent))
+
+    def _settle(self, tx: Tx, intent_id: str) -> None:
+        """An intent that was moved, and whose move has moved nobody else."""
+        intent = intents.lock(tx, intent_id)
+        before = intents.settled(tx.conn, intent_id)
+        if intent is None or before is None or before is intent.status:
+            return
+        now = self._clock.now()
+        after = self._consequences.follow(tx, before, intent, now, intent.suspension_id)
+        if after.status is not intent.status:
+            after = replace(after, version=after.version + 1, updated_at=now)
+        intents.advance(tx, after)
+        self._consequences.hub.announce(tx, EVERYTHING, intent_id)
+
+
+def _dependencies(intent: Intent) -> Link:
+    return Link.DEPENDENCIES if intent.depends_on else Link.NONE

@@ -1,0 +1,131 @@
+"""The tables of what intents are held in and hang on: edges, portfolios, plans, workflows, coordinators.
+
+Nothing here is written when an intent moves: aggregates are worked out when they are read (RFC-0026 §2 rule 1).
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from core.store.tables import Instant, Json, metadata
+
+intent_edges = sa.Table(
+    "intent_edges",
+    metadata,
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("upstream_id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Index("ix_intent_edges_upstream", "upstream_id", "kind", "intent_id"),
+)
+"""Who hangs on whom. ``intents.depends_on`` is what an intent says; this is how both ends are found."""
+
+portfolios = sa.Table(
+    "portfolios",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("description", sa.Text),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("governance_policy", Json, nullable=False),
+    sa.Column("deadline", Instant),
+    sa.Column("metadata", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_portfolios_creator", "created_by", "created_at", "id"),
+)
+
+portfolio_members = sa.Table(
+    "portfolio_members",
+    metadata,
+    sa.Column("portfolio_id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("added_at", Instant, nullable=False),
+    sa.Index("ix_portfolio_members_intent", "intent_id", "portfolio_id"),
+)
+
+plans = sa.Table(
+    "plans",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("tasks", Json, nullable=False),
+    sa.Column("details", Json, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_plans_intent", "intent_id", "created_at", "id"),
+)
+
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("plan_id", sa.Text, nullable=False),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("requires_approval", sa.Boolean, nullable=False),
+    sa.Column("suspension_id", sa.Text),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("details", Json, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Index("ix_checkpoints_plan", "plan_id", "created_at", "id"),
+    sa.Index("ix_checkpoints_suspension", "suspension_id"),
+)
+
+workflows = sa.Table(
+    "workflows",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("description", sa.Text),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("parent_intent_id", sa.Text),
+    sa.Column("portfolio_id", sa.Text),
+    sa.Column("details", Json, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("updated_at", Instant, nullable=False),
+    sa.Index("ix_workflows_creator", "created_by", "created_at", "id"),
+)
+
+workflow_phases = sa.Table(
+    "workflow_phases",
+    metadata,
+    sa.Column("workflow_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("intent_id", sa.Text, nullable=False),
+    sa.Column("task_id", sa.Text, nullable=False),
+    sa.Column("depends_on", Json, nullable=False),
+    sa.Column("inputs", Json, nullable=False),
+    sa.Column("outputs", Json, nullable=False),
+    sa.Index("ix_workflow_phases_intent", "intent_id"),
+    sa.Index("ix_workflow_phases_task", "task_id"),
+)
+
+coordinators = sa.Table(
+    "coordinators",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("intent_id", sa.Text),
+    sa.Column("portfolio_id", sa.Text),
+    sa.Column("agent_id", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("suspension_policy", sa.Text, nullable=False),
+    sa.Column("heartbeat_interval_seconds", sa.Integer, nullable=False),
+    sa.Column("last_heartbeat", Instant),
+    sa.Column("granted_at", Instant, nullable=False),
+    sa.Column("expires_at", Instant),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("details", Json, nullable=False),
+    sa.Index("ix_coordinators_intent", "intent_id"),
+    sa.Index("ix_coordinators_portfolio", "portfolio_id"),
+)

@@ -1,0 +1,95 @@
+"""Edges between intents: who waits for whom, and why (RFC-0002, RFC-0024).
+
+Whoever adds or removes an edge holds both its ends, so that an intent that moves knows all who hang on it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from core.domain.intent import IntentStatus
+from core.domain.intent_links import EdgeKind
+from core.domain.propagation import ENDED, Upstreams
+from core.store.container_tables import intent_edges
+from core.store.database import Tx
+from core.store.tables import intents
+
+_COMPLETED = IntentStatus.COMPLETED.value
+_OVER = sorted(status.value for status in ENDED)
+_edge = intent_edges.c
+
+
+def put(tx: Tx, intent_id: str, upstream_ids: Iterable[str], kind: str = EdgeKind.DEPENDENCY) -> None:
+    """Add edges that are not there yet."""
+    rows = [{"intent_id": intent_id, "upstream_id": upstream, "kind": kind} for upstream in dict.fromkeys(upstream_ids)]
+    if rows:
+        tx.conn.execute(intent_edges.insert(), rows)
+
+
+def remove(tx: Tx, intent_id: str, upstream_id: str, kind: str = EdgeKind.DEPENDENCY) -> bool:
+    """False if there was none."""
+    same = (_edge.intent_id == intent_id) & (_edge.upstream_id == upstream_id) & (_edge.kind == kind)
+    return tx.conn.execute(intent_edges.delete().where(same)).rowcount > 0
+
+
+def unmet(conn: sa.Connection, intent_id: str) -> Upstreams:
+    """The upstreams of an intent that are not completed."""
+    rows = conn.execute(
+        sa.select(_edge.kind, intents.c.status, sa.func.count().label("number"))
+        .select_from(intent_edges)
+        .join(intents, intents.c.id == _edge.upstream_id)
+        .where(_edge.intent_id == intent_id, intents.c.status != _COMPLETED)
+        .group_by(_edge.kind, intents.c.status)
+    )
+    return Upstreams({(row.kind, IntentStatus(row.status)): row.number for row in rows})
+
+
+def unmet_beside(conn: sa.Connection, upstream_id: str) -> Mapping[str, Upstreams]:
+    """For each dependent of ``upstream_id``: its other upstreams that are not completed, if it has any."""
+    mine, theirs = intent_edges.alias("mine"), intent_edges.alias("theirs")
+    rows = conn.execute(
+        sa.select(theirs.c.intent_id, theirs.c.kind, intents.c.status, sa.func.count().label("number"))
+        .select_from(mine)
+        .join(theirs, theirs.c.intent_id == mine.c.intent_id)
+        .join(intents, intents.c.id == theirs.c.upstream_id)
+        .where(mine.c.upstream_id == upstream_id, mine.c.kind != EdgeKind.CHILD, theirs.c.kind != EdgeKind.CHILD)
+        .where(intents.c.id != upstream_id, intents.c.status != _COMPLETED)
+        .group_by(theirs.c.intent_id, theirs.c.kind, intents.c.status, mine.c.kind)
+    )
+    found: dict[str, dict[tuple[str, IntentStatus], int]] = defaultdict(dict)
+    for row in rows:
+        found[row.intent_id][row.kind, IntentStatus(row.status)] = row.number
+    return {intent_id: Upstreams(those) for intent_id, those in found.items()}
+
+
+def live_dependents(conn: sa.Connection, upstream_id: str) -> Mapping[str, Sequence[str]]:
+    """Whom an intent may hold, if they have not ended, and by which kinds of edge. Parents are not among them."""
+    rows = conn.execute(
+        sa.select(_edge.intent_id, _edge.kind)
+        .join(intents, intents.c.id == _edge.intent_id)
+        .where(_edge.upstream_id == upstream_id, _edge.kind != EdgeKind.CHILD, intents.c.status.not_in(_OVER))
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        found[row.intent_id].append(row.kind)
+    return found
+
+
+def waits_for(conn: sa.Connection, intent_ids: Sequence[str], other: str) -> bool:
+    """Whether one of ``intent_ids`` waits for ``other``, at however many removes, or is it."""
+    ahead = sa.select(intents.c.id).where(intents.c.id.in_(intent_ids)).cte("ahead", recursive=True)
+    ahead = ahead.union(sa.select(_edge.upstream_id).join(ahead, ahead.c.id == _edge.intent_id))
+    return conn.scalar(sa.select(sa.literal(1)).where(ahead.c.id == other).limit(1)) is not None
+
+
+_GRAPH = 0x48616E647267  # "Handrg"
+
+
+def hold_graph(tx: Tx) -> None:
+    """Nobody else adds an edge between intents that there are until this transaction ends: two additions can't make a
+    cycle. Nothing may be locked in this transaction before."""
+    if tx.conn.dialect.name == "postgresql":
+        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_GRAPH)))
