@@ -27,13 +27,13 @@ EVERY = timedelta(seconds=30)
 _AT_ONCE = 100
 
 
-class Finding(Protocol):
+class FindIntents(Protocol):
     def __call__(self, conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
         """The next so many intents behind an id."""
         ...
 
 
-class Mending(Protocol):
+class MendIntent(Protocol):
     def __call__(self, tx: Tx, *, intent_id: str) -> None: ...
 
 
@@ -54,7 +54,7 @@ class Reconciler:
             await self._all(intents.unsettled, self._settle)
             self._looked_at = now
 
-    async def _all(self, find: Finding, mend: Mending) -> None:
+    async def _all(self, find: FindIntents, mend: MendIntent) -> None:
         behind = ""
         while found := await self._database.read(partial(find, behind=behind, limit=_AT_ONCE)):
             for intent_id in found:
