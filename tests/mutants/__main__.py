@@ -117,7 +117,7 @@ def _told(jobs: Sequence[Job], number: int, verdict: str, said: str, seconds: fl
         if verdict != "GREEN":
             print(f"{name}: {verdict} though nothing is broken  {said}", flush=True)
         return verdict == "GREEN"
-    print(f"{name:<14} {verdict:<5} {seconds:4.1f} s  {said}".rstrip(), flush=True)
+    print(f"{name:<32} {verdict:<5} {seconds:4.1f} s  {said}".rstrip(), flush=True)
     return verdict == "red"
 
 

@@ -170,3 +170,14 @@ async def test_times_are_anchored_however_late_the_clock_is_looked_at(room: Worl
     shown = await room.show(asked)
     assert (shown["attempt"], shown["next_attempt_at"]) == (2, after(asked, hours=2))
     assert shown["expires_at"] == after(asked, hours=3)
+
+
+async def test_the_intent_waits_through_all_attempts(room: World) -> None:
+    """§7: "Intent stays ``suspended_awaiting_input``"."""
+    asked = await ask(room)
+    for attempt in (1, 2, 3):
+        assert (await room.show(asked))["attempt"] == attempt
+        assert (await room.intent(asked))["status"] == "suspended_awaiting_input"
+        await room.advance(minutes=59)
+        assert (await room.intent(asked))["status"] == "suspended_awaiting_input"
+        await room.advance(minutes=1)

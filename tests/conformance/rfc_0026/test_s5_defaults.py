@@ -19,6 +19,11 @@ async def test_where_no_level_says_anything_the_defaults_of_the_rfc_hold(room: W
     assert policy["final_fallback_policy"] == {"value": "fail", "from": "default"}
 
 
+async def test_where_no_level_says_anything_the_strategy_is_fixed(room: World) -> None:
+    asked = await room.ask(timeout_seconds=900, retry_policy={"max_attempts": 2})
+    assert asked["suspension"]["retry_policy"]["strategy"] == "fixed"
+
+
 async def test_the_interval_is_the_timeout_where_none_is_given(room: World) -> None:
     asked = await room.ask(timeout_seconds=900, retry_policy={"max_attempts": 3})
     assert asked["suspension"]["retry_policy"]["interval_seconds"] == 900
