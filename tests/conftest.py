@@ -73,11 +73,21 @@ def postgres_cluster() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_url(postgres_cluster: str) -> str:
+def make_postgres_url(postgres_cluster: str) -> Callable[[], str]:
+    """Makes a migrated database, each time another one."""
+
+    def make() -> str:
+        name = f"test_{next(_numbers)}"
+        _create_database(postgres_cluster, name, template="template_handraise")
+        return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
+
+    return make
+
+
+@pytest.fixture
+def postgres_url(make_postgres_url: Callable[[], str]) -> str:
     """A migrated database of the test's own."""
-    name = f"test_{next(_numbers)}"
-    _create_database(postgres_cluster, name, template="template_handraise")
-    return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
+    return make_postgres_url()
 
 
 @pytest.fixture

@@ -1,0 +1,111 @@
+"""A rolling upgrade: an older process moves intents while a newer one runs, which follows up what that left undone.
+
+An older process knows no links and follows nothing up; it leaves ``intents.settled`` as it was. What it writes is
+written here as it wrote it, and the newer service runs on the same database.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from core.store.tables import intents, tasks
+from tests.world import World
+
+
+async def older(world: World, intent_id: str, **values: Any) -> None:
+    """An older process's UPDATE of an intent: the columns that it knows."""
+    changed = intents.update().where(intents.c.id == intent_id).values(version=intents.c.version + 1, **values)
+    await world.service.database.write(lambda tx: tx.conn.execute(changed) and None)
+
+
+async def intent(world: World, **fields: Any) -> dict[str, Any]:
+    response = await world.call("POST", "/v1/intents", json={"title": "t", "status": "active", **fields})
+    assert response.status_code == 201, response.text
+    made: dict[str, Any] = response.json()
+    return made
+
+
+async def shown(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = (await world.call("GET", f"/v1/intents/{made['id']}", "admin")).json()
+    return found
+
+
+async def within_a_minute(world: World) -> None:
+    await world.advance(seconds=60)
+
+
+async def asked(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    body = {"question": "Go on?", "choices": [{"value": "yes", "label": "Yes"}], "channel_hint": "email"}
+    response = await world.call("POST", f"/v1/intents/{made['id']}/suspend", json=body)
+    assert response.status_code == 201, response.text
+    outcome: dict[str, Any] = response.json()
+    return outcome
+
+
+async def test_a_suspension_by_an_older_process_holds_its_dependents_within_a_minute(any_world: World) -> None:
+    upstream = await intent(any_world)
+    dependent = await intent(any_world, depends_on=[upstream["id"]], status="draft")
+    await older(any_world, dependent["id"], status="active")  # it has no gate
+    await within_a_minute(any_world)
+    assert (await shown(any_world, dependent))["status"] == "blocked"
+
+
+async def test_an_end_by_an_older_process_frees_them_within_a_minute(any_world: World) -> None:
+    first, second = await intent(any_world), await intent(any_world)
+    dependent = await intent(any_world, depends_on=[first["id"], second["id"]])
+    assert dependent["status"] == "blocked"
+    await older(any_world, first["id"], status="completed")
+    await within_a_minute(any_world)
+    assert (await shown(any_world, dependent))["status"] == "blocked"
+    await older(any_world, second["id"], status="completed")
+    await within_a_minute(any_world)
+    freed = await shown(any_world, dependent)
+    assert (freed["status"], freed["version"]) == ("active", dependent["version"] + 1)
+
+
+async def test_tasks_follow_an_older_process_both_ways(any_world: World) -> None:
+    made = await intent(any_world)
+    task = (await any_world.call("POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"})).json()
+    headers = {"If-Match": str(task["version"])}
+    await any_world.call("PATCH", f"/v1/tasks/{task['id']}", json={"status": "running"}, headers=headers)
+    await older(any_world, made["id"], status="suspended_awaiting_input")
+    await within_a_minute(any_world)
+    waiting = (await any_world.call("GET", f"/v1/tasks/{task['id']}")).json()
+    assert (waiting["status"], waiting["suspended_intent_id"]) == ("blocked", made["id"])
+    await older(any_world, made["id"], status="active")
+    await within_a_minute(any_world)
+    assert (await any_world.call("GET", f"/v1/tasks/{task['id']}")).json()["status"] == "running"
+
+
+async def test_what_an_older_process_has_made_is_linked_within_a_minute(any_world: World) -> None:
+    upstream, parent = await intent(any_world), await intent(any_world)
+    made = await intent(any_world)
+    await older(any_world, made["id"], depends_on=[upstream["id"]], parent_id=parent["id"])
+    await within_a_minute(any_world)
+    await asked(any_world, upstream)
+    assert (await shown(any_world, made))["status"] == "blocked"
+    headers = {"If-Match": str((await shown(any_world, parent))["version"])}
+    path = f"/v1/intents/{parent['id']}/status"
+    refused = await any_world.call("POST", path, json={"status": "completed"}, headers=headers)
+    assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "dependencies_incomplete")
+
+
+@pytest.mark.parametrize("moves", [1, 3])
+async def test_nothing_is_followed_up_twice(any_world: World, moves: int) -> None:
+    upstream = await intent(any_world)
+    dependent = await intent(any_world, depends_on=[upstream["id"]])
+    await older(any_world, upstream["id"], status="completed")
+    for _ in range(moves):
+        await within_a_minute(any_world)
+    assert (await any_world.event_types({"intent_id": dependent["id"]})).count("status_changed") == 2
+
+
+async def test_a_lone_intent_is_not_looked_at(any_world: World) -> None:
+    made = await intent(any_world)
+    await older(any_world, made["id"], status="completed")
+    await within_a_minute(any_world)
+    assert await any_world.event_types({"intent_id": made["id"]}) == ["intent_created"]
+    assert await any_world.service.database.read(lambda conn: conn.scalar(sa.select(sa.func.count(tasks.c.id)))) == 0
