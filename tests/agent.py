@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.patience import PATIENCE
+
 
 @dataclass(frozen=True)
 class Told:
@@ -61,7 +63,7 @@ class AgentReceiver:
         self._news.set()
         return Response(status_code=status)
 
-    async def expect(self, count: int = 1, within: float = 30.0) -> Resumed:
+    async def expect(self, count: int = 1, within: float = PATIENCE) -> Resumed:
         """The last of ``count`` callbacks, as soon as it is there."""
         async with asyncio.timeout(within):
             while len(self.resumed) < count:

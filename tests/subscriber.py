@@ -11,7 +11,6 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-PATIENCE = float(os.environ.get("TESTS_PATIENCE", "60"))
-"""Seconds."""
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class EventReceiver:
     def types(self) -> list[str]:
         return sorted(one.event["event_type"] for one in self.accepted)
 
-    async def expect(self, count: int = 1, within: float = PATIENCE) -> list[Sent]:
+    async def expect(self, count: int = 1, within: float = 2 * PATIENCE) -> list[Sent]:
         """Everything that was accepted, once there is so much."""
         async with asyncio.timeout(within):
             while len(self.accepted) < count:

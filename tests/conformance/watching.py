@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,11 +11,10 @@ from typing import Any, TypeVar
 from handraise import Handraise, LoggedEvent
 from handraise.streams import EventStream
 
+from tests.patience import PATIENCE
 from tests.world import KEYS, World
 
 Thing = TypeVar("Thing")
-PATIENCE = float(os.environ.get("TESTS_PATIENCE", "30"))
-"""Seconds."""
 
 
 @dataclass

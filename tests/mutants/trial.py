@@ -22,7 +22,7 @@ OWN = frozenset({"bot", "channels", "core", "handraise", "handraise_testing", "t
 PATIENCE = 60
 """Seconds after which a trial is ended."""
 TESTS_PATIENCE = "5"
-"""Seconds that a test waits for what may never come."""
+"""Seconds that a test waits for what may never come (``tests/patience.py``)."""
 OPTIONS = (
     *("-q", "-x", "-o", "addopts=", "--import-mode=importlib", "--assert=plain", "-m", "not kills and not document"),
     *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:schemathesis", "-k", "not postgresql"),

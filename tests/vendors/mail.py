@@ -23,6 +23,7 @@ import httpx
 from bot.sandbox.mail import mailbox as sandbox
 from bot.sandbox.mail.mailbox import HOSTNAME, arrived, domain_of, numbers, passing, reply, sign
 from bot.sandbox.vendor import wall_clock
+from tests.patience import PATIENCE
 from tests.vendors.smtp import NO_SUCH_USER, PLAIN, FaultySmtp, Offers, SmtpFault, SmtpFaults, Stage
 
 __all__ = ["Mail", "Mailbox", "auto_reply", "bounce", "domain_of", "passing", "reply", "sign"]
@@ -82,7 +83,7 @@ class Mailbox(sandbox.Mailbox):
         to: str | None = None,
         subject: str = "",
         where: Callable[[Mail], bool] = lambda mail: True,
-        seconds: float = 30.0,
+        seconds: float = PATIENCE,
     ) -> Mail:
         """The first mail that fits, waited for if it must be. ``AssertionError`` says what came instead."""
 

@@ -30,6 +30,7 @@ from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, re
 from bot.sandbox.pagerduty.world import Alert, Incident, IncidentStatus, Service, Triggered, User
 from bot.sandbox.slack.faults import CutOff
 from bot.sandbox.vendor import JsonObject, wall_clock
+from tests.patience import PATIENCE
 from tests.vendors.pagerduty_events import EVENT_BYTES, problems
 
 # --- The account --------------------------------------------------------------------------------------------------
@@ -520,7 +521,7 @@ class PagerDutySandbox(sandbox.PagerDutySandbox):
         self._faults.clear()
 
     async def expect_incident(
-        self, containing: str = "", status: IncidentStatus | None = None, within: float = 30.0
+        self, containing: str = "", status: IncidentStatus | None = None, within: float = PATIENCE
     ) -> Incident:
         """The newest incident with ``containing`` in its title; raises ``TimeoutError`` if there is none in time."""
 

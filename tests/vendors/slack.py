@@ -27,6 +27,7 @@ from bot.sandbox.slack.socket import ACK_WITHIN, APP_TOKEN
 from bot.sandbox.slack.views import new_hash, view_json
 from bot.sandbox.slack.world import BOT_TOKEN, Ephemeral, Message, SlackRefusal, User, View, button_in
 from bot.sandbox.vendor import Found, JsonObject, wall_clock
+from tests.patience import PATIENCE
 from tests.vendors.slack_blocks import check_message, check_view, texts
 
 SIGNING_SECRET = "sandbox-signing-secret"
@@ -108,13 +109,13 @@ class SlackSandbox(app.SlackSandbox):
 
     # --- what people see ---
 
-    async def expect_message(self, text: str, within: float = 30.0) -> Message:
+    async def expect_message(self, text: str, within: float = PATIENCE) -> Message:
         """The newest message that shows ``text``, as soon as there is one."""
         return await self.workspace.until(
             lambda: _newest(self.workspace.messages, lambda one: text in shown(one)), within
         )
 
-    async def expect_private(self, user_id: str, text: str, within: float = 30.0) -> Ephemeral:
+    async def expect_private(self, user_id: str, text: str, within: float = PATIENCE) -> Ephemeral:
         """What only ``user_id`` sees, as soon as it says ``text``."""
 
         def fits(one: Ephemeral) -> bool:
