@@ -202,6 +202,40 @@ class DependenciesIncomplete(Conflict):
     code = "dependencies_incomplete"
 
 
+class TaskNotClaimable(Conflict):
+    """Somebody has the task, or it is meant for another agent. ``status`` and ``assigned_agent`` are the task's."""
+
+    code = "task_not_claimable"
+
+
+class UpstreamIntentSuspended(Conflict):
+    """A task can't be claimed while an intent that it needs waits for a person (RFC-0026 §6).
+
+    ``retry_after`` is in how many seconds it is worth another try.
+    """
+
+    code = "upstream_intent_suspended"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        suspended_intent_id: str,
+        retry_after: int,
+        task_id: str | None = None,
+        phase_name: str | None = None,
+        expected_resume_at: str | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            task_id=task_id,
+            phase_name=phase_name,
+            suspended_intent_id=suspended_intent_id,
+            expected_resume_at=expected_resume_at,
+        )
+        self.retry_after = retry_after
+
+
 class IdempotencyConflict(Conflict):
     code = "idempotency_conflict"
 

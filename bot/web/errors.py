@@ -189,7 +189,7 @@ def install(app: FastAPI) -> None:
 
 async def _handraise_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HandraiseError)  # noqa: S101 (registered for this class)
-    wait = error.retry_after if isinstance(error, errors.QuotaExceeded) else None
+    wait = error.retry_after if isinstance(error, errors.QuotaExceeded | errors.UpstreamIntentSuspended) else None
     headers = {"Retry-After": str(wait)} if wait is not None else None
     return JSONResponse(error_body(error, request.url.path), status_of(error), headers=headers)
 

@@ -37,6 +37,7 @@ from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty
 from core.audit.check import Audit
 from core.audit.outbox_retention import OutboxRetention
 from core.audit.retention import Retention
+from core.containers.claims import TaskClaims
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
@@ -357,6 +358,7 @@ def wire(
         members,
         leases,
         Tasks(database, log, clock),
+        TaskClaims(database, log, clock),
         retrying,
         client_steps,
         subscriptions,

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-from core.errors import InvalidTransition, VersionConflict
+from core.errors import InvalidTransition, TaskNotClaimable, VersionConflict
 
 
 class TaskStatus(StrEnum):
@@ -82,6 +82,11 @@ class Task:
     completed_at: datetime | None = None
     plan_id: str | None = None
 
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether it is blocked because its intent waits, and not by its agent, whatever ``blocked_reason`` says."""
+        return self.status is TaskStatus.BLOCKED and self.suspended_intent_id is not None
+
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
@@ -109,8 +114,12 @@ def check_task_version(task: Task, expected: int) -> None:
         raise VersionConflict(f"The task is at version {task.version}.", current_version=task.version)
 
 
-def changed(task: Task, change: TaskChange, now: datetime) -> Task:
-    """``task`` after ``change``. Raises :class:`InvalidTransition` for a move that RFC-0012 does not have."""
+def changed(task: Task, change: TaskChange, now: datetime, *, waits: bool = False) -> Task:
+    """``task`` after ``change``. ``waits``: its intent waits for a person, so nothing of it runs (RFC-0026 §2 rule 3).
+
+    Raises :class:`InvalidTransition` for a move that RFC-0012 does not have, and for running a task that waits with its
+    intent.
+    """
     given = {
         name: value
         for name in ("assigned_agent", "retry_policy", "blocked_reason", "error", "output")
@@ -118,20 +127,54 @@ def changed(task: Task, change: TaskChange, now: datetime) -> Task:
     }
     details = {**(task.details or {}), **(change.details or {})}
     after = replace(task, **given, details=details, version=task.version + 1, updated_at=now)
-    return after if change.status is None else _moved(after, change.status, now)
+    if change.status is not None:
+        after = _moved(after, change.status, now, waits=waits)
+    return _own_block(after, change.blocked_reason) if task.is_mirrored and after.is_mirrored else after
 
 
-def _moved(task: Task, wanted: TaskStatus, now: datetime) -> Task:
+def claimed(task: Task, by: str, now: datetime) -> Task:
+    """``task``, taken by ``by``. Raises :class:`TaskNotClaimable` unless it is free for them."""
+    if task.status not in _FREE:
+        message = f"Only a task that is pending or ready is claimed; this one is {task.status}."
+        raise TaskNotClaimable(message, status=task.status.value, assigned_agent=task.assigned_agent)
+    if task.assigned_agent not in {None, by}:
+        message = "The task is meant for another agent."
+        raise TaskNotClaimable(message, status=task.status.value, assigned_agent=task.assigned_agent)
+    return changed(replace(task, assigned_agent=by), TaskChange(TaskStatus.CLAIMED), now)
+
+
+_FREE = frozenset({TaskStatus.PENDING, TaskStatus.READY})
+
+
+def _moved(task: Task, wanted: TaskStatus, now: datetime, *, waits: bool) -> Task:
+    if waits and wanted is TaskStatus.RUNNING and task.is_mirrored:
+        message = "The task runs on when its intent does; that waits for a person."
+        raise InvalidTransition(message, status=task.status.value, suspended_intent_id=task.suspended_intent_id)
     if wanted is task.status:
         return task
     if wanted not in _MOVES[task.status]:
         raise InvalidTransition(f"A task can't go from {task.status} to {wanted}.", status=task.status.value)
     again = task.status is TaskStatus.FAILED and wanted is TaskStatus.READY
-    return replace(
+    begins = wanted is TaskStatus.RUNNING and task.started_at is None
+    moved = replace(
         task,
         status=wanted,
         attempt=task.attempt + 1 if again else task.attempt,
         blocked_reason=task.blocked_reason if wanted is TaskStatus.BLOCKED else None,
-        started_at=now if wanted is TaskStatus.RUNNING and task.started_at is None else task.started_at,
+        suspended_intent_id=None,
+        started_at=now if begins else task.started_at,
         completed_at=now if wanted in ENDED else None,
     )
+    return _mirrored(moved) if waits and wanted is TaskStatus.RUNNING else moved
+
+
+def _mirrored(task: Task) -> Task:
+    return replace(task, status=TaskStatus.BLOCKED, blocked_reason=INTENT_SUSPENDED, suspended_intent_id=task.intent_id)
+
+
+def _own_block(task: Task, reason: str | None) -> Task:
+    """Its agent has a reason of its own to keep it blocked: the end of the wait does not undo that. Whoever writes our
+    reason says nothing."""
+    if reason is None or reason == INTENT_SUSPENDED:
+        return replace(task, blocked_reason=INTENT_SUSPENDED)
+    return replace(task, suspended_intent_id=None)

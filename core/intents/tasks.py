@@ -49,7 +49,7 @@ class Tasks:
             made = changed(made, replace(wanted, status=None), now)
             tasks.insert(tx, made)
             intents.link(tx, [intent.id], Link.TASKS)
-            self._log(tx, intent, made, None, by, now)
+            self.log.write(tx, intent, now, _event(made, None, by))
             return made
 
         return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
@@ -71,28 +71,42 @@ class Tasks:
         return await self.database.read(job)
 
     async def change(self, task_id: str, wanted: TaskChange, by: Actor, version: int) -> Task:
-        """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
+        """Raises :class:`VersionConflict` or :class:`InvalidTransition`. A task that is to run while its intent waits
+        is blocked with it."""
 
         def job(tx: Tx) -> Task:
             now = self.clock.now()
-            intent = access.lock(tx, _readable(tx.conn, task_id, by).intent_id, by, _right(wanted))
-            before = _readable(tx.conn, task_id, by)  # once more: held still from here on
+            intent, before = lock(tx, task_id, by, _right(wanted))
             check_task_version(before, version)
-            after = changed(before, wanted, now)
-            tasks.update(tx, after)
-            if after.status is not before.status:
-                self._log(tx, intent, after, before.status, by, now)
+            after = changed(before, wanted, now, waits=intent.status is IntentStatus.SUSPENDED)
+            keep(tx, self.log, intent, before, after, by, now)
             return after
 
         return await self.database.write(job)
 
-    def _log(self, tx: Tx, intent: Intent, task: Task, before: TaskStatus | None, by: Actor, now: datetime) -> None:
-        said: JsonObject = {"task_id": task.id, "name": task.name, "status": task.status.value}
-        if before is not None:
-            said["from"] = before.value
-        if task.blocked_reason is not None:
-            said["reason"] = task.blocked_reason
-        self.log.write(tx, intent, now, Event(event_of(task.status, before), said, by.identity))
+
+def keep(tx: Tx, log: IntentLog, intent: Intent, before: Task, after: Task, by: Actor, now: datetime) -> None:
+    """Keep a task that ``by`` has moved or written to; its intent is locked. The log has every move."""
+    tasks.update(tx, after)
+    if (after.status, after.suspended_intent_id) != (before.status, before.suspended_intent_id):
+        log.write(tx, intent, now, _event(after, before.status, by))
+
+
+def _event(task: Task, before: TaskStatus | None, by: Actor) -> Event:
+    said: JsonObject = {"task_id": task.id, "name": task.name, "status": task.status.value}
+    if before is not None:
+        said["from"] = before.value
+    if task.blocked_reason is not None:
+        said["reason"] = task.blocked_reason
+    if task.suspended_intent_id is not None:
+        said["suspended_intent_id"] = task.suspended_intent_id
+    return Event(event_of(task.status, before), said, by.identity)
+
+
+def lock(tx: Tx, task_id: str, by: Actor, right: Right = Right.WORK) -> tuple[Intent, Task]:
+    """The task and its intent, which is locked. Raises as :func:`core.intents.access.lock`."""
+    intent = access.lock(tx, _readable(tx.conn, task_id, by).intent_id, by, right)
+    return intent, _readable(tx.conn, task_id, by)  # once more: held still from here on
 
 
 def _right(wanted: TaskChange) -> Right:

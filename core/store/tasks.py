@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
+from core.domain.intent import IntentStatus
 from core.domain.task import Task, TaskStatus
+from core.store import intent_agents
 from core.store.database import Tx
-from core.store.tables import tasks
+from core.store.tables import intents, tasks
 
 
 def insert(tx: Tx, task: Task) -> None:
@@ -34,6 +36,32 @@ def of_intent(conn: sa.Connection, intent_id: str, *, status: str | None, limit:
     if status is not None:
         statement = statement.where(tasks.c.status == status)
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAhead:
+    """A task that another depends on, and the intent that it belongs to."""
+
+    id: str
+    status: TaskStatus
+    intent_id: str
+    intent_status: IntentStatus
+
+
+def ahead(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Sequence[TaskAhead]:
+    """Those of ``task_ids`` that there are; with ``agent`` only those of intents that are its."""
+    statement = (
+        sa.select(tasks.c.id, tasks.c.status, tasks.c.intent_id, intents.c.status.label("intent_status"))
+        .join(intents, intents.c.id == tasks.c.intent_id)
+        .where(tasks.c.id.in_(task_ids))
+        .order_by(tasks.c.id)
+    )
+    if agent is not None:
+        statement = statement.where(tasks.c.intent_id.in_(intent_agents.intents_of(agent)))
+    return [
+        TaskAhead(row.id, TaskStatus(row.status), row.intent_id, IntentStatus(row.intent_status))
+        for row in conn.execute(statement)
+    ]
 
 
 def _columns(task: Task) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from bot.observability.tracing import NO_TRACING, Tracing
 from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
+from core.containers.claims import TaskClaims
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
@@ -138,6 +139,7 @@ class Services:
     members: Members
     leases: IntentLeases
     tasks: Tasks
+    claims: TaskClaims
     retrying: Retrying
     client_steps: ClientSteps
     subscriptions: Subscriptions

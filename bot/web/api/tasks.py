@@ -126,6 +126,16 @@ async def show(services: Served, task_id: Id, actor: Caller) -> Response:
     return _with_etag(await services.tasks.get(task_id, actor))
 
 
+@routes.post(
+    "/tasks/{task_id}/claim",
+    summary="Take a task for the caller",
+    responses={200: {"model": TaskReply, "headers": ETAG}, **refusals(400, 403, 404, 409, 413, 422)},
+)
+async def claim(services: Served, request: Request, task_id: Id, actor: Agent, key: IdempotencyKey = None) -> Response:
+    taken = await services.claims.claim(task_id, actor, await once(request, actor, key, _created))
+    return replayed(taken) if isinstance(taken, Replayed) else _with_etag(taken)
+
+
 @routes.patch(
     "/tasks/{task_id}",
     summary="Move a task, or change what it says",

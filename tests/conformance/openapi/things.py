@@ -92,6 +92,7 @@ class Ids:
             "POST /tasks": _to({"intent_id": self.actives[1], "name": "Look it up"}),
             "GET /tasks/{task_id}": _to(task_id=self.tasks[0]),
             "PATCH /tasks/{task_id}": _to({"status": "ready"}, "1", task_id=self.tasks[0]),
+            "POST /tasks/{task_id}/claim": _to(task_id=self.tasks[1]),
             "GET /intents/{intent_id}/tasks": _to(intent_id=self.actives[1]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),

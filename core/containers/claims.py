@@ -1,0 +1,113 @@
+"""Claims: an agent takes a task for itself, once what the task needs is there.
+
+Nobody takes it twice. While an intent that it needs waits for a person, the claim is refused, the task stays as it is,
+and whoever wants it tries again.
+
+Source: RFC-0012 (claims); RFC-0026 §6; API.md §7, "plans, tasks".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from core.domain.intent import IntentStatus
+from core.domain.people import Actor, Role
+from core.domain.propagation import ENDED
+from core.domain.task import Task, TaskStatus, claimed
+from core.domain.wire import instant
+from core.errors import DependenciesIncomplete, IntentNotActive, UpstreamIntentSuspended
+from core.idempotency import Once, Replayed, perform_once
+from core.intents.tasks import keep, lock
+from core.intents.writing import IntentLog
+from core.ports import Clock
+from core.store import suspensions, tasks
+from core.store.database import Database, Tx
+
+ASK_AGAIN = 60
+"""Seconds after which it is worth another try: an answer may come at any time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskClaims:
+    """Takes tasks for those who claim them."""
+
+    database: Database
+    log: IntentLog
+    clock: Clock
+
+    async def claim(self, task_id: str, by: Actor, once: Once | None = None) -> Task | Replayed:
+        """The task is ``by``'s.
+
+        Raises :class:`TaskNotClaimable`, :class:`IntentNotActive` for a task of an intent that has ended,
+        :class:`UpstreamIntentSuspended` and :class:`DependenciesIncomplete`.
+        """
+        now = self.clock.now()
+
+        def job(tx: Tx) -> Task:
+            intent, before = lock(tx, task_id, by)
+            if intent.status in ENDED:
+                raise IntentNotActive(f"The intent has ended; it is {intent.status}.")
+            after = claimed(before, by.key or by.identity, now)
+            check_own_intent(tx.conn, before, intent.status, now)
+            check_inputs(tx, before, by, now)
+            keep(tx, self.log, intent, before, after, by, now)
+            return after
+
+        return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: job(tx)))
+
+
+def check_own_intent(conn: sa.Connection, task: Task, status: IntentStatus, now: datetime) -> None:
+    """Raises :class:`UpstreamIntentSuspended` while the task's own intent waits."""
+    if status is IntentStatus.SUSPENDED:
+        raise upstream_suspended(conn, task.id, task.intent_id, now)
+
+
+def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
+    """Whether everything is there that ``task`` needs; its intent is locked.
+
+    Raises :class:`UpstreamIntentSuspended` if it waits for a person somewhere ahead, and
+    :class:`DependenciesIncomplete` if it is just not done. A task that ``by`` may not read counts as one that is not
+    there, and is never completed.
+    """
+    wanted = depends_on(task)
+    if not wanted:
+        return
+    readable = tasks.ahead(tx.conn, wanted, None if by.has(Role.OPERATOR) else by.key)
+    done = {one.id for one in readable if one.status is TaskStatus.COMPLETED}
+    for one in readable:
+        if one.id not in done and one.intent_status is IntentStatus.SUSPENDED:
+            raise upstream_suspended(tx.conn, task.id, one.intent_id, now)
+    left = [name for name in wanted if name not in done]
+    if left:
+        raise DependenciesIncomplete(
+            "The task can be claimed once those it depends on are completed.", task_ids=[*left]
+        )
+
+
+def depends_on(task: Task) -> Sequence[str]:
+    """The ids of the tasks that come before it, each once."""
+    named = (task.details or {}).get("depends_on")
+    return list(dict.fromkeys(str(one) for one in named)) if isinstance(named, list) else []
+
+
+def upstream_suspended(
+    conn: sa.Connection, task_id: str, suspended_intent_id: str, now: datetime, phase_name: str | None = None
+) -> UpstreamIntentSuspended:
+    """The refusal of a claim that waits for ``suspended_intent_id``. It goes on at the latest when its question ends by
+    silence; ``None`` if it waits for ever."""
+    found = suspensions.get(conn, suspensions.open_of_intent(conn, suspended_intent_id) or "")
+    resumes = None if found is None else found.expires_at
+    left = ASK_AGAIN if resumes is None else math.ceil((resumes - now).total_seconds())
+    return UpstreamIntentSuspended(
+        "An intent that the task needs waits for a person.",
+        task_id=task_id,
+        phase_name=phase_name,
+        suspended_intent_id=suspended_intent_id,
+        expected_resume_at=None if resumes is None else instant(resumes),
+        retry_after=max(1, min(ASK_AGAIN, left)),
+    )
