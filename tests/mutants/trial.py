@@ -74,6 +74,8 @@ def turn_to(copy: Path) -> None:
     """From here on, what is imported comes from the copy, in the processes that tests start too."""
     paths = [str(copy), str(copy / "sdk"), str(copy / "sdk" / "testing")]
     os.environ |= {"PYTHONPATH": os.pathsep.join(paths), "TESTS_PATIENCE": TESTS_PATIENCE}
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # what is compiled of one mutant is never taken for another
+    sys.dont_write_bytecode = True
     sys.path[:0] = paths
     os.chdir(copy)
     for name in [name for name in sys.modules if is_own(name)]:
