@@ -65,6 +65,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "a form: what it is, and how each way in reads it",
         "bot/web/pages channels/grammar channels/slack core/domain",
     ),
+    "graph": (LAYERS, "bot/web/api core/containers"),
     "home": ("Slack's App Home: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "idempotency": (LAYERS, "core core/store"),
     "identity": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack"),

@@ -38,6 +38,7 @@ from core.audit.check import Audit
 from core.audit.outbox_retention import OutboxRetention
 from core.audit.retention import Retention
 from core.containers.claims import TaskClaims
+from core.containers.graph import Graphs
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
@@ -355,6 +356,7 @@ def wire(
         collaboration,
         ClientQueries(database, agents, clock, work),
         Intents(database, log, leases, clock, settings.engagement.thresholds),
+        Graphs(database, log, clock),
         members,
         leases,
         Tasks(database, log, clock),

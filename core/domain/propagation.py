@@ -130,6 +130,14 @@ def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Follo
             return Followed(dependent)
 
 
+def dependency_added(dependent: Intent, upstream: Intent) -> Followed:
+    """``upstream`` is one more that it depends on. An active intent goes on, unless that one is suspended (API.md
+    §7)."""
+    if upstream.status is not IntentStatus.SUSPENDED:
+        return Followed(dependent)
+    return upstream_suspended(dependent, upstream.id, Hold.UPSTREAM)
+
+
 def upstreams_changed(dependent: Intent, upstreams: Upstreams) -> Followed:
     """Our own block ends when all upstreams are completed, not when one resumes (RFC-0026 §2 rule 2). ``upstreams``
     are those that are left."""

@@ -46,8 +46,15 @@ def lock(tx: Tx, intent_id: str, by: Actor, right: Right, now: datetime | None =
 
     Raises :class:`NotFound` if ``by`` may not read it, and :class:`Forbidden` if it may only read it.
     """
-    intent = _readable(tx.conn, intents.lock(tx, intent_id), by)
-    if not (by.has(Role.ADMIN) or _has(tx.conn, intent, by, right, now)):
+    return permitted(tx.conn, intents.lock(tx, intent_id), by, right, now)
+
+
+def permitted(
+    conn: sa.Connection, found: Intent | None, by: Actor, right: Right, now: datetime | None = None
+) -> Intent:
+    """As :func:`lock`, for an intent that was looked for and is locked."""
+    intent = _readable(conn, found, by)
+    if not (by.has(Role.ADMIN) or _has(conn, intent, by, right, now)):
         raise Forbidden(right.value)
     return intent
 

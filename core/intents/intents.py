@@ -21,7 +21,6 @@ from core.domain.engagement import (
     engage,
 )
 from core.domain.intent import (
-    RESERVED,
     Intent,
     IntentStatus,
     Patch,
@@ -31,19 +30,19 @@ from core.domain.intent import (
     replace_state,
 )
 from core.domain.intent_lease import OVER
-from core.domain.machine import next_attempt_at
 from core.domain.people import Actor, Role
 from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
-from core.domain.wire import JsonObject, plain, record_json
+from core.domain.wire import JsonObject
 from core.errors import Forbidden
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
 from core.intents.intent_leases import IntentLeases
 from core.intents.linking import linked, lock_named, put_links
+from core.intents.showing import Shown, shown
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import event_log, intent_failures, intents, suspensions
+from core.store import event_log, intent_failures, intents
 from core.store.database import Database, Tx
 from core.store.event_log import Logged
 
@@ -79,14 +78,6 @@ class NewIntent:
 
 Change = Callable[[Tx, Intent], tuple[Intent, Event]]
 """What becomes of an intent, locked, and the line that says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An intent with its state as clients see it, the mirrored suspension record included."""
-
-    intent: Intent
-    state: JsonObject
 
 
 class Intents:
@@ -140,7 +131,7 @@ class Intents:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
 
         def job(conn: sa.Connection) -> Shown:
-            return _shown(conn, access.read(conn, intent_id, by))
+            return shown(conn, [access.read(conn, intent_id, by)], by)[0]
 
         return await self._database.read(job)
 
@@ -154,7 +145,7 @@ class Intents:
 
         def job(conn: sa.Connection) -> list[Shown]:
             found = intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)
-            return [_shown(conn, intent) for intent in found]
+            return shown(conn, found, by)
 
         return await self._database.read(job)
 
@@ -199,7 +190,7 @@ class Intents:
             kept = self._log.moved(tx, intent.status, changed, now, event)
             if kept.status in OVER:
                 kept = self._leases.release_all(tx, kept, by, now)
-            return _shown(tx.conn, kept)
+            return shown(tx.conn, [kept], by)[0]
 
         return await self._database.write(job)
 
@@ -265,13 +256,3 @@ def _acknowledged(intent: Intent, event: Event, now: datetime) -> Logged:
         mac="",
         cursor=(0, 0),
     )
-
-
-def _shown(conn: sa.Connection, intent: Intent) -> Shown:
-    """The state with the record of the latest suspension in it, as RFC-0025 §5 has it."""
-    state = dict(intent.state)
-    if intent.suspension_id is not None:
-        suspension = suspensions.get(conn, intent.suspension_id)
-        if suspension is not None:
-            state[RESERVED] = plain(record_json(suspension, next_attempt_at(suspension)))
-    return Shown(intent, state)

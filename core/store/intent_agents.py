@@ -95,6 +95,13 @@ def intents_of(agent_id: str) -> sa.CompoundSelect[Any]:
     return owned.union_all(sa.select(intent_agents.c.intent_id).where(intent_agents.c.agent_id == agent_id))
 
 
+def readable_by(agent_id: str) -> sa.ColumnElement[bool]:
+    """Whether ``agent_id`` owns the row of ``intents`` or is a member of it, as a part of another statement: for few
+    intents, where :func:`intents_of` lists all of an agent's."""
+    member = (intent_agents.c.intent_id == intents.c.id) & (intent_agents.c.agent_id == agent_id)
+    return (intents.c.created_by == agent_id) | sa.exists().where(member)
+
+
 def _is(intent_id: str, agent_id: str) -> sa.ColumnElement[bool]:
     return (intent_agents.c.intent_id == intent_id) & (intent_agents.c.agent_id == agent_id)
 

@@ -94,6 +94,11 @@ def get(conn: sa.Connection, intent_id: str) -> Intent | None:
     return None if row is None else _record(row)
 
 
+def those(conn: sa.Connection, intent_ids: Sequence[str]) -> dict[str, Intent]:
+    """By id, of those that there are."""
+    return {row.id: _record(row) for row in conn.execute(_BY_IDS, {"ids": list(intent_ids)})}
+
+
 def creator(conn: sa.Connection, intent_id: str) -> str | None:
     """Who made the intent; ``None`` if there is none."""
     found: str | None = _CREATOR.scalar(conn, {"id": intent_id})

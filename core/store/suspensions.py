@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -169,6 +169,15 @@ _BY_REF = sa.select(*COLUMNS).where(suspensions.c.ref == sa.bindparam("ref"))
 def get(conn: sa.Connection, suspension_id: str) -> Suspension | None:
     row = _BY_ID.first(conn, {"id": suspension_id})
     return None if row is None else record(row)
+
+
+def those(conn: sa.Connection, suspension_ids: Sequence[str]) -> Mapping[str, Suspension]:
+    """By id, of those that there are."""
+    if len(suspension_ids) < 2:
+        found = [get(conn, one) for one in suspension_ids]
+        return {one.id: one for one in found if one is not None}
+    rows = conn.execute(sa.select(*COLUMNS).where(suspensions.c.id.in_(suspension_ids)))
+    return {one.id: one for one in map(record, rows)}
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> bool:

@@ -37,16 +37,55 @@ class Served:
         return self._client.get_intent(self._id)
 
     def create_intent(self) -> None:
+        on = [self._client.create_intent("First").id]
         made = self._client.create_intent(
-            "Step", parent_intent_id=self._id, depends_on=[self._id], governance_policy={"completion_mode": "auto"}
+            "Step", parent_intent_id=self._id, depends_on=on, governance_policy={"completion_mode": "auto"}
         )
-        assert (made.parent_intent_id, made.depends_on) == (self._id, [self._id])
+        assert (made.parent_intent_id, made.depends_on) == (self._id, on)
 
     def get_intent(self) -> None:
         assert self._intent.state.to_dict() == {"order": 12345}
 
     def list_intents(self) -> None:
         assert self._id in [one.id for one in self._client.list_intents(status=IntentStatus.DRAFT, limit=100)]
+
+    def create_child_intent(self) -> None:
+        self._root = self._client.create_intent("Release").id
+        self._build = self._client.create_child_intent(self._root, "Build").id
+        self._deploy = self._client.create_child_intent(self._root, "Deploy", depends_on=[self._build]).id
+
+    def get_children(self) -> None:
+        assert _ids(self._client.get_children(self._root)) == {self._build, self._deploy}
+
+    def get_descendants(self) -> None:
+        assert _ids(self._client.get_descendants(self._root)) == {self._build, self._deploy}
+
+    def get_ancestors(self) -> None:
+        assert _ids(self._client.get_ancestors(self._deploy)) == {self._root}
+
+    def get_dependencies(self) -> None:
+        assert _ids(self._client.get_dependencies(self._deploy)) == {self._build}
+
+    def get_dependents(self) -> None:
+        assert _ids(self._client.get_dependents(self._build)) == {self._deploy}
+
+    def get_ready_intents(self) -> None:
+        assert _ids(self._client.get_ready_intents(self._root)) == {self._build}
+
+    def get_blocked_intents(self) -> None:
+        assert _ids(self._client.get_blocked_intents(self._root)) == {self._deploy}
+
+    def get_intent_graph(self) -> None:
+        graph = self._client.get_intent_graph(self._root)
+        assert {"from": self._build, "to": self._deploy, "type": "dependency"} in graph["edges"]
+
+    def remove_dependency(self) -> None:
+        version = self._client.get_intent(self._deploy).version
+        assert self._client.remove_dependency(self._deploy, self._build, version).depends_on == []
+
+    def add_dependency(self) -> None:
+        version = self._client.get_intent(self._deploy).version
+        assert self._client.add_dependency(self._deploy, self._build, version).depends_on == [self._build]
 
     def set_status(self) -> None:
         after = self._client.set_status(self._id, self._intent.version, IntentStatus.ACTIVE, reason="Go")
@@ -159,6 +198,10 @@ class Served:
         stream.stop()
         if event.type == "error":
             raise OpenIntentError("refused", status_code=event.data.get("status_code"))
+
+
+def _ids(several: list[Intent]) -> set[str]:
+    return {one.id for one in several}
 
 
 def outcome(call: Callable[[], Any]) -> str:

@@ -23,6 +23,7 @@ from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
 from core.containers.claims import TaskClaims
+from core.containers.graph import Graphs
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
@@ -136,6 +137,7 @@ class Services:
     collaboration: Collaboration
     client_queries: ClientQueries
     intents: Intents
+    graphs: Graphs
     members: Members
     leases: IntentLeases
     tasks: Tasks

@@ -20,7 +20,8 @@ from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
 from core.idempotency import Replayed
-from core.intents.intents import NewIntent, Shown
+from core.intents.intents import NewIntent
+from core.intents.showing import Shown
 
 _KNOWN = """
 access_expired access_granted access_request_approved access_request_denied access_requested access_revoked
@@ -62,19 +63,8 @@ routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
 async def create(
     services: Served, request: Request, actor: Agent, body: requests.IntentBody, key: IdempotencyKey = None
 ) -> Response:
-    wanted = NewIntent(
-        title=body.title,
-        description=body.description or "",
-        state=body.state or {},
-        constraints=body.constraints or {},
-        confidence=body.confidence or 0.0,
-        active=body.status == "active",
-        parent_id=body.parent_intent_id,
-        depends_on=tuple(body.depends_on or ()),
-        governance_policy=body.governance_policy,
-    )
-    made = await services.intents.create(wanted, actor, await once(request, actor, key, _created))
-    return replayed(made) if isinstance(made, Replayed) else _with_etag(made, 201)
+    made = await services.intents.create(new_intent(body), actor, await once(request, actor, key, created))
+    return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
 
 
 @routes.get(
@@ -97,7 +87,7 @@ async def page(
     responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(404, 422)},
 )
 async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
-    return _with_etag(await services.intents.get(intent_id, actor))
+    return with_etag(await services.intents.get(intent_id, actor))
 
 
 @routes.post(
@@ -111,13 +101,13 @@ async def change_status(
     wanted, expected = IntentStatus(body.status), version(if_match)
     if wanted is IntentStatus.SUSPENDED:
         await services.client_steps.suspend(intent_id, actor, expected, body.reason)
-        return _with_etag(await services.intents.get(intent_id, actor))
+        return with_etag(await services.intents.get(intent_id, actor))
     if wanted is IntentStatus.ABANDONED and await _abandoned_while_it_waits(
         services, intent_id, actor, expected, body.reason
     ):
-        return _with_etag(await services.intents.get(intent_id, actor))
+        return with_etag(await services.intents.get(intent_id, actor))
     shown = await services.intents.change_status(intent_id, wanted, actor, expected, reason=body.reason)
-    return _with_etag(shown)
+    return with_etag(shown)
 
 
 async def _abandoned_while_it_waits(
@@ -144,9 +134,9 @@ async def change_state(
         if taken is not None and await services.client_steps.awaits_record(intent_id, actor):
             value, others, path = taken
             await services.client_steps.open(intent_id, parse_record(value, path), others, actor, expected)
-            return _with_etag(await services.intents.get(intent_id, actor))
-        return _with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
-    return _with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
+            return with_etag(await services.intents.get(intent_id, actor))
+        return with_etag(await services.intents.patch_state(intent_id, patches, actor, expected))
+    return with_etag(await services.intents.replace_state(intent_id, body.state or {}, actor, expected))
 
 
 @routes.get(
@@ -185,9 +175,23 @@ def _types(wanted: str | None, path: str) -> list[str] | None:
     return sorted(EVENT_TYPES if wanted is None else EVENT_TYPES & {wanted})
 
 
-def _created(shown: Shown) -> tuple[int, str]:
+def new_intent(body: requests.IntentBody) -> NewIntent:
+    return NewIntent(
+        title=body.title,
+        description=body.description or "",
+        state=body.state or {},
+        constraints=body.constraints or {},
+        confidence=body.confidence or 0.0,
+        active=body.status == "active",
+        parent_id=body.parent_intent_id,
+        depends_on=tuple(body.depends_on or ()),
+        governance_policy=body.governance_policy,
+    )
+
+
+def created(shown: Shown) -> tuple[int, str]:
     return 201, replies.write(replies.intent_json(shown))
 
 
-def _with_etag(shown: Shown, status: int = 200) -> Response:
+def with_etag(shown: Shown, status: int = 200) -> Response:
     return reply(replies.intent_json(shown), status, {"ETag": f'"{shown.intent.version}"'})

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from core.domain.action import HIDDEN, ShownAction, hides
+from core.domain.aggregate import Aggregate
 from core.domain.engagement import Action, Mode
 from core.domain.intent import IntentStatus
 from core.domain.machine import next_attempt_at
@@ -22,7 +23,7 @@ from core.domain.policy import Level
 from core.domain.quorum import received
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, SuspensionReply, instant, ladder_json, record_json
-from core.intents.intents import Shown
+from core.intents.showing import Shown
 from core.store.event_log import Logged
 
 
@@ -322,8 +323,35 @@ def claim_json(suspension: Suspension) -> ClaimReply:
     }
 
 
+class AggregateReply(Open):
+    """How far the intents below one are. ``blocking_intents`` are not completed, and others wait for them;
+    ``ready_intents`` could be worked on. Of either, the oldest 100 that the caller may read are named;
+    ``blocking_count`` and ``ready_count`` say how many there are."""
+
+    total: int
+    by_status: dict[IntentStatus, int]
+    completion_percentage: int
+    blocking_intents: list[str]
+    ready_intents: list[str]
+    blocking_count: int
+    ready_count: int
+
+
+def aggregate_json(aggregate: Aggregate) -> AggregateReply:
+    return {
+        "total": aggregate.total,
+        "by_status": aggregate.by_status,
+        "completion_percentage": aggregate.completion_percentage,
+        "blocking_intents": list(aggregate.blocking.ids),
+        "ready_intents": list(aggregate.ready.ids),
+        "blocking_count": aggregate.blocking.number,
+        "ready_count": aggregate.ready.number,
+    }
+
+
 class IntentReply(Open):
-    """As the published client reads it; ``state._suspension`` is the record of the latest suspension."""
+    """As the published client reads it; ``state._suspension`` is the record of the latest suspension.
+    ``aggregate_status`` is there if the intent has children, and is of them alone."""
 
     id: str
     title: str
@@ -341,11 +369,12 @@ class IntentReply(Open):
     abandonment_reason: str | None
     created_at: Instant
     updated_at: Instant
+    aggregate_status: NotRequired[AggregateReply]
 
 
 def intent_json(shown: Shown) -> IntentReply:
     intent = shown.intent
-    return {
+    written: IntentReply = {
         "id": intent.id,
         "title": intent.title,
         "description": intent.description,
@@ -363,6 +392,9 @@ def intent_json(shown: Shown) -> IntentReply:
         "created_at": instant(intent.created_at),
         "updated_at": instant(intent.updated_at),
     }
+    if shown.aggregate is not None:
+        written["aggregate_status"] = aggregate_json(shown.aggregate)
+    return written
 
 
 class IntentPage(Open):

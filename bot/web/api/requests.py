@@ -245,6 +245,10 @@ class IntentBody(Strict):
     governance_policy: JsonObject | None = None
 
 
+class DependencyBody(Strict):
+    dependency_id: IntentId
+
+
 class StatusBody(Strict, json_schema_extra=such_as({"status": "active"})):
     status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
     reason: Reason | None = None

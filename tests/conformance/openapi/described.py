@@ -133,6 +133,8 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.digest": [ids.unreadable],
         "path.signal_id": ids.signals,
         "path.name": ids.spare_keys,
+        "path.dependency_id": ids.upstreams,
+        "body.dependency_id": ids.upstreams,
         "header.If-Match": ["1", '"1"', 'W/"1"', "2"],
         "body.suspension_id": list(ids.questions),
         "body.value": ["approve"],

@@ -15,6 +15,7 @@ from schemathesis.openapi.checks import RejectedPositiveData
 
 CODES = {
     "answers_unreachable",  # how many people may answer?
+    "dependency_cycle",  # who waits for whom?
     "deadline_too_short",  # what of the policy comes before it?
     "callback_not_allowed",  # is the address public, and has this key a secret to sign with?
     "invalid_answer",  # what does this question take?
@@ -37,6 +38,7 @@ MESSAGES = re.compile(
     r"|Two rungs name the same attempt\."
     r"|There is no group .*"
     r"|There is no such intent\."
+    r"|The path names another parent\."
     r"|There is no such key\."
     r"|A subscription expires in the future\."
     r"|Name an intent or a portfolio, or neither\."
@@ -56,7 +58,7 @@ MESSAGES = re.compile(
 
 def is_excused(failure: Failure, case: schemathesis.Case, response: schemathesis.Response) -> bool:
     """Whether ``failure`` is a refusal that the document could not have foretold."""
-    if not isinstance(failure, RejectedPositiveData) or response.status_code != 422:
+    if not isinstance(failure, RejectedPositiveData) or response.status_code not in (400, 422):
         return False
     detail = response.json()["detail"]
     problems = detail.get("fields", [])

@@ -42,6 +42,10 @@ class Ids:
     """Each with its intent first."""
     leases: Sequence[str]
     """On the intent ``actives[2]``."""
+    upstreams: Sequence[str]
+    """Intents of an agent's."""
+    dependents: Sequence[str]
+    """Drafts at version 1; those but the first depend on ``upstreams[1]``."""
     receipt: str
     """Of an agent whose :data:`ACTION` was approved."""
 
@@ -78,6 +82,21 @@ class Ids:
             "POST /intents/{intent_id}/status": _to({"status": "active"}, "1", intent_id=self.drafts[0]),
             "POST /intents/{intent_id}/state": _to(patches, '"1"', intent_id=self.drafts[1]),
             "POST /intents/{intent_id}/engagement": _to({}, intent_id=intent),
+            "POST /intents/{intent_id}/children": _to({"title": "Step"}, intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/children": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/descendants": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/ancestors": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/ready": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/blocked": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/graph": _to(intent_id=self.actives[0]),
+            "GET /intents/{intent_id}/dependents": _to(intent_id=self.upstreams[1]),
+            "GET /intents/{intent_id}/dependencies": _to(intent_id=self.dependents[0]),
+            "POST /intents/{intent_id}/dependencies": _to(
+                {"dependency_id": self.upstreams[0]}, "1", intent_id=self.dependents[0]
+            ),
+            "DELETE /intents/{intent_id}/dependencies/{dependency_id}": _to(
+                version="1", intent_id=self.dependents[1], dependency_id=self.upstreams[1]
+            ),
             "GET /intents/{intent_id}/agents": _to(intent_id=self.actives[1]),
             "POST /intents/{intent_id}/agents": _to({"agent_id": "agent-backup"}, intent_id=self.actives[1]),
             "DELETE /intents/{intent_id}/agents/{agent_id}": _to(intent_id=self.actives[1], agent_id=self.members[0]),
@@ -151,6 +170,7 @@ async def furnish(world: World) -> Ids:
     tasks = [(await _made(world, "agent", "/v1/tasks", task))["id"] for _ in range(4)]
     leases = [{"scope": f"part {number}", "duration_seconds": 86_400} for number in range(6)]
     held = [(await _made(world, "agent", f"/v1/intents/{actives[2]}/leases", lease))["id"] for lease in leases]
+    upstreams = [(await world.active_intent())["id"] for _ in range(2)]
     callbacks = (await world.call("GET", "/v1/callbacks", "admin")).json()["items"]
     return Ids(
         questions={one["suspension_id"]: one["intent_id"] for one in questions},
@@ -166,6 +186,11 @@ async def furnish(world: World) -> Ids:
         tasks=tasks,
         failures=[await _failure(world) for _ in range(2)],
         leases=held,
+        upstreams=upstreams,
+        dependents=[
+            (await _made(world, "agent", "/v1/intents", {"title": "Then", "depends_on": on}))["id"]
+            for on in ([], [upstreams[1]], [upstreams[1]], [upstreams[1]])
+        ],
         receipt=await _receipt(world),
         subscriptions=await _subscriptions(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],

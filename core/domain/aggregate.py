@@ -1,0 +1,40 @@
+"""The aggregate of an intent: how far its children are (RFC-0002; RFC-0026 §2 rule 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.domain.intent import IntentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """The oldest of some intents, by id, and ``number``: how many there are of them."""
+
+    ids: tuple[str, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``counts`` by status. ``blocking``: not completed, and others wait for them. ``ready``: drafts and active ones
+    whose dependencies are completed."""
+
+    counts: Mapping[IntentStatus, int] = field(default_factory=dict)
+    blocking: Few = field(default_factory=Few)
+    ready: Few = field(default_factory=Few)
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def by_status(self) -> dict[IntentStatus, int]:
+        """Every status, those that nobody has too."""
+        return {status: self.counts.get(status, 0) for status in IntentStatus}
+
+    @property
+    def completion_percentage(self) -> int:
+        """Rounded down: 100 means that all are completed."""
+        return 100 * self.counts.get(IntentStatus.COMPLETED, 0) // self.total if self.total else 0
