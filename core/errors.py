@@ -236,6 +236,18 @@ class UpstreamIntentSuspended(Conflict):
         self.retry_after = retry_after
 
 
+class PlanEnded(Conflict):
+    """The plan is over: it takes no tasks, and comes to no checkpoint. ``state`` says how it ended."""
+
+    code = "plan_ended"
+
+
+class TaskInPlan(Conflict):
+    """Another plan has the task ``task_id``."""
+
+    code = "task_in_plan"
+
+
 class IdempotencyConflict(Conflict):
     code = "idempotency_conflict"
 

@@ -80,6 +80,8 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "keys": ("API keys: the command, and who has which", "bot bot/commands"),
     "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),
     "members": (LAYERS, "bot/web/api core/intents"),
+    "plans": (LAYERS, "bot/web/api core/containers core/store"),
+    "checkpoints": (LAYERS, "core/containers core/store"),
     "tasks": (LAYERS, "bot/web/api core/intents core/store"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),

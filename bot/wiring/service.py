@@ -37,8 +37,10 @@ from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty
 from core.audit.check import Audit
 from core.audit.outbox_retention import OutboxRetention
 from core.audit.retention import Retention
+from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
+from core.containers.plans import Plans
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
@@ -361,6 +363,8 @@ def wire(
         leases,
         Tasks(database, log, clock),
         TaskClaims(database, log, clock),
+        Plans(database, log, clock),
+        Checkpoints(engine, log, clock),
         retrying,
         client_steps,
         subscriptions,

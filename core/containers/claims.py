@@ -77,7 +77,7 @@ def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
     wanted = depends_on(task)
     if not wanted:
         return
-    readable = tasks.ahead(tx.conn, wanted, None if by.has(Role.OPERATOR) else by.key)
+    readable = tasks.places(tx.conn, wanted, None if by.has(Role.OPERATOR) else by.key)
     done = {one.id for one in readable if one.status is TaskStatus.COMPLETED}
     for one in readable:
         if one.id not in done and one.intent_status is IntentStatus.SUSPENDED:

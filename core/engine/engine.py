@@ -55,6 +55,9 @@ T = TypeVar("T")
 Change = Callable[[Tx, Suspension, Intent, datetime], Suspension]
 """What to do with an open suspension, its intent locked."""
 
+Opens = Callable[[Tx, str], Suspension]
+"""Opens a question for the intent of that id, in the transaction that it is given."""
+
 DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts if nobody says otherwise (API.md §3)."""
 
@@ -110,6 +113,17 @@ class Engine:
             return self._once(tx, once, lambda: self._open(tx, request, creator, intent_id, expected_version, found))
 
         return await self._write_again(job)
+
+    async def open_within(self, request: AskRequest, by: Actor, job: Callable[[Tx, Opens], T]) -> T:
+        """Run ``job`` in one transaction; it opens ``request`` in it, with what it is handed, for an intent that ``by``
+        works on. As :meth:`request` otherwise."""
+        creator = by.key or by.identity
+        found = await findings(self._drafter.redaction, request)
+
+        def opens(tx: Tx, intent_id: str) -> Suspension:
+            return self._open(tx, request, creator, intent_id, None, found)
+
+        return await self._write_again(lambda tx: job(tx, opens))
 
     def _open(
         self,

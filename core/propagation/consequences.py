@@ -14,6 +14,7 @@ from core.domain.intent_links import Link
 from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, settled
 from core.domain.vocabulary import Event
 from core.hub import EVERYTHING, Hub
+from core.propagation.checkpoint_events import checkpoint_events
 from core.propagation.dependents import hold_or_free
 from core.propagation.member_events import member_events
 from core.propagation.mirror import mirrored
@@ -54,10 +55,12 @@ class Consequences:
     def _said(
         self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, suspension_id: str | None
     ) -> list[Event]:
-        """What its own log says of its tasks and portfolios."""
+        """What its own log says of its tasks, checkpoints and portfolios."""
         events: list[Event] = []
         if intent.links & Link.TASKS:
             events += mirrored(tx, before, intent, now)
+        if intent.links & Link.CHECKPOINTS:
+            events += checkpoint_events(tx, before, suspension_id)
         if intent.links & Link.PORTFOLIOS:
             events += member_events(tx, before, intent, suspension_id)
         return events

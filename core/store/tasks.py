@@ -39,19 +39,22 @@ def of_intent(conn: sa.Connection, intent_id: str, *, status: str | None, limit:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskAhead:
-    """A task that another depends on, and the intent that it belongs to."""
+class TaskPlace:
+    """Where a task stands: its intent, and its plan if it has one."""
 
     id: str
     status: TaskStatus
     intent_id: str
     intent_status: IntentStatus
+    plan_id: str | None
 
 
-def ahead(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Sequence[TaskAhead]:
+def places(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Sequence[TaskPlace]:
     """Those of ``task_ids`` that there are; with ``agent`` only those of intents that are its."""
     statement = (
-        sa.select(tasks.c.id, tasks.c.status, tasks.c.intent_id, intents.c.status.label("intent_status"))
+        sa.select(
+            tasks.c.id, tasks.c.status, tasks.c.intent_id, tasks.c.plan_id, intents.c.status.label("intent_status")
+        )
         .join(intents, intents.c.id == tasks.c.intent_id)
         .where(tasks.c.id.in_(task_ids))
         .order_by(tasks.c.id)
@@ -59,7 +62,7 @@ def ahead(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Se
     if agent is not None:
         statement = statement.where(tasks.c.intent_id.in_(intent_agents.intents_of(agent)))
     return [
-        TaskAhead(row.id, TaskStatus(row.status), row.intent_id, IntentStatus(row.intent_status))
+        TaskPlace(row.id, TaskStatus(row.status), row.intent_id, IntentStatus(row.intent_status), row.plan_id)
         for row in conn.execute(statement)
     ]
 

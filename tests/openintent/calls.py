@@ -19,7 +19,7 @@ from typing import Any
 
 from openintent.client import OpenIntentClient
 from openintent.exceptions import OpenIntentError
-from openintent.models import EventType, Intent, IntentStatus, RetryStrategy, TaskStatus
+from openintent.models import EventType, Intent, IntentStatus, PlanState, RetryStrategy, TaskStatus
 from openintent.streaming import SSEStream
 
 UNHEARD = {"close_channel"}
@@ -153,6 +153,22 @@ class Served:
     def update_task(self) -> None:
         task = self._client.get_task(self._task)
         assert self._client.update_task(task.id, task.version, "ready").status is TaskStatus.READY
+
+    def create_plan(self) -> None:
+        said = {"id": "cp-1", "name": "Go live", "after_task": self._task, "requires_approval": True, "approvers": []}
+        checkpoints = [{**said, "on_timeout": "escalate", "status": "pending"}]
+        self._plan = self._client.create_plan(self._id, [self._task], checkpoints=checkpoints, metadata={"k": 1}).id
+
+    def get_plan(self) -> None:
+        plan = self._client.get_plan(self._plan)
+        assert (plan.tasks, plan.metadata, plan.checkpoints[0].name) == ([self._task], {"k": 1}, "Go live")
+
+    def list_plans(self) -> None:
+        assert [one.id for one in self._client.list_plans(self._id)] == [self._plan]
+
+    def update_plan(self) -> None:
+        plan = self._client.get_plan(self._plan)
+        assert self._client.update_plan(plan.id, plan.version, state="active").state is PlanState.ACTIVE
 
     def subscribe(self) -> None:
         self._client.subscribe(intent_id=self._id, webhook_url="https://agent.example/hook")

@@ -22,8 +22,10 @@ from bot.observability.tracing import NO_TRACING, Tracing
 from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
+from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
+from core.containers.plans import Plans
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
@@ -142,6 +144,8 @@ class Services:
     leases: IntentLeases
     tasks: Tasks
     claims: TaskClaims
+    plans: Plans
+    checkpoints: Checkpoints
     retrying: Retrying
     client_steps: ClientSteps
     subscriptions: Subscriptions

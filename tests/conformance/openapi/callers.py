@@ -19,7 +19,10 @@ from tests.world import INBOUND_SECRET, KEYS, World
 EVERYBODY = (None, "agent", "operator", "admin", "other_agent", "agent", "operator", "admin")
 """Without a key, too; those who may do most come twice."""
 
-ANSWERING = re.compile(r"/(suspend/respond|claim|assign|clarify|signals/\{signal_id\})$")
+ANSWERING = re.compile(
+    r"/(suspend/respond|suspensions/\{suspension_id\}/(claim|assign|clarify)|signals/\{signal_id\}"
+    r"|checkpoints/\{checkpoint_id\}/(approve|reject))$"
+)
 
 ADMINS_ALONE = re.compile(r"/audit/(export|verify)$|/mail/quarantine|/signin-links$|/keys/\{name\}$|/pause$")
 

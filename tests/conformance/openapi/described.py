@@ -127,6 +127,8 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.agent_id": ["refund-agent", "other-agent", "root"],
         "path.callback_id": ids.callbacks,
         "path.task_id": ids.tasks,
+        "path.plan_id": ids.plans,
+        "path.checkpoint_id": ids.checkpoints,
         "path.lease_id": ids.leases,
         "path.failure_id": [failure for _, failure in ids.failures],
         "path.subscription_id": ids.subscriptions,

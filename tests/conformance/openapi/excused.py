@@ -49,7 +49,8 @@ MESSAGES = re.compile(
     r"|base_delay_ms must not be greater than max_delay_ms\."
     r"|intent_id is another intent's\."
     r"|error_code and error_type are one code\."
-    r"|The intent has no such task\."
+    r"|The (intent|plan) has no such task\."
+    r"|There is no such task on which you may work\."
     r"|The name of an agent must .*"
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",
     re.DOTALL,

@@ -38,6 +38,10 @@ class Ids:
     """Of the intent ``actives[1]``."""
     tasks: Sequence[str]
     """At version 1."""
+    plans: Sequence[str]
+    """Of the intent ``actives[1]``, at version 1."""
+    checkpoints: Sequence[str]
+    """That wait for approval."""
     failures: Sequence[tuple[str, str]]
     """Each with its intent first."""
     leases: Sequence[str]
@@ -113,6 +117,13 @@ class Ids:
             "PATCH /tasks/{task_id}": _to({"status": "ready"}, "1", task_id=self.tasks[0]),
             "POST /tasks/{task_id}/claim": _to(task_id=self.tasks[1]),
             "GET /intents/{intent_id}/tasks": _to(intent_id=self.actives[1]),
+            "POST /plans": _to({"intent_id": self.actives[1], "tasks": [self.tasks[2]]}),
+            "GET /plans/{plan_id}": _to(plan_id=self.plans[0]),
+            "PATCH /plans/{plan_id}": _to({"state": "active"}, "1", plan_id=self.plans[0]),
+            "GET /intents/{intent_id}/plans": _to(intent_id=self.actives[1]),
+            "POST /plans/{plan_id}/checkpoints": _to({"name": "n", "requires_approval": False}, plan_id=self.plans[1]),
+            "POST /checkpoints/{checkpoint_id}/approve": _to({}, checkpoint_id=self.checkpoints[0]),
+            "POST /checkpoints/{checkpoint_id}/reject": _to({}, checkpoint_id=self.checkpoints[1]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "GET /agents/{agent_id}/callback": _to(agent_id="refund-agent"),
@@ -168,6 +179,7 @@ async def furnish(world: World) -> Ids:
         await _made(world, "agent", f"/v1/intents/{actives[1]}/agents", {"agent_id": name})
     task = {"intent_id": actives[1], "name": "Look it up"}
     tasks = [(await _made(world, "agent", "/v1/tasks", task))["id"] for _ in range(4)]
+    plans = [(await _made(world, "agent", "/v1/plans", {"intent_id": actives[1]}))["id"] for _ in range(4)]
     leases = [{"scope": f"part {number}", "duration_seconds": 86_400} for number in range(6)]
     held = [(await _made(world, "agent", f"/v1/intents/{actives[2]}/leases", lease))["id"] for lease in leases]
     upstreams = [(await world.active_intent())["id"] for _ in range(2)]
@@ -184,6 +196,8 @@ async def furnish(world: World) -> Ids:
         unreadable=await _unreadable(world),
         members=members,
         tasks=tasks,
+        plans=plans,
+        checkpoints=[await _checkpoint(world) for _ in range(4)],
         failures=[await _failure(world) for _ in range(2)],
         leases=held,
         upstreams=upstreams,
@@ -210,6 +224,14 @@ async def _failure(world: World) -> tuple[str, str]:
     await world.call("PUT", f"{path}/retry-policy", json={"strategy": "fixed"})
     failure = await _made(world, "agent", f"{path}/failures", {"error_code": "TIMEOUT"})
     return intent["id"], failure["id"]
+
+
+async def _checkpoint(world: World) -> str:
+    """One that waits for approval, of an intent of its own."""
+    intent = await world.active_intent()
+    plan = await _made(world, "agent", "/v1/plans", {"intent_id": intent["id"]})
+    body = {"name": "Go live", "requires_approval": True}
+    return str((await _made(world, "agent", f"/v1/plans/{plan['id']}/checkpoints", body))["id"])
 
 
 async def _subscriptions(world: World) -> list[str]:
