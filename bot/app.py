@@ -32,6 +32,7 @@ from bot.web.api import (
     subscriptions,
     suspensions,
     tasks,
+    workflows,
 )
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
@@ -124,6 +125,7 @@ def _api() -> APIRouter:
         members.routes,
         tasks.routes,
         plans.routes,
+        workflows.routes,
         retries.routes,
         subscriptions.routes,
         intent_leases.routes,

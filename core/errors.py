@@ -248,6 +248,24 @@ class TaskInPlan(Conflict):
     code = "task_in_plan"
 
 
+class UnresolvableInput(Conflict):
+    """``unresolvable`` are the references that lead to nothing (RFC-0024)."""
+
+    code = "unresolvable_input"
+
+
+class MissingOutput(Conflict):
+    """``missing`` are the outputs that a phase declares and has not given (RFC-0024)."""
+
+    code = "missing_output"
+
+
+class OutputTypeMismatch(Conflict):
+    """``mismatched`` are the outputs that are of another type than the phase declares (RFC-0024)."""
+
+    code = "output_type_mismatch"
+
+
 class IdempotencyConflict(Conflict):
     code = "idempotency_conflict"
 

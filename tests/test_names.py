@@ -102,6 +102,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "tokens": (LAYERS, "core core/store"),
     "webhook": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
     "webhooks": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
+    "workflows": (LAYERS, "bot/web/api core/containers core/store"),
     "world": (
         "the state of each sandbox, and all of them together",
         "bot/sandbox bot/sandbox/pagerduty bot/sandbox/slack",

@@ -36,6 +36,10 @@ _PATTERNS = {
     r"^[^\x00]*$": "This must not hold NUL characters.",
     r"^[0-9]{1,16}-[0-9A-Za-z-]{1,64}$": "This must be the next_cursor of the page before, as it was.",
     r'^(W/)?([0-9]{1,9}|"[0-9]{1,9}")$': 'This must be the version, such as 3 or "3".',
+    r"^[^\s.$][^.\x00]*$": "The name of a phase has no dot, and begins with neither a blank nor $.",
+    r"^([^\s.$][^.\x00]*|\$trigger|\$initial_state)\.[^\x00]+$": (
+        "An input is phase.key, $trigger.key or $initial_state.key."
+    ),
     r"^[0-9a-f]{64}$": "This must be 64 hexadecimal digits in lower case.",
 }
 """By the pattern that did not match."""

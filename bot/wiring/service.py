@@ -41,6 +41,7 @@ from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
+from core.containers.workflows import Workflows
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
 from core.delivery.pause import Pausing
@@ -365,6 +366,7 @@ def wire(
         TaskClaims(database, log, clock),
         Plans(database, log, clock),
         Checkpoints(engine, log, clock),
+        Workflows(database, log, clock),
         retrying,
         client_steps,
         subscriptions,

@@ -116,7 +116,10 @@ def check_completion(upstreams: Upstreams) -> None:
 
 def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Followed:
     """An active dependent becomes blocked; one that is suspended itself is owed it (RFC-0026 §2 rule 2; by a
-    coordinator: §3). A block of its agent's own stays its agent's."""
+    coordinator: §3). A block of its agent's own stays its agent's. Without a ``hold`` it stays as it is: it takes
+    outputs of the upstream, and no coordinator has it wait for them."""
+    if not hold:
+        return Followed(dependent)
     match dependent.status:
         case IntentStatus.ACTIVE:
             blocked = replace(dependent, status=IntentStatus.BLOCKED, held=dependent.held | hold)

@@ -57,7 +57,7 @@ class Members:
 
         def job(tx: Tx) -> IntentAgent:
             intent = access.lock(tx, intent_id, by, Right.GOVERN)
-            return self.join(tx, intent, _named(agent_id, by), role or WORKER, by.identity, self.clock.now())[1]
+            return self.join(tx, intent, agent_named(agent_id, by), role or WORKER, by.identity, self.clock.now())[1]
 
         return await self.database.write(job)
 
@@ -73,18 +73,20 @@ class Members:
             agent = replace(found, role=role)
         intent_agents.put(tx, agent)
         self._shut_out(tx, intent, agent_id)
-        return self.log.write(tx, intent, now, Event(AGENT_ASSIGNED, _said(agent_id, role), by)), agent
+        return self.log.write(tx, intent, now, Event(AGENT_ASSIGNED, membership_json(agent_id, role), by)), agent
 
     async def remove(self, intent_id: str, agent_id: str, by: Actor) -> None:
         """Raises :class:`NotFound` for whoever is no member. What it holds on the intent, it holds no longer."""
 
         def job(tx: Tx) -> None:
             intent = access.lock(tx, intent_id, by, Right.GOVERN)
-            name, now = _named(agent_id, by), self.clock.now()
+            name, now = agent_named(agent_id, by), self.clock.now()
             found = intent_agents.get(tx.conn, intent.id, name)
             if found is None or not intent_agents.remove(tx, intent.id, name):
                 raise NotFound("This agent is no member of the intent.")
-            intent = self.log.write(tx, intent, now, Event(AGENT_UNASSIGNED, _said(name, found.role), by.identity))
+            intent = self.log.write(
+                tx, intent, now, Event(AGENT_UNASSIGNED, membership_json(name, found.role), by.identity)
+            )
             self.leases.revoke_all_of(tx, intent, name, by, now)
 
         await self.database.write(job)
@@ -97,15 +99,16 @@ class Members:
             self.transitions.keep(tx, replace(suspension, agents=(*suspension.agents, agent_id)))
 
 
-def _said(agent_id: str, role: str) -> JsonObject:
+def membership_json(agent_id: str, role: str) -> JsonObject:
     return {"agent_id": agent_id, "role": role}
 
 
-def _named(agent_id: str, by: Actor) -> str:
-    """The key that is meant; ``me`` is the caller's own."""
+def agent_named(agent_id: str, by: Actor, path: str = "agent_id") -> str:
+    """The key that is meant; ``me`` is the caller's own. Raises :class:`InvalidRequest`, which names the field
+    ``path``, for what can be no key's name."""
     if agent_id.strip().lower() == OWN_KEY and by.key is not None:
         return by.key
     try:
         return key_name(agent_id)
     except ValueError as problem:
-        raise InvalidRequest(f"The name of an agent {problem}.", path="agent_id") from problem
+        raise InvalidRequest(f"The name of an agent {problem}.", path=path) from problem

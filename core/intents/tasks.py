@@ -24,6 +24,7 @@ from core.intents import access
 from core.intents.access import Right
 from core.intents.writing import IntentLog
 from core.ports import Clock
+from core.propagation.phases import check_given
 from core.store import intents, tasks
 from core.store.database import Database, Tx
 
@@ -71,14 +72,17 @@ class Tasks:
         return await self.database.read(job)
 
     async def change(self, task_id: str, wanted: TaskChange, by: Actor, version: int) -> Task:
-        """Raises :class:`VersionConflict` or :class:`InvalidTransition`. A task that is to run while its intent waits
-        is blocked with it."""
+        """Raises :class:`VersionConflict` or :class:`InvalidTransition`; for the task of a phase that has not given
+        what it declares :class:`MissingOutput` or :class:`OutputTypeMismatch`. A task that is to run while its intent
+        waits is blocked with it."""
 
         def job(tx: Tx) -> Task:
             now = self.clock.now()
             intent, before = lock(tx, task_id, by, _right(wanted))
             check_task_version(before, version)
             after = changed(before, wanted, now, waits=intent.status is IntentStatus.SUSPENDED)
+            if after.status is TaskStatus.COMPLETED and intent.links & Link.PHASE:
+                check_given(tx.conn, intent.id, after.output)
             keep(tx, self.log, intent, before, after, by, now)
             return after
 

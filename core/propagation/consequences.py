@@ -18,6 +18,7 @@ from core.propagation.checkpoint_events import checkpoint_events
 from core.propagation.dependents import hold_or_free
 from core.propagation.member_events import member_events
 from core.propagation.mirror import mirrored
+from core.propagation.phases import check_given
 from core.store import event_log, intent_edges, intents
 from core.store.database import Tx
 
@@ -47,7 +48,7 @@ class Consequences:
         events += self._said(tx, before, intent, now, suspension_id)
         intent = event_log.append(tx, intent, events, now, self.key)
         if intent.links & Link.DEPENDENTS:
-            self._keep(tx, hold_or_free(tx, intent), now)
+            self._keep(tx, hold_or_free(tx, intent, now), now)
         if intent.status in ENDED:
             intents.link(tx, [intent.id], Link.OVER)
         return intent
@@ -74,12 +75,16 @@ class Consequences:
         self.hub.announce(tx, EVERYTHING, *(intent.id for intent in grown))
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
-        """Whether its upstreams and children let ``intent``, locked, go to ``wanted``. Raises
-        :class:`DependenciesIncomplete`."""
+        """Whether its upstreams and children, and what it owes as a phase, let ``intent``, locked, go to ``wanted``.
+
+        Raises :class:`DependenciesIncomplete`, :class:`MissingOutput` or :class:`OutputTypeMismatch`.
+        """
         if wanted is IntentStatus.ACTIVE and intent.held:
             check_unblocked(intent, intent_edges.unmet(tx.conn, intent.id))
         if wanted is IntentStatus.COMPLETED and intent.links & (Link.DEPENDENCIES | Link.CHILDREN):
             check_completion(intent_edges.unmet(tx.conn, intent.id))
+        if wanted is IntentStatus.COMPLETED and intent.links & Link.PHASE:
+            check_given(tx.conn, intent.id)
 
     def check_ready(self, tx: Tx, intent: Intent) -> None:
         """Whether a draft may be active: raises :class:`DependenciesIncomplete` if what it depends on is not

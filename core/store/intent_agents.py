@@ -31,6 +31,12 @@ def put(tx: Tx, agent: IntentAgent) -> None:
     upsert(tx, intent_agents, asdict(agent), ("intent_id", "agent_id"))
 
 
+def insert_all(tx: Tx, agents: Sequence[IntentAgent]) -> None:
+    """Add members of intents that have none."""
+    if agents:
+        tx.conn.execute(intent_agents.insert(), [asdict(agent) for agent in agents])
+
+
 def remove(tx: Tx, intent_id: str, agent_id: str) -> bool:
     """False if it was no member."""
     return tx.conn.execute(intent_agents.delete().where(_is(intent_id, agent_id))).rowcount > 0

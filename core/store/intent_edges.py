@@ -29,6 +29,13 @@ def put(tx: Tx, intent_id: str, upstream_ids: Iterable[str], kind: str = EdgeKin
         tx.conn.execute(intent_edges.insert(), rows)
 
 
+def put_all(tx: Tx, edges: Iterable[tuple[str, str, str]]) -> None:
+    """Add many that are not there yet: who waits, for whom, and of which kind."""
+    rows = [{"intent_id": one, "upstream_id": upstream, "kind": kind} for one, upstream, kind in dict.fromkeys(edges)]
+    if rows:
+        tx.conn.execute(intent_edges.insert(), rows)
+
+
 def remove(tx: Tx, intent_id: str, upstream_id: str, kind: str = EdgeKind.DEPENDENCY) -> bool:
     """False if there was none."""
     same = (_edge.intent_id == intent_id) & (_edge.upstream_id == upstream_id) & (_edge.kind == kind)

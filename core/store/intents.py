@@ -34,6 +34,11 @@ def insert(tx: Tx, intent: Intent) -> None:
     _INSERT.run(tx.conn, _columns(intent))
 
 
+def insert_all(tx: Tx, made: Sequence[Intent]) -> None:
+    """As :func:`insert`, for many."""
+    _INSERT.run(tx.conn, *map(_columns, made))
+
+
 _INSERT = Prepared(intents.insert())
 
 

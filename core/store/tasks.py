@@ -19,6 +19,10 @@ def insert(tx: Tx, task: Task) -> None:
     tx.conn.execute(tasks.insert().values(**_columns(task)))
 
 
+def insert_all(tx: Tx, made: Sequence[Task]) -> None:
+    tx.conn.execute(tasks.insert(), [_columns(task) for task in made])
+
+
 def update(tx: Tx, task: Task) -> None:
     """Replace the record. Lock its intent, and read it after that."""
     values = _columns(task)

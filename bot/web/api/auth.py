@@ -26,6 +26,7 @@ from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
+from core.containers.workflows import Workflows
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
 from core.domain.wire import JsonObject
@@ -146,6 +147,7 @@ class Services:
     claims: TaskClaims
     plans: Plans
     checkpoints: Checkpoints
+    workflows: Workflows
     retrying: Retrying
     client_steps: ClientSteps
     subscriptions: Subscriptions
