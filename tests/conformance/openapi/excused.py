@@ -52,6 +52,9 @@ MESSAGES = re.compile(
     r"|The (intent|plan) has no such task\."
     r"|There is no such task on which you may work\."
     r"|The name of an agent must .*"
+    r"|There is no such phase\."
+    r"|Two phases have the same name\."
+    r"|That phase declares no output of this name\."
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",
     re.DOTALL,
 )

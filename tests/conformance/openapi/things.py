@@ -42,6 +42,7 @@ class Ids:
     """Of the intent ``actives[1]``, at version 1."""
     checkpoints: Sequence[str]
     """That wait for approval."""
+    workflows: Sequence[str]
     failures: Sequence[tuple[str, str]]
     """Each with its intent first."""
     leases: Sequence[str]
@@ -124,6 +125,8 @@ class Ids:
             "POST /plans/{plan_id}/checkpoints": _to({"name": "n", "requires_approval": False}, plan_id=self.plans[1]),
             "POST /checkpoints/{checkpoint_id}/approve": _to({}, checkpoint_id=self.checkpoints[0]),
             "POST /checkpoints/{checkpoint_id}/reject": _to({}, checkpoint_id=self.checkpoints[1]),
+            "POST /workflows": _to({"name": "Compliance", "phases": PHASES}),
+            "GET /workflows/{workflow_id}": _to(workflow_id=self.workflows[0]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "GET /agents/{agent_id}/callback": _to(agent_id="refund-agent"),
@@ -157,6 +160,12 @@ def _to(body: dict[str, Any] | None = None, version: str | None = None, **path: 
     headers = {} if version is None else {"If-Match": version}
     sent = {} if body is None else {"body": body, "media_type": "application/json"}
     return {"path_parameters": path, "headers": headers, **sent}
+
+
+PHASES: list[dict[str, Any]] = [
+    {"name": "fetch", "outputs": {"rows": "array"}},
+    {"name": "review", "depends_on": ["fetch"], "inputs": {"rows": "fetch.rows", "day": "$trigger.day"}},
+]
 
 
 async def furnish(world: World) -> Ids:
@@ -198,6 +207,10 @@ async def furnish(world: World) -> Ids:
         tasks=tasks,
         plans=plans,
         checkpoints=[await _checkpoint(world) for _ in range(4)],
+        workflows=[
+            (await _made(world, "agent", "/v1/workflows", {"name": "Compliance", "phases": PHASES}))["id"]
+            for _ in range(2)
+        ],
         failures=[await _failure(world) for _ in range(2)],
         leases=held,
         upstreams=upstreams,
