@@ -41,6 +41,8 @@ from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
+from core.containers.portfolio_deadlines import PortfolioDeadlines
+from core.containers.portfolios import Portfolios
 from core.containers.workflows import Workflows
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
@@ -367,6 +369,7 @@ def wire(
         Plans(database, log, clock),
         Checkpoints(engine, log, clock),
         Workflows(database, log, clock),
+        Portfolios(database, log, times, clock),
         retrying,
         client_steps,
         subscriptions,
@@ -403,6 +406,7 @@ def wire(
                 DueKind.RETRY: retrying.retry_due,
                 DueKind.LEASE_END: leases.ended,
             },
+            {DueKind.PORTFOLIO_DEADLINE: PortfolioDeadlines(database, transitions, clock).some},
         ),
         reconciler=Reconciler(database, consequences, clock),
         lanes=lanes,

@@ -24,10 +24,11 @@ from core.domain.policy import policy_fields
 from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception, Recorded, Unclaimed
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
-from core.domain.suspension import Kind, Suspension
-from core.domain.vocabulary import Abandoned, AnswerGiven, AttemptDue, Cancelled, Claimed, Released
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
+from core.engine.ending import due_signal, ended_in_time
 from core.engine.opening import Opening, others_of
 from core.engine.outages import CatchingUp, caught_up, locked
 from core.engine.permissions import check_claim
@@ -217,14 +218,7 @@ class Engine:
         intent, suspension = locked(tx, suspension_id, self._transitions, now)
         if intent is None or suspension is None or not suspension.is_open:
             return intent, suspension
-        if suspension.expires_at is None or now < suspension.expires_at:
-            return intent, suspension
-        return intent, self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now).suspension
-
-    def _attempt_due(self, tx: Tx, suspension: Suspension) -> AttemptDue:
-        if suspension.ask.kind is not Kind.VETO:
-            return AttemptDue()
-        return AttemptDue(delivered=suspensions.any_notice_delivered(tx.conn, suspension.id))
+        return intent, ended_in_time(tx, intent, suspension, self._transitions, now)
 
     async def signal(
         self, answer: GivenAnswer, signal_id: str, creator: str | None = None, once: Once | None = None
@@ -364,7 +358,7 @@ class Engine:
             if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
                 late = now - suspension.look_at
                 tx.after_commit(lambda: self._transitions.observer.looked(late))
-                self._transitions.move(tx, suspension, self._attempt_due(tx, suspension), intent, now)
+                self._transitions.move(tx, suspension, due_signal(tx, intent, suspension, now), intent, now)
             return True  # if it is not due any more, somebody else was faster
 
         return job

@@ -1,6 +1,7 @@
 """What is due beside suspensions: one row for each kind and subject, written in the transaction that sets it.
 
-Whoever writes or takes a row holds the intent it belongs to, so that the two never wait for each other.
+Whoever writes or takes a row holds what it belongs to, the intent or the subject, so that the two never wait for each
+other.
 """
 
 from __future__ import annotations
@@ -24,13 +25,17 @@ class DueKind(StrEnum):
     """The subject is an intent that the published client has suspended, and whose record has not come."""
     RETRY = "retry"
     """The subject is a failure whose next try is due."""
+    PORTFOLIO_DEADLINE = "portfolio_deadline"
+    """The subject is a portfolio; it belongs to no one intent."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueTime:
+    """``intent_id`` is ``None`` for what belongs to no one intent."""
+
     kind: DueKind
     subject: str
-    intent_id: str
+    intent_id: str | None
     at: datetime
 
 

@@ -132,6 +132,12 @@ def lock_in_order(tx: Tx, intent_ids: Iterable[str]) -> dict[str, Intent]:
 _BY_IDS = sa.select(intents).where(intents.c.id.in_(sa.bindparam("ids", expanding=True)))
 
 
+def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
+    """Those that there are and that nobody else holds, locked, by id. Nobody is waited for."""
+    statement = sa.select(intents.c.id).where(intents.c.id.in_(intent_ids)).order_by(intents.c.id)
+    return list(tx.conn.scalars(statement.with_for_update(skip_locked=True)))
+
+
 def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Intent]:
     """Those of ``intent_ids`` that there are, locked, while ``intent`` is: without what they say (title, state), for
     :func:`advance_all` alone to keep.

@@ -19,7 +19,16 @@ from typing import Any
 
 from openintent.client import OpenIntentClient
 from openintent.exceptions import OpenIntentError
-from openintent.models import EventType, Intent, IntentStatus, PlanState, RetryStrategy, TaskStatus
+from openintent.models import (
+    EventType,
+    Intent,
+    IntentStatus,
+    MembershipRole,
+    PlanState,
+    PortfolioStatus,
+    RetryStrategy,
+    TaskStatus,
+)
 from openintent.streaming import SSEStream
 
 UNHEARD = {"close_channel"}
@@ -169,6 +178,37 @@ class Served:
     def update_plan(self) -> None:
         plan = self._client.get_plan(self._plan)
         assert self._client.update_plan(plan.id, plan.version, state="active").state is PlanState.ACTIVE
+
+    def create_portfolio(self) -> None:
+        made = self._client.create_portfolio("Release", governance_policy={"deadline": "2030-01-01T00:00:00Z"})
+        self._portfolio = made.id
+        assert made.governance_policy == {"deadline": "2030-01-01T00:00:00Z"}
+
+    def add_intent_to_portfolio(self) -> None:
+        made = self._client.add_intent_to_portfolio(self._portfolio, self._id, MembershipRole.PRIMARY, 2)
+        assert (made.intent_id, made.role, made.priority) == (self._id, MembershipRole.PRIMARY, 2)
+
+    def get_portfolio(self) -> None:
+        found = self._client.get_portfolio(self._portfolio)
+        assert (found.name, found.aggregate_status.total) == ("Release", 1)
+
+    def list_portfolios(self) -> None:
+        assert [one.id for one in self._client.list_portfolios(created_by="refund-agent")] == [self._portfolio]
+
+    def get_portfolio_intents(self) -> None:
+        found, counted = self._client.get_portfolio_intents(self._portfolio)
+        assert ([one.id for one in found], counted.total) == ([self._id], 1)
+
+    def get_intent_portfolios(self) -> None:
+        assert [one.id for one in self._client.get_intent_portfolios(self._id)] == [self._portfolio]
+
+    def remove_intent_from_portfolio(self) -> None:
+        self._client.remove_intent_from_portfolio(self._portfolio, self._id)
+        assert self._client.get_portfolio_intents(self._portfolio)[0] == []
+
+    def update_portfolio_status(self) -> None:
+        after = self._client.update_portfolio_status(self._portfolio, PortfolioStatus.COMPLETED)
+        assert after.status is PortfolioStatus.COMPLETED
 
     def subscribe(self) -> None:
         self._client.subscribe(intent_id=self._id, webhook_url="https://agent.example/hook")

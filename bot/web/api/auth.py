@@ -26,6 +26,7 @@ from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
+from core.containers.portfolios import Portfolios
 from core.containers.workflows import Workflows
 from core.delivery.pause import Pausing
 from core.domain.people import LONGEST_KEY_NAME, OWN_KEY, Actor, Role
@@ -148,6 +149,7 @@ class Services:
     plans: Plans
     checkpoints: Checkpoints
     workflows: Workflows
+    portfolios: Portfolios
     retrying: Retrying
     client_steps: ClientSteps
     subscriptions: Subscriptions

@@ -129,6 +129,7 @@ def _settings(ids: Ids, most: int) -> dict[str, Any]:
         "path.task_id": ids.tasks,
         "path.plan_id": ids.plans,
         "path.checkpoint_id": ids.checkpoints,
+        "path.portfolio_id": ids.portfolios,
         "path.lease_id": ids.leases,
         "path.failure_id": [failure for _, failure in ids.failures],
         "path.subscription_id": ids.subscriptions,

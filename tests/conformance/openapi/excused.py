@@ -42,6 +42,8 @@ MESSAGES = re.compile(
     r"|There is no such key\."
     r"|A subscription expires in the future\."
     r"|Name an intent or a portfolio, or neither\."
+    r"|A portfolio's deadline lies in the future\."
+    r"|governance and governance_policy are one thing\."
     r"|This is nobody of the directory, .*"
     r"|action has no canonical JSON .*"  # integers beyond 2^53 (RFC 8785)
     r"|(form_schema|resume\.payload_schema) is (not a usable JSON Schema|too large).*"

@@ -51,6 +51,8 @@ class Ids:
     """Intents of an agent's."""
     dependents: Sequence[str]
     """Drafts at version 1; those but the first depend on ``upstreams[1]``."""
+    portfolios: Sequence[str]
+    """The intent ``actives[2]`` is in the first of them."""
     receipt: str
     """Of an agent whose :data:`ACTION` was approved."""
 
@@ -127,6 +129,17 @@ class Ids:
             "POST /checkpoints/{checkpoint_id}/reject": _to({}, checkpoint_id=self.checkpoints[1]),
             "POST /workflows": _to({"name": "Compliance", "phases": PHASES}),
             "GET /workflows/{workflow_id}": _to(workflow_id=self.workflows[0]),
+            "POST /portfolios": _to({"name": "Release 7"}),
+            "GET /portfolios/{portfolio_id}": _to(portfolio_id=self.portfolios[0]),
+            "PATCH /portfolios/{portfolio_id}/status": _to({"status": "completed"}, portfolio_id=self.portfolios[1]),
+            "POST /portfolios/{portfolio_id}/intents": _to(
+                {"intent_id": self.actives[1]}, portfolio_id=self.portfolios[2]
+            ),
+            "GET /portfolios/{portfolio_id}/intents": _to(portfolio_id=self.portfolios[0]),
+            "DELETE /portfolios/{portfolio_id}/intents/{intent_id}": _to(
+                portfolio_id=self.portfolios[0], intent_id=self.actives[2]
+            ),
+            "GET /intents/{intent_id}/portfolios": _to(intent_id=self.actives[2]),
             "GET /agents/{agent_id}/default-retry-policy": _to(agent_id="refund-agent"),
             "PUT /agents/{agent_id}/default-retry-policy": _to({}, agent_id="refund-agent"),
             "GET /agents/{agent_id}/callback": _to(agent_id="refund-agent"),
@@ -218,6 +231,7 @@ async def furnish(world: World) -> Ids:
             (await _made(world, "agent", "/v1/intents", {"title": "Then", "depends_on": on}))["id"]
             for on in ([], [upstreams[1]], [upstreams[1]], [upstreams[1]])
         ],
+        portfolios=await _portfolios(world, actives[2]),
         receipt=await _receipt(world),
         subscriptions=await _subscriptions(world),
         spare_keys=[await _spare_key(world, f"spare-{number}") for number in range(3)],
@@ -250,6 +264,12 @@ async def _checkpoint(world: World) -> str:
 async def _subscriptions(world: World) -> list[str]:
     body = {"webhook_url": "https://agent.example/events", "event_types": ["refund.noted"]}
     return [(await _made(world, "agent", "/v1/subscriptions", body))["id"] for _ in range(4)]
+
+
+async def _portfolios(world: World, intent_id: str) -> list[str]:
+    made = [(await _made(world, "agent", "/v1/portfolios", {"name": "Release 7"}))["id"] for _ in range(4)]
+    await _made(world, "agent", f"/v1/portfolios/{made[0]}/intents", {"intent_id": intent_id})
+    return made
 
 
 async def _receipt(world: World) -> str:

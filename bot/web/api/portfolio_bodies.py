@@ -1,0 +1,69 @@
+"""Request bodies of portfolios. Both spellings of their governance are taken: RFC-0007's and the published client's."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from bot.web.api.paging import Instant
+from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
+from core.containers.portfolios import NewPortfolio
+from core.domain.portfolio import MembershipRole, PortfolioStatus
+from core.domain.wire import instant
+from core.errors import InvalidRequest
+
+
+class GovernanceBody(BaseModel):
+    """What a portfolio is to keep to. ``deadline`` counts; whatever else is said is kept and shown."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
+    __pydantic_extra__: dict[str, JsonValue]
+
+    deadline: Instant | None = None
+
+    def said(self) -> JsonObject:
+        """All of it, the deadline in UTC."""
+        said: JsonObject = dict(self.__pydantic_extra__ or {})
+        return said if self.deadline is None else {**said, "deadline": instant(self.deadline)}
+
+
+class PortfolioBody(
+    Strict, json_schema_extra=such_as({"name": "Release 7", "governance": {"deadline": "2030-03-24T12:00:00Z"}})
+):
+    """RFC-0007. ``created_by`` is the caller's key, whatever is written; ``governance_policy`` and ``governance`` are
+    one field."""
+
+    name: Name
+    description: Annotated[str, Field(max_length=40_000)] | None = None
+    created_by: Annotated[str, Field(max_length=320)] | None = None
+    governance_policy: GovernanceBody | None = None
+    governance: GovernanceBody | None = None
+    metadata: JsonObject | None = None
+
+    def wanted(self) -> NewPortfolio:
+        """Raises :class:`InvalidRequest` if the two spellings say different things."""
+        if self.governance is not None and self.governance_policy not in (None, self.governance):
+            raise InvalidRequest("governance and governance_policy are one thing.", path="governance")
+        field = "governance_policy" if self.governance is None else "governance"
+        governance = self.governance or self.governance_policy or GovernanceBody()
+        return NewPortfolio(
+            name=self.name,
+            description=self.description,
+            governance_policy=governance.said(),
+            deadline=governance.deadline,
+            path=f"{field}.deadline",
+            metadata=self.metadata or {},
+        )
+
+
+class PortfolioStatusBody(Strict, json_schema_extra=such_as({"status": "completed"})):
+    status: PortfolioStatus
+
+
+class MembershipBody(Strict, json_schema_extra=such_as({"intent_id": "…", "role": "member", "priority": 0})):
+    """Which intent belongs to the portfolio, as what. A higher ``priority`` comes first."""
+
+    intent_id: IntentId
+    role: MembershipRole | None = None
+    priority: Annotated[int, Field(strict=True, ge=-1_000_000, le=1_000_000)] | None = None

@@ -1,0 +1,235 @@
+"""Portfolios: make, list and end them, and put intents in.
+
+Source: RFC-0007; RFC-0026 §2 rule 4, §10; API.md §7. The published client breaks on an ``aggregate_status`` that is no
+object.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from bot.web.api import portfolio_bodies as bodies
+from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, cursor_after, once, place
+from bot.web.api.replies import BODY, IntentReply, intent_json, refusals, reply, write
+from bot.web.api.suspensions import Id, replayed
+from core.containers.portfolios import CountedPortfolio
+from core.domain.intent import IntentStatus
+from core.domain.portfolio import Aggregate, MemberCounts, MembershipRole, PortfolioMember, PortfolioStatus
+from core.domain.wire import Instant, JsonObject, Open, instant
+from core.idempotency import Replayed
+
+routes = APIRouter(route_class=KeyedRoute, tags=["portfolios"])
+
+
+class PortfolioAggregateReply(Open):
+    """What the members come to (RFC-0026 §2 rule 4). ``completion_percentage`` is for the published client."""
+
+    status: Aggregate
+    total: int
+    by_status: dict[str, int]
+    completion_percentage: int
+
+
+class PortfolioReply(Open):
+    """``governance`` and ``governance_policy`` are the same. ``has_suspended_members`` and what stands beside it are of
+    this moment."""
+
+    id: str
+    name: str
+    description: str | None
+    created_by: str
+    status: PortfolioStatus
+    governance_policy: JsonObject
+    governance: JsonObject
+    metadata: JsonObject
+    aggregate_status: PortfolioAggregateReply
+    has_suspended_members: bool
+    suspended_member_count: int
+    created_at: Instant
+    updated_at: Instant
+
+
+class PortfolioPage(Open):
+    portfolios: list[PortfolioReply]
+    next_cursor: str | None
+
+
+class PortfolioList(Open):
+    portfolios: list[PortfolioReply]
+
+
+class MembershipReply(Open):
+    id: str
+    portfolio_id: str
+    intent_id: str
+    role: MembershipRole
+    priority: int
+    added_at: Instant
+
+
+class PortfolioIntentPage(Open):
+    """``aggregate_status`` is of all members, on whatever page."""
+
+    intents: list[IntentReply]
+    aggregate_status: PortfolioAggregateReply
+
+
+class IntentTakenOutReply(Open):
+    message: str
+
+
+def aggregate_json(counts: MemberCounts) -> PortfolioAggregateReply:
+    return {
+        "status": counts.aggregate,
+        "total": counts.total,
+        "by_status": {status.value: counts.of(status) for status in IntentStatus},
+        "completion_percentage": counts.percentage,
+    }
+
+
+def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
+    portfolio, counts = counted.portfolio, counted.counts
+    governance = dict(portfolio.governance_policy)
+    return {
+        "id": portfolio.id,
+        "name": portfolio.name,
+        "description": portfolio.description,
+        "created_by": portfolio.created_by,
+        "status": portfolio.status,
+        "governance_policy": governance,
+        "governance": governance,
+        "metadata": dict(portfolio.metadata),
+        "aggregate_status": aggregate_json(counts),
+        "has_suspended_members": counts.suspended > 0,
+        "suspended_member_count": counts.suspended,
+        "created_at": instant(portfolio.created_at),
+        "updated_at": instant(portfolio.updated_at),
+    }
+
+
+def membership_json(member: PortfolioMember) -> MembershipReply:
+    return {
+        "id": member.id,
+        "portfolio_id": member.portfolio_id,
+        "intent_id": member.intent_id,
+        "role": member.role,
+        "priority": member.priority,
+        "added_at": instant(member.added_at),
+    }
+
+
+@routes.post(
+    "/portfolios",
+    summary="Make a portfolio; its deadline abandons whatever of it waits for a person then",
+    responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 409)},
+)
+async def create(
+    services: Served, request: Request, actor: Agent, body: bodies.PortfolioBody, key: IdempotencyKey = None
+) -> Response:
+    made = await services.portfolios.create(body.wanted(), actor, await once(request, actor, key, _created))
+    return replayed(made) if isinstance(made, Replayed) else reply(portfolio_json(made))
+
+
+@routes.get(
+    "/portfolios",
+    summary="List the key's portfolios, newest first; every key's for operators",
+    responses={200: {"model": PortfolioPage}, **refusals(422)},
+)
+async def page(
+    services: Served,
+    actor: Caller,
+    created_by: Annotated[str | None, Query(min_length=1, max_length=320, pattern=TEXT)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    found = await services.portfolios.page(actor, created_by=created_by, before=place(cursor), limit=limit + 1)
+    shown, last = found[:limit], found[min(limit, len(found)) - 1].portfolio if found else None
+    more = cursor_after(last.created_at, last.id) if last is not None and len(found) > limit else None
+    return reply(PortfolioPage(portfolios=[portfolio_json(one) for one in shown], next_cursor=more))
+
+
+@routes.get(
+    "/portfolios/{portfolio_id}",
+    summary="Show a portfolio, and what its members come to",
+    responses={200: {"model": PortfolioReply}, **refusals(404, 422)},
+)
+async def show(services: Served, portfolio_id: Id, actor: Caller) -> Response:
+    return reply(portfolio_json(await services.portfolios.get(portfolio_id, actor)))
+
+
+@routes.patch(
+    "/portfolios/{portfolio_id}/status",
+    summary="Complete or abandon a portfolio; its members stay as they are, and its deadline counts no longer",
+    responses={200: {"model": PortfolioReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def change_status(services: Served, portfolio_id: Id, actor: Agent, body: bodies.PortfolioStatusBody) -> Response:
+    return reply(portfolio_json(await services.portfolios.end(portfolio_id, body.status, actor)))
+
+
+@routes.post(
+    "/portfolios/{portfolio_id}/intents",
+    summary="Put an intent into a portfolio, or give it another role and priority there",
+    responses={200: {"model": MembershipReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def add(
+    services: Served,
+    request: Request,
+    portfolio_id: Id,
+    actor: Agent,
+    body: bodies.MembershipBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    again = await once(request, actor, key, _added)
+    role, priority = body.role or MembershipRole.MEMBER, body.priority or 0
+    made = await services.portfolios.add(portfolio_id, body.intent_id, role, priority, actor, again)
+    return replayed(made) if isinstance(made, Replayed) else reply(membership_json(made))
+
+
+@routes.get(
+    "/portfolios/{portfolio_id}/intents",
+    summary="The intents of a portfolio that the caller may read, by priority, then the oldest first",
+    responses={200: {"model": PortfolioIntentPage}, **refusals(404, 422)},
+)
+async def intents(
+    services: Served,
+    portfolio_id: Id,
+    actor: Caller,
+    limit: Limit = 200,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    found = await services.portfolios.member_ids(portfolio_id, actor, limit=limit, offset=offset)
+    shown = await services.intents.of_ids(found)
+    counts = (await services.portfolios.get(portfolio_id, actor)).counts
+    written = [intent_json(one) for one in shown]
+    return reply(PortfolioIntentPage(intents=written, aggregate_status=aggregate_json(counts)))
+
+
+@routes.delete(
+    "/portfolios/{portfolio_id}/intents/{intent_id}",
+    summary="Take an intent out of a portfolio",
+    responses={200: {"model": IntentTakenOutReply}, **refusals(403, 404, 422)},
+)
+async def remove(services: Served, portfolio_id: Id, intent_id: Id, actor: Agent) -> Response:
+    await services.portfolios.remove(portfolio_id, intent_id, actor)
+    return reply(IntentTakenOutReply(message="Intent removed from portfolio."))
+
+
+@routes.get(
+    "/intents/{intent_id}/portfolios",
+    summary="The caller's portfolios that the intent is in, the oldest first; every key's for operators",
+    responses={200: {"model": PortfolioList}, **refusals(404, 422)},
+)
+async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
+    found = await services.portfolios.of_intent(intent_id, actor)
+    return reply(PortfolioList(portfolios=[portfolio_json(one) for one in found]))
+
+
+def _created(made: CountedPortfolio) -> tuple[int, str]:
+    return 200, write(portfolio_json(made))
+
+
+def _added(made: PortfolioMember) -> tuple[int, str]:
+    return 200, write(membership_json(made))
