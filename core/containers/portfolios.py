@@ -16,13 +16,13 @@ from datetime import datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.domain.aggregate import Aggregate
 from core.domain.intent import Intent
 from core.domain.intent_links import Link
 from core.domain.people import Actor, Role
 from core.domain.portfolio import (
     ADDED,
     REMOVED,
-    MemberCounts,
     MembershipRole,
     Portfolio,
     PortfolioMember,
@@ -36,6 +36,7 @@ from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
 from core.intents.due_work import DueTimes
+from core.intents.showing import Shown, reader, shown
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import intents, portfolios
@@ -61,7 +62,7 @@ class CountedPortfolio:
     """A portfolio, and what its members come to at this moment."""
 
     portfolio: Portfolio
-    counts: MemberCounts
+    members: Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Portfolios:
             portfolios.insert(tx, made)
             if made.deadline is not None:
                 self.times.put(tx, DueKind.PORTFOLIO_DEADLINE, made.id, None, made.deadline)
-            return CountedPortfolio(made, MemberCounts())
+            return CountedPortfolio(made, Aggregate())
 
         return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: insert(tx)))
 
@@ -118,7 +119,7 @@ class Portfolios:
         """Newest first; all keys' for operators, or those of the key ``created_by``."""
 
         def job(conn: sa.Connection) -> list[CountedPortfolio]:
-            owner = _owner(by)
+            owner = reader(by)
             if owner is not None and created_by not in {None, owner}:
                 return []
             return _counted(conn, portfolios.page(conn, created_by=owner or created_by, before=before, limit=limit))
@@ -130,7 +131,7 @@ class Portfolios:
 
         def job(conn: sa.Connection) -> list[CountedPortfolio]:
             access.read(conn, intent_id, by)
-            return _counted(conn, portfolios.of_intent(conn, intent_id, created_by=_owner(by)))
+            return _counted(conn, portfolios.of_intent(conn, intent_id, created_by=reader(by)))
 
         return await self.database.read(job)
 
@@ -152,13 +153,14 @@ class Portfolios:
 
     # --- Members ----------------------------------------------------------------------------------------------------
 
-    async def member_ids(self, portfolio_id: str, by: Actor, *, limit: int, offset: int) -> Sequence[str]:
-        """The intents of a portfolio that ``by`` may read itself, by priority, then the oldest first."""
+    async def intents(self, portfolio_id: str, by: Actor, *, limit: int, offset: int) -> tuple[list[Shown], Aggregate]:
+        """The intents of a portfolio that ``by`` may read itself, by priority, then the oldest first; and what all of
+        its members come to."""
 
-        def job(conn: sa.Connection) -> Sequence[str]:
-            readable(conn, portfolio_id, by)
-            agent = None if by.has(Role.OPERATOR) else by.key
-            return portfolios.member_ids(conn, portfolio_id, agent=agent, limit=limit, offset=offset)
+        def job(conn: sa.Connection) -> tuple[list[Shown], Aggregate]:
+            [counted] = _counted(conn, [readable(conn, portfolio_id, by)])
+            found = portfolios.members(conn, portfolio_id, agent=reader(by), limit=limit, offset=offset)
+            return shown(conn, found, by), counted.members
 
         return await self.database.read(job)
 
@@ -240,11 +242,6 @@ def _changeable(portfolio: Portfolio | None, by: Actor) -> Portfolio:
 
 def _owns(portfolio: Portfolio, by: Actor) -> bool:
     return portfolio.created_by == (by.key or by.identity)
-
-
-def _owner(by: Actor) -> str | None:
-    """Whose portfolios alone ``by`` may read; ``None`` for everybody's."""
-    return None if by.has(Role.OPERATOR) else by.key or by.identity
 
 
 def _workable(tx: Tx, intent_id: str, by: Actor) -> Intent:

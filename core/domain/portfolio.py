@@ -9,12 +9,13 @@ Source: RFC-0007; RFC-0026 §2, §10; docs/decisions/0060.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.aggregate import Aggregate
 from core.domain.intent import IntentStatus
 from core.errors import InvalidTransition
 
@@ -36,7 +37,7 @@ class MembershipRole(StrEnum):
     DEPENDENCY = "dependency"
 
 
-class Aggregate(StrEnum):
+class PortfolioProgress(StrEnum):
     """What the members of a portfolio come to (RFC-0026 §2 rule 4)."""
 
     COMPLETED = "completed"
@@ -73,36 +74,18 @@ class PortfolioMember:
     added_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class MemberCounts:
-    """How many members of a portfolio have which status."""
+def progress(members: Aggregate) -> PortfolioProgress:
+    """Completed when all members are, failed when any is abandoned, else in progress; so is a portfolio without any."""
+    if members.counts.get(IntentStatus.ABANDONED):
+        return PortfolioProgress.FAILED
+    if members.total and members.counts.get(IntentStatus.COMPLETED) == members.total:
+        return PortfolioProgress.COMPLETED
+    return PortfolioProgress.IN_PROGRESS
 
-    by_status: Mapping[IntentStatus, int] = field(default_factory=dict)
 
-    @property
-    def total(self) -> int:
-        return sum(self.by_status.values())
-
-    @property
-    def suspended(self) -> int:
-        return self.of(IntentStatus.SUSPENDED)
-
-    @property
-    def percentage(self) -> int:
-        """How much of it is completed; only what is whole is 100."""
-        return 100 * self.of(IntentStatus.COMPLETED) // self.total if self.total else 0
-
-    @property
-    def aggregate(self) -> Aggregate:
-        """Completed when all are, failed when any is abandoned, else in progress; so is a portfolio without members."""
-        if self.of(IntentStatus.ABANDONED):
-            return Aggregate.FAILED
-        if self.total and self.of(IntentStatus.COMPLETED) == self.total:
-            return Aggregate.COMPLETED
-        return Aggregate.IN_PROGRESS
-
-    def of(self, status: IntentStatus) -> int:
-        return self.by_status.get(status, 0)
+def suspended(members: Aggregate) -> int:
+    """How many of them wait for a person."""
+    return members.counts.get(IntentStatus.SUSPENDED, 0)
 
 
 def check_portfolio_move(current: PortfolioStatus, wanted: PortfolioStatus) -> None:

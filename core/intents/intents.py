@@ -149,15 +149,6 @@ class Intents:
 
         return await self._database.read(job)
 
-    async def of_ids(self, intent_ids: Sequence[str]) -> list[Shown]:
-        """Those that there are, in that order; whoever asks has found that the caller may read them."""
-
-        def job(conn: sa.Connection) -> list[Shown]:
-            found = [intents.get(conn, one) for one in intent_ids]
-            return [_shown(conn, intent) for intent in found if intent is not None]
-
-        return await self._database.read(job)
-
     async def change_status(
         self, intent_id: str, wanted: IntentStatus, by: Actor, version: int, *, reason: str | None = None
     ) -> Shown:

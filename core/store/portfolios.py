@@ -14,9 +14,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from core.domain.intent import IntentStatus
-from core.domain.portfolio import MemberCounts, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
+from core.domain.aggregate import Aggregate
+from core.domain.intent import Intent, IntentStatus
+from core.domain.portfolio import MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
 from core.store import intent_agents
+from core.store import intents as store_intents
 from core.store.container_tables import portfolio_members, portfolios
 from core.store.database import Tx
 from core.store.prepared import Prepared
@@ -105,23 +107,26 @@ def _is(portfolio_id: str, intent_id: str) -> sa.ColumnElement[bool]:
     return (portfolio_members.c.portfolio_id == portfolio_id) & (portfolio_members.c.intent_id == intent_id)
 
 
-def member_ids(conn: sa.Connection, portfolio_id: str, *, agent: str | None, limit: int, offset: int) -> Sequence[str]:
+def members(conn: sa.Connection, portfolio_id: str, *, agent: str | None, limit: int, offset: int) -> Sequence[Intent]:
     """The intents of a portfolio, by priority and then in the order in which they were added; with ``agent`` those that
     it owns or is a member of."""
     own = portfolio_members.c
-    statement = sa.select(own.intent_id).where(own.portfolio_id == portfolio_id)
+    statement = sa.select(own.intent_id).join(intents, intents.c.id == own.intent_id)
+    statement = statement.where(own.portfolio_id == portfolio_id)
     if agent is not None:
-        statement = statement.where(own.intent_id.in_(intent_agents.intents_of(agent)))
+        statement = statement.where(intent_agents.readable_by(agent))
     statement = statement.order_by(own.priority.desc(), own.added_at, own.intent_id).limit(limit).offset(offset)
-    return list(conn.scalars(statement))
+    ids = list(conn.scalars(statement))
+    there = store_intents.those(conn, ids) if ids else {}
+    return [there[one] for one in ids if one in there]
 
 
-def counts(conn: sa.Connection, portfolio_ids: Sequence[str]) -> Mapping[str, MemberCounts]:
+def counts(conn: sa.Connection, portfolio_ids: Sequence[str]) -> Mapping[str, Aggregate]:
     """What the members of each come to, in one statement."""
     found: dict[str, dict[IntentStatus, int]] = defaultdict(dict)
     for row in conn.execute(_COUNTS, {"ids": list(portfolio_ids)}):
         found[row.portfolio_id][IntentStatus(row.status)] = row.members
-    return {one: MemberCounts(found.get(one, {})) for one in portfolio_ids}
+    return {one: Aggregate(found.get(one, {})) for one in portfolio_ids}
 
 
 _COUNTS = (

@@ -16,8 +16,16 @@ from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, cursor_after
 from bot.web.api.replies import BODY, IntentReply, intent_json, refusals, reply, write
 from bot.web.api.suspensions import Id, replayed
 from core.containers.portfolios import CountedPortfolio
+from core.domain.aggregate import Aggregate
 from core.domain.intent import IntentStatus
-from core.domain.portfolio import Aggregate, MemberCounts, MembershipRole, PortfolioMember, PortfolioStatus
+from core.domain.portfolio import (
+    MembershipRole,
+    PortfolioMember,
+    PortfolioProgress,
+    PortfolioStatus,
+    progress,
+    suspended,
+)
 from core.domain.wire import Instant, JsonObject, Open, instant
 from core.idempotency import Replayed
 
@@ -27,9 +35,9 @@ routes = APIRouter(route_class=KeyedRoute, tags=["portfolios"])
 class PortfolioAggregateReply(Open):
     """What the members come to (RFC-0026 §2 rule 4). ``completion_percentage`` is for the published client."""
 
-    status: Aggregate
+    status: PortfolioProgress
     total: int
-    by_status: dict[str, int]
+    by_status: dict[IntentStatus, int]
     completion_percentage: int
 
 
@@ -81,17 +89,17 @@ class IntentTakenOutReply(Open):
     message: str
 
 
-def aggregate_json(counts: MemberCounts) -> PortfolioAggregateReply:
+def members_json(members: Aggregate) -> PortfolioAggregateReply:
     return {
-        "status": counts.aggregate,
-        "total": counts.total,
-        "by_status": {status.value: counts.of(status) for status in IntentStatus},
-        "completion_percentage": counts.percentage,
+        "status": progress(members),
+        "total": members.total,
+        "by_status": members.by_status,
+        "completion_percentage": members.completion_percentage,
     }
 
 
 def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
-    portfolio, counts = counted.portfolio, counted.counts
+    portfolio, waiting = counted.portfolio, suspended(counted.members)
     governance = dict(portfolio.governance_policy)
     return {
         "id": portfolio.id,
@@ -102,9 +110,9 @@ def portfolio_json(counted: CountedPortfolio) -> PortfolioReply:
         "governance_policy": governance,
         "governance": governance,
         "metadata": dict(portfolio.metadata),
-        "aggregate_status": aggregate_json(counts),
-        "has_suspended_members": counts.suspended > 0,
-        "suspended_member_count": counts.suspended,
+        "aggregate_status": members_json(counted.members),
+        "has_suspended_members": waiting > 0,
+        "suspended_member_count": waiting,
         "created_at": instant(portfolio.created_at),
         "updated_at": instant(portfolio.updated_at),
     }
@@ -200,11 +208,9 @@ async def intents(
     limit: Limit = 200,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    found = await services.portfolios.member_ids(portfolio_id, actor, limit=limit, offset=offset)
-    shown = await services.intents.of_ids(found)
-    counts = (await services.portfolios.get(portfolio_id, actor)).counts
-    written = [intent_json(one) for one in shown]
-    return reply(PortfolioIntentPage(intents=written, aggregate_status=aggregate_json(counts)))
+    found, members = await services.portfolios.intents(portfolio_id, actor, limit=limit, offset=offset)
+    written = [intent_json(one) for one in found]
+    return reply(PortfolioIntentPage(intents=written, aggregate_status=members_json(members)))
 
 
 @routes.delete(

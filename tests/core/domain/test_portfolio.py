@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from core.domain.aggregate import Aggregate
 from core.domain.intent import IntentStatus
 from core.domain.portfolio import (
-    Aggregate,
-    MemberCounts,
+    PortfolioProgress,
     PortfolioStatus,
     check_portfolio_move,
     deadline_came_first,
+    progress,
 )
 from core.errors import InvalidTransition
 
@@ -22,24 +23,25 @@ DONE, GIVEN_UP, WAITING = IntentStatus.COMPLETED, IntentStatus.ABANDONED, Intent
 
 
 @pytest.mark.parametrize(
-    ("by_status", "aggregate"),
+    ("by_status", "expected"),
     [
-        ({}, Aggregate.IN_PROGRESS),
-        ({DONE: 3}, Aggregate.COMPLETED),
-        ({DONE: 2, GIVEN_UP: 1}, Aggregate.FAILED),
-        ({GIVEN_UP: 1, WAITING: 1}, Aggregate.FAILED),
-        ({DONE: 2, WAITING: 1}, Aggregate.IN_PROGRESS),
-        ({WAITING: 2}, Aggregate.IN_PROGRESS),
-        *(({DONE: 1, other: 1}, Aggregate.IN_PROGRESS) for other in IntentStatus if other not in {DONE, GIVEN_UP}),
+        ({}, PortfolioProgress.IN_PROGRESS),
+        ({DONE: 3}, PortfolioProgress.COMPLETED),
+        ({DONE: 2, GIVEN_UP: 1}, PortfolioProgress.FAILED),
+        ({GIVEN_UP: 1, WAITING: 1}, PortfolioProgress.FAILED),
+        ({DONE: 2, WAITING: 1}, PortfolioProgress.IN_PROGRESS),
+        ({WAITING: 2}, PortfolioProgress.IN_PROGRESS),
+        *(
+            ({DONE: 1, other: 1}, PortfolioProgress.IN_PROGRESS)
+            for other in IntentStatus
+            if other not in {DONE, GIVEN_UP}
+        ),
     ],
 )
-def test_the_aggregate_is_as_the_rfcs_table_says(by_status: dict[IntentStatus, int], aggregate: Aggregate) -> None:
-    assert MemberCounts(by_status).aggregate is aggregate
-
-
-@pytest.mark.parametrize(("done", "of", "percentage"), [(0, 0, 0), (0, 3, 0), (2, 3, 66), (199, 200, 99), (3, 3, 100)])
-def test_only_what_is_whole_is_a_hundred_percent(done: int, of: int, percentage: int) -> None:
-    assert MemberCounts({DONE: done, IntentStatus.ACTIVE: of - done}).percentage == percentage
+def test_the_aggregate_is_as_the_rfcs_table_says(
+    by_status: dict[IntentStatus, int], expected: PortfolioProgress
+) -> None:
+    assert progress(Aggregate(by_status)) is expected
 
 
 def test_an_active_portfolio_ends_once() -> None:
