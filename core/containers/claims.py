@@ -8,9 +8,8 @@ Source: RFC-0012 (claims); RFC-0026 §6; API.md §7, "plans, tasks".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -19,17 +18,15 @@ from core.domain.intent import IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.propagation import ENDED
 from core.domain.task import Task, TaskStatus, claimed
-from core.domain.wire import instant
-from core.errors import DependenciesIncomplete, IntentNotActive, UpstreamIntentSuspended
+from core.domain.wire import JsonObject
+from core.errors import DependenciesIncomplete, IntentNotActive
 from core.idempotency import Once, Replayed, perform_once
+from core.intents.phase_inputs import claim_inputs, upstream_suspended
 from core.intents.tasks import keep, lock
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import suspensions, tasks
+from core.store import tasks
 from core.store.database import Database, Tx
-
-ASK_AGAIN = 60
-"""Seconds after which it is worth another try: an answer may come at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,8 @@ class TaskClaims:
         """The task is ``by``'s.
 
         Raises :class:`TaskNotClaimable`, :class:`IntentNotActive` for a task of an intent that has ended,
-        :class:`UpstreamIntentSuspended` and :class:`DependenciesIncomplete`.
+        :class:`UpstreamIntentSuspended`, :class:`DependenciesIncomplete` and, for a phase's,
+        :class:`UnresolvableInput`.
         """
         now = self.clock.now()
 
@@ -55,6 +53,7 @@ class TaskClaims:
             after = claimed(before, by.key or by.identity, now)
             check_own_intent(tx.conn, before, intent.status, now)
             check_inputs(tx, before, by, now)
+            after = with_inputs(after, claim_inputs(tx, intent, before, now))
             keep(tx, self.log, intent, before, after, by, now)
             return after
 
@@ -89,25 +88,16 @@ def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
         )
 
 
+def with_inputs(task: Task, inputs: JsonObject) -> Task:
+    """``task`` with what its phase takes in, beside what its input says already."""
+    if not inputs:
+        return task
+    details = task.details or {}
+    said = details.get("input")
+    return replace(task, details={**details, "input": {**(said if isinstance(said, dict) else {}), **inputs}})
+
+
 def depends_on(task: Task) -> Sequence[str]:
     """The ids of the tasks that come before it, each once."""
     named = (task.details or {}).get("depends_on")
     return list(dict.fromkeys(str(one) for one in named)) if isinstance(named, list) else []
-
-
-def upstream_suspended(
-    conn: sa.Connection, task_id: str, suspended_intent_id: str, now: datetime, phase_name: str | None = None
-) -> UpstreamIntentSuspended:
-    """The refusal of a claim that waits for ``suspended_intent_id``. It goes on at the latest when its question ends by
-    silence; ``None`` if it waits for ever."""
-    found = suspensions.get(conn, suspensions.open_of_intent(conn, suspended_intent_id) or "")
-    resumes = None if found is None else found.expires_at
-    left = ASK_AGAIN if resumes is None else math.ceil((resumes - now).total_seconds())
-    return UpstreamIntentSuspended(
-        "An intent that the task needs waits for a person.",
-        task_id=task_id,
-        phase_name=phase_name,
-        suspended_intent_id=suspended_intent_id,
-        expected_resume_at=None if resumes is None else instant(resumes),
-        retry_after=max(1, min(ASK_AGAIN, left)),
-    )

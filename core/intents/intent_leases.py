@@ -33,6 +33,7 @@ from core.errors import Forbidden, LeaseHeld, NotFound
 from core.intents import access
 from core.intents.access import Right
 from core.intents.due_work import DueTimes
+from core.intents.phase_inputs import check_sources
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.store import intent_leases
@@ -64,13 +65,14 @@ class IntentLeases:
     clock: Clock
 
     async def acquire(self, intent_id: str, scope: str, duration: timedelta, by: Actor) -> IntentLease:
-        """Raises :class:`LeaseHeld` if somebody holds the scope, be it ``by``, and :class:`IntentNotActive` if the
-        intent is over."""
+        """Raises :class:`LeaseHeld` if somebody holds the scope, be it ``by``, :class:`IntentNotActive` if the intent
+        is over, and :class:`UpstreamIntentSuspended` while one that it takes inputs from waits for a person."""
 
         def job(tx: Tx) -> IntentLease:
             now = self.clock.now()
             intent = access.lock(tx, intent_id, by, Right.WORK)
             check_open_to_work(intent)
+            check_sources(tx, intent, now)
             intent = self._cleared(tx, intent, scope, by, now)
             lease = _lease(intent, _name(by), scope, now, duration)
             intent_leases.insert(tx, lease)
