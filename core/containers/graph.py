@@ -6,13 +6,14 @@ decision 0059.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.domain.aggregate import Aggregate
+from core.domain.aggregate import Aggregate, few
 from core.domain.intent import Intent, check_version
 from core.domain.intent_links import Link
 from core.domain.people import Actor
@@ -92,11 +93,13 @@ class Graphs:
             access.read(conn, intent_id, by)
             whole = intent_graph.reached(intent_id).readable_by(reader(by))
             nodes = intent_graph.nodes(conn, whole, limit=limit, offset=offset)
-            there = {node.id for node in nodes}
             if offset or len(nodes) == limit:
                 there = intent_graph.ids(conn, whole)
-            aggregate = aggregates.of_those(conn, intent_graph.others(whole, intent_id).those)
-            return IntentGraph(intent_id, nodes, _edges(nodes, there), aggregate.total + 1, aggregate)
+                aggregate = aggregates.of_those(conn, intent_graph.others(whole, intent_id).those)
+            else:
+                there = {node.id for node in nodes}
+                aggregate = _aggregate([node for node in nodes if node.id != intent_id])
+            return IntentGraph(intent_id, nodes, _edges(nodes, there), len(there), aggregate)
 
         return await self.database.read(job)
 
@@ -172,6 +175,12 @@ def _upstream(tx: Tx, found: Intent | None, intent: Intent, dependency_id: str, 
     if len(intent.depends_on) >= MOST_DEPENDENCIES:
         raise InvalidRequest(f"An intent depends on at most {MOST_DEPENDENCIES:,} others.", path="dependency_id")
     return found
+
+
+def _aggregate(nodes: Sequence[GraphNode]) -> Aggregate:
+    counts = Counter(node.status for node in nodes)
+    blocking = [node.id for node in nodes if node.blocking]
+    return Aggregate(counts, few(blocking), few([node.id for node in nodes if node.ready]))
 
 
 def _edges(nodes: Sequence[GraphNode], there: set[str]) -> list[Edge]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.domain.intent import IntentStatus
@@ -14,6 +14,15 @@ class Few:
 
     ids: tuple[str, ...] = ()
     number: int = 0
+
+
+MOST_NAMED = 100
+"""So many intents are named of those that block and of those that are ready; all of them are counted."""
+
+
+def few(ids: Sequence[str]) -> Few:
+    """Of all ids, oldest first."""
+    return Few(tuple(ids[:MOST_NAMED]), len(ids))
 
 
 @dataclass(frozen=True, slots=True)

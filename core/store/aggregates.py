@@ -10,27 +10,25 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from core.domain.aggregate import Aggregate, Few
+from core.domain.aggregate import MOST_NAMED, Aggregate, Few
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import EdgeKind
+from core.domain.intent_links import EdgeKind, Link
 from core.domain.propagation import ENDED
 from core.store import intent_agents
 from core.store.container_tables import intent_edges
 from core.store.tables import intents
-
-MOST_NAMED = 100
-"""So many intents are named of those that block and of those that are ready; all of them are counted."""
 
 _COMPLETED = IntentStatus.COMPLETED.value
 _OVER = sorted(status.value for status in ENDED)
 _AT_WORK = sorted({IntentStatus.DRAFT.value, IntentStatus.ACTIVE.value})
 
 
-def waits(intent: sa.FromClause = intents) -> sa.ColumnElement[bool]:
+def waits() -> sa.ColumnElement[bool]:
     """Whether an intent depends on one that is not completed, as a part of another statement."""
     upstream = intents.alias("upstream")
-    edge = (intent_edges.c.intent_id == intent.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
-    return sa.exists().where(edge, upstream.c.id == intent_edges.c.upstream_id, upstream.c.status != _COMPLETED)
+    edge = (intent_edges.c.intent_id == intents.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
+    unmet = sa.exists().where(edge, upstream.c.id == intent_edges.c.upstream_id, upstream.c.status != _COMPLETED)
+    return _has(Link.DEPENDENCIES) & unmet
 
 
 def is_ready() -> sa.ColumnElement[bool]:
@@ -43,12 +41,17 @@ def is_waiting() -> sa.ColumnElement[bool]:
     return intents.c.status.not_in(_OVER) & ((intents.c.status == IntentStatus.BLOCKED.value) | waits())
 
 
-def _is_blocking() -> sa.ColumnElement[bool]:
+def is_blocking() -> sa.ColumnElement[bool]:
     """Not completed, and one that has not ended depends on it."""
     dependent = intents.alias("dependent")
     edge = (intent_edges.c.upstream_id == intents.c.id) & (intent_edges.c.kind == EdgeKind.DEPENDENCY)
     waiting = sa.exists().where(edge, dependent.c.id == intent_edges.c.intent_id, dependent.c.status.not_in(_OVER))
-    return (intents.c.status != _COMPLETED) & waiting
+    return (intents.c.status != _COMPLETED) & _has(Link.DEPENDENTS) & waiting
+
+
+def _has(link: Link) -> sa.ColumnElement[bool]:
+    """Most intents have none, and are looked no further into."""
+    return intents.c.links.bitwise_and(int(link)) != 0
 
 
 def of_children(conn: sa.Connection, parent_ids: Sequence[str], agent: str | None) -> Mapping[str, Aggregate]:
@@ -83,7 +86,7 @@ def _named(
         sa.select(group.label("of"), intents.c.id, intents.c.created_at, sa.literal_column(kind).label("kind"))
         for kind in ("0", "1")
     ]
-    found = sa.union_all(kinds[0].where(those, _is_blocking()), kinds[1].where(those, is_ready())).subquery()
+    found = sa.union_all(kinds[0].where(those, is_blocking()), kinds[1].where(those, is_ready())).subquery()
     kind = (found.c.of, found.c.kind)
     ranked = sa.select(
         found.c.of,

@@ -113,12 +113,18 @@ class GraphNode(NamedTuple):
     status: IntentStatus
     parent_id: str | None
     depends_on: Sequence[str]
+    ready: bool
+    blocking: bool
 
 
 def nodes(conn: sa.Connection, of: Selection, *, limit: int, offset: int) -> list[GraphNode]:
-    narrow = sa.select(*(intents.c[name] for name in GraphNode._fields)).where(of.those)
+    columns = [intents.c[name] for name in ("id", "title", "status", "parent_id", "depends_on")]
+    narrow = sa.select(*columns, aggregates.is_ready(), aggregates.is_blocking()).where(of.those)
     rows = conn.execute(_ordered(narrow, of).limit(limit).offset(offset))
-    return [GraphNode(one, title, IntentStatus(status), parent, on or ()) for one, title, status, parent, on in rows]
+    return [
+        GraphNode(one, title, IntentStatus(status), parent, on or (), bool(ready), bool(blocking))
+        for one, title, status, parent, on, ready, blocking in rows
+    ]
 
 
 def ids(conn: sa.Connection, of: Selection) -> set[str]:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench import (
+    containers,
     crowded,
     cycle,
     ended,
@@ -48,6 +49,10 @@ PARTS: dict[str, tuple[str, Part]] = {
     "waiting": ("1,000 agents in wait; SQLite", waiting.sqlite),
     "webhooks": ("10,000 webhooks of PagerDuty's, shuffled and repeated; SQLite", webhooks.sqlite),
     "ended": ("a cycle beside 1,000,000 ended rows; SQLite", ended.sqlite),
+    "containers": (
+        "suspensions in graphs beside lone ones, and reading 10,000 intents; both databases",
+        containers.both,
+    ),
     "replies": ("a reply of 100 kB, hostile mails of 2 MB", replies.measured),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),

@@ -186,6 +186,11 @@ class Caller:
     async def listed(self, status: str) -> Any:
         return await self._call("GET", f"/v1/suspensions?status={status}&limit=50", OPERATOR_KEY, None)
 
+    async def send(self, method: str, path: str, body: Any = None, version: int | None = None) -> Any:
+        """A call of the agent's; ``version`` is what it was made for."""
+        headers = None if version is None else {"If-Match": str(version)}
+        return await self._call(method, f"/v1{path}", AGENT_KEY, body, headers)
+
     async def ready(self) -> bool:
         try:
             async with self._http.get(self._url + "/readyz") as response:

@@ -260,7 +260,7 @@ async def test_what_is_suspended_is_not_completed_by_a_fallback_or_anyone(any_wo
     assert await status(any_world, one) == "blocked"
 
 
-# --- Composite intents (issue 186) --------------------------------------------------------------------------------------
+# --- Composite intents (issue 186) -----------------------------------------------------------------------------------
 
 
 async def test_each_step_of_a_composite_intent_yields_by_itself(any_world: World) -> None:
@@ -284,7 +284,7 @@ async def test_each_step_of_a_composite_intent_yields_by_itself(any_world: World
     await complete(any_world, root)
 
 
-# --- At once --------------------------------------------------------------------------------------------------------------
+# --- At once ---------------------------------------------------------------------------------------------------------
 
 
 async def test_two_additions_at_once_never_make_a_cycle(any_world: World) -> None:
