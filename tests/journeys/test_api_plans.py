@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.journeys.test_api_task_mirror import suspend
-from tests.journeys.test_api_tasks import created, moved
+from tests.journeys.test_api_task_mirror import shown, suspend
+from tests.journeys.test_api_tasks import change, created, moved
 from tests.world import World, after
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -51,8 +51,8 @@ async def test_a_plan_is_made_shown_and_listed(room: World) -> None:
     assert (plan["state"], plan["version"], plan["intent_id"]) == ("draft", 1, intent["id"])
     assert plan["plan_metadata"] == {"k": "v"}
     assert (await room.call("GET", f"/v1/tasks/{task['id']}")).json()["plan_id"] == plan["id"]
-    shown = await room.call("GET", f"/v1/plans/{plan['id']}")
-    assert (shown.json(), shown.headers["etag"]) == (plan, '"1"')
+    found = await room.call("GET", f"/v1/plans/{plan['id']}")
+    assert (found.json(), found.headers["etag"]) == (plan, '"1"')
     await room.advance(seconds=1)
     second = await planned(room, intent)
     path = f"/v1/intents/{intent['id']}/plans"
@@ -145,6 +145,8 @@ async def test_progress_counts_tasks_and_names_those_that_wait(room: World) -> N
     waiting = await moved(room, await created(room, phase), "running")
     plan = await planned(room, intent, tasks=[*(task["id"] for task in tasks), waiting["id"]])
     asked = await suspend(room, phase, timeout_seconds=3600)
+    await room.advance(minutes=1)
+    await change(room, await shown(room, waiting), description="Looked at while it waits")
     progress = (await shown_plan(room, plan))["progress"]
     assert (progress["total"], progress["completion_percentage"]) == (4, 25.0)
     counts = {status: number for status, number in progress["by_status"].items() if number}
