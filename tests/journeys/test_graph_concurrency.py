@@ -57,6 +57,17 @@ class Office:
         found = [await self.call("GET", f"/intents?limit=100&offset={n}", KEYS["admin"]) for n in range(0, NODES, 100)]
         return [intent for page in found for intent in page.json()["intents"]]
 
+    async def asked(self) -> set[str]:
+        """The intents that have an open question."""
+        found: set[str] = set()
+        cursor = ""
+        while True:
+            page = (await self.call("GET", f"/suspensions?status=open&limit=100{cursor}", KEYS["admin"])).json()
+            found |= {one["intent_id"] for one in page["items"]}
+            if not page["next_cursor"]:
+                return found
+            cursor = f"&cursor={page['next_cursor']}"
+
     async def settle(self, seed: int) -> None:
         """The graph to begin with: each intent depends on up to three that were made before it."""
         made = await asyncio.gather(
@@ -175,6 +186,8 @@ class Crowd(RuleBasedStateMachine):
                 assert one["status"] in {"blocked", "abandoned"}, "an agent's own block was undone"
             if one["status"] == "completed":
                 assert set(upstream) <= {"completed"}, "completed before what it depends on"
+        waiting = {one["id"] for one in intents.values() if one["status"] == "suspended_awaiting_input"}
+        assert waiting == self.runner.run(self.office.asked()), "suspended without an open question, or the reverse"
         assert not _has_cycle({one["id"]: one["depends_on"] for one in intents.values()})
 
 
