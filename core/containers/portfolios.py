@@ -105,13 +105,13 @@ class Portfolios:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
 
         def job(conn: sa.Connection) -> CountedPortfolio:
-            return _counted(conn, [readable(conn, portfolio_id, by)])[0]
+            return _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])[0]
 
         return await self.database.read(job)
 
     async def check(self, portfolio_id: str, by: Actor) -> None:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
-        await self.database.read(lambda conn: readable(conn, portfolio_id, by))
+        await self.database.read(lambda conn: access.read_portfolio(conn, portfolio_id, by))
 
     async def page(
         self, by: Actor, *, created_by: str | None, before: Place | None, limit: int
@@ -158,7 +158,7 @@ class Portfolios:
         its members come to."""
 
         def job(conn: sa.Connection) -> tuple[list[Shown], Aggregate]:
-            [counted] = _counted(conn, [readable(conn, portfolio_id, by)])
+            [counted] = _counted(conn, [access.read_portfolio(conn, portfolio_id, by)])
             found = portfolios.members(conn, portfolio_id, agent=reader(by), limit=limit, offset=offset)
             return shown(conn, found, by), counted.members
 
@@ -221,27 +221,12 @@ class Portfolios:
         self.log.write(tx, intent, now, Event(what, payload, by.identity))
 
 
-def readable(conn: sa.Connection, portfolio_id: str, by: Actor) -> Portfolio:
-    """Raises :class:`NotFound` if there is none that ``by`` may read."""
-    return _found(portfolios.get(conn, portfolio_id), by)
-
-
-def _found(portfolio: Portfolio | None, by: Actor) -> Portfolio:
-    if portfolio is None or not (by.has(Role.OPERATOR) or _owns(portfolio, by)):
-        raise NotFound("There is no such portfolio.")
-    return portfolio
-
-
 def _changeable(portfolio: Portfolio | None, by: Actor) -> Portfolio:
     """Raises :class:`Forbidden` for whoever may only read it, too."""
-    found = _found(portfolio, by)
-    if not (by.has(Role.ADMIN) or _owns(found, by)):
+    found = access.readable_portfolio(portfolio, by)
+    if not (by.has(Role.ADMIN) or access.owns_portfolio(found, by)):
         raise Forbidden("Only the portfolio's creator and admins change it.")
     return found
-
-
-def _owns(portfolio: Portfolio, by: Actor) -> bool:
-    return portfolio.created_by == (by.key or by.identity)
 
 
 def _workable(tx: Tx, intent_id: str, by: Actor) -> Intent:

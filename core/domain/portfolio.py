@@ -8,7 +8,7 @@ Source: RFC-0007; RFC-0026 §2, §10; docs/decisions/0060.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -98,3 +98,13 @@ def deadline_came_first(deadline: datetime | None, expires_at: datetime | None, 
     """Whether a suspension that expires then has been ended by the deadline of a portfolio: what is due first counts,
     and the deadline if both are due at once (RFC-0026 §2 rule 5)."""
     return deadline is not None and deadline <= now and (expires_at is None or deadline <= expires_at)
+
+
+def was_in(portfolio_id: str, position: int, comings_and_goings: Sequence[tuple[int, str, str]]) -> bool:
+    """Whether an intent was in the portfolio at that place of its log; both lines that say so belong to it."""
+    within = False
+    for at, what, portfolio in comings_and_goings:
+        if portfolio != portfolio_id or at > position:
+            continue
+        within = what == ADDED or at == position
+    return within

@@ -16,8 +16,9 @@ import sqlalchemy as sa
 
 from core.domain.intent import Intent
 from core.domain.people import Actor, Role
+from core.domain.portfolio import Portfolio
 from core.errors import Forbidden, NotFound
-from core.store import intent_agents, intent_leases, intents
+from core.store import intent_agents, intent_leases, intents, portfolios
 from core.store.database import Tx
 
 
@@ -57,6 +58,22 @@ def permitted(
     if not (by.has(Role.ADMIN) or _has(conn, intent, by, right, now)):
         raise Forbidden(right.value)
     return intent
+
+
+def read_portfolio(conn: sa.Connection, portfolio_id: str, by: Actor) -> Portfolio:
+    """A portfolio is its creator's; raises :class:`NotFound` if there is none that ``by`` may read."""
+    return readable_portfolio(portfolios.get(conn, portfolio_id), by)
+
+
+def readable_portfolio(portfolio: Portfolio | None, by: Actor) -> Portfolio:
+    """As :func:`read_portfolio`, of one that was read."""
+    if portfolio is None or not (by.has(Role.OPERATOR) or owns_portfolio(portfolio, by)):
+        raise NotFound("There is no such portfolio.")
+    return portfolio
+
+
+def owns_portfolio(portfolio: Portfolio, by: Actor) -> bool:
+    return portfolio.created_by == (by.key or by.identity)
 
 
 def _readable(conn: sa.Connection, intent: Intent | None, by: Actor) -> Intent:

@@ -24,13 +24,14 @@ import sqlalchemy as sa
 import structlog
 
 from core.domain.callback import lane_of_callback
+from core.domain.portfolio import was_in
 from core.domain.wire import JsonObject, instant
 from core.errors import DatabaseUnavailable
 from core.hub import EVERYTHING, Hub
 from core.intents import access
 from core.intents.subscriptions import FOLLOWER, SUBSCRIBED, KeyHolders
 from core.ports import Alarm, Clock
-from core.store import event_log, log_followers, outbox, subscriptions
+from core.store import event_log, log_followers, outbox, portfolios, subscriptions
 from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.log_followers import Cursor
@@ -175,6 +176,7 @@ class Follower:
             return None
         now = self.clock.now()
         hearers = Hearers(subscriptions.live(tx.conn, now), self.holders)
+        hearers.look_up(tx.conn, lines)
         rows: list[Row] = []
         for line in lines:
             rows += (event_row(line, one, now) for one in hearers.of(tx.conn, line))
@@ -193,19 +195,38 @@ class Hearers:
 
     def __init__(self, live: Sequence[Subscription], holders: KeyHolders) -> None:
         self._by_intent: Mapping[str | None, list[Subscription]] = defaultdict(list)
+        self._by_portfolio: Mapping[str, list[Subscription]] = defaultdict(list)
         for one in live:
-            self._by_intent[one.intent_id].append(one)
+            if one.portfolio_id is None:
+                self._by_intent[one.intent_id].append(one)
+            else:
+                self._by_portfolio[one.portfolio_id].append(one)
         self._holders = {name: holders(name) for name in {one.subscriber_id for one in live}}
         self._known: dict[tuple[str, str], bool] = {}
+        self._comings_and_goings: Mapping[str, Sequence[tuple[int, str, str]]] = {}
+
+    def look_up(self, conn: sa.Connection, lines: Sequence[Logged]) -> None:
+        """Which portfolios the intents of ``lines`` were in, and when; if anybody wants to know."""
+        if self._by_portfolio:
+            ids = list({line.intent_id for line in lines})
+            self._comings_and_goings = portfolios.comings_and_goings(conn, ids)
 
     def of(self, conn: sa.Connection, line: Logged) -> Iterator[Subscription]:
-        for one in (*self._by_intent.get(None, ()), *self._by_intent.get(line.intent_id, ())):
+        of_intent = (*self._by_intent.get(None, ()), *self._by_intent.get(line.intent_id, ()))
+        for one in (*of_intent, *self._of_portfolios(line)):
             if one.event_types and line.type not in one.event_types:
                 continue
             if event_log.was_there(one.begins_after, line.cursor):
                 continue
             if self._may_read(conn, line.intent_id, one.subscriber_id):
                 yield one
+
+    def _of_portfolios(self, line: Logged) -> Iterator[Subscription]:
+        """Of the portfolios that the intent was in when this happened."""
+        moves = self._comings_and_goings.get(line.intent_id, ())
+        for portfolio_id in {portfolio_id for _, _, portfolio_id in moves}:
+            if was_in(portfolio_id, line.position, moves):
+                yield from self._by_portfolio.get(portfolio_id, ())
 
     def _may_read(self, conn: sa.Connection, intent_id: str, name: str) -> bool:
         key = (intent_id, name)

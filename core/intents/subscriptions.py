@@ -1,7 +1,8 @@
 """Subscriptions: who hears of which events by webhook (RFC-0006).
 
-One is a key's own. It hears of one intent, or of every one that the key may read, by the key's rights at the time that
-an event is sent. It hears of what comes after it was made. The follower (``follower``) finds what that is.
+One is a key's own. It hears of one intent, of those in a portfolio, or of every one that the key may read, by the key's
+rights at the time that an event is sent. It hears of what comes after it was made. The follower (``follower``) finds
+what that is.
 
 Source: RFC-0006; API.md §5, §7; docs/decisions/0057.
 """
@@ -68,8 +69,6 @@ class Subscriptions:
             raise InvalidRequest("A subscription expires in the future.", path="expires_at")
         if wanted.intent_id is not None and wanted.portfolio_id is not None:
             raise InvalidRequest("Name an intent or a portfolio, or neither.", path="portfolio_id")
-        if wanted.portfolio_id is not None:
-            raise NotFound("There is no such portfolio.")
         subscriber = self._subscriber(wanted.subscriber_id, by)
         name = subscriber.key or subscriber.identity
         if (problem := self.agents.may_call(name, wanted.webhook_url)) is not None:
@@ -91,6 +90,8 @@ class Subscriptions:
     def _insert(self, tx: Tx, wanted: NewSubscription, subscriber: Actor, name: str, now: datetime) -> Subscription:
         if wanted.intent_id is not None:
             access.read(tx.conn, wanted.intent_id, subscriber)
+        if wanted.portfolio_id is not None:
+            access.read_portfolio(tx.conn, wanted.portfolio_id, subscriber)
         # One at a time from here on, so that they can be counted; and the follower stands still.
         newest = event_log.newest_cursor(tx.conn)
         at = log_followers.lock(tx, FOLLOWER, newest)
@@ -107,6 +108,7 @@ class Subscriptions:
             expires_at=wanted.expires_at,
             begins_after=event_log.state(tx.conn),
             created_at=now,
+            portfolio_id=wanted.portfolio_id,
         )
         subscriptions.insert(tx, made)
         self.hub.announce(tx, SUBSCRIBED)
@@ -122,13 +124,15 @@ class Subscriptions:
             raise QuotaExceeded(message, quota="subscriptions", limit=MOST, current=current)
 
     async def page(
-        self, by: Actor, *, intent_id: str | None, before: Place | None, limit: int
+        self, by: Actor, *, intent_id: str | None, portfolio_id: str | None, before: Place | None, limit: int
     ) -> Sequence[Subscription]:
         """Newest first; all keys' for operators."""
         mine = None if by.has(Role.OPERATOR) else by.key
 
         def job(conn: sa.Connection) -> Sequence[Subscription]:
-            return subscriptions.page(conn, subscriber_id=mine, intent_id=intent_id, before=before, limit=limit)
+            return subscriptions.page(
+                conn, subscriber_id=mine, intent_id=intent_id, portfolio_id=portfolio_id, before=before, limit=limit
+            )
 
         return await self.database.read(job)
 

@@ -28,6 +28,7 @@ from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.seals import keys_of
 from core.store import intent_agents
+from core.store.container_tables import portfolio_members
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import events, log_starts
@@ -250,10 +251,16 @@ def mac_at(conn: sa.Connection, intent_id: str, position: int) -> str | None:
 
 
 def after(
-    conn: sa.Connection, cursor: tuple[int, int], *, intent_id: str | None, agent: str | None, limit: int
+    conn: sa.Connection,
+    cursor: tuple[int, int],
+    *,
+    intent_id: str | None,
+    agent: str | None,
+    limit: int,
+    portfolio_id: str | None = None,
 ) -> Following:
     """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled. With
-    ``agent`` those of the intents that it owns or is a member of.
+    ``agent`` those of the intents that it owns or is a member of, with ``portfolio_id`` those of its members.
 
     On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
     still running is left for a later call, so that nothing appears behind a cursor that has passed it.
@@ -265,6 +272,10 @@ def after(
         statement = statement.where(events.c.intent_id == intent_id)
     if agent is not None:
         statement = statement.where(events.c.intent_id.in_(intent_agents.intents_of(agent)))
+    if portfolio_id is not None:
+        members = portfolio_members.c
+        mine = sa.select(members.intent_id).where(members.portfolio_id == portfolio_id)
+        statement = statement.where(events.c.intent_id.in_(mine))
     found = conn.execute(statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)).all()
     lines = [_line(row) for row in found if row.is_settled]
     return Following(lines, held_back=len(lines) < len(found))

@@ -16,13 +16,14 @@ import sqlalchemy as sa
 
 from core.domain.aggregate import Aggregate
 from core.domain.intent import Intent, IntentStatus
-from core.domain.portfolio import MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
+from core.domain.intent_links import Link
+from core.domain.portfolio import ADDED, REMOVED, MembershipRole, Portfolio, PortfolioMember, PortfolioStatus
 from core.store import intent_agents
 from core.store import intents as store_intents
 from core.store.container_tables import portfolio_members, portfolios
 from core.store.database import Tx
 from core.store.prepared import Prepared
-from core.store.tables import intents, suspensions
+from core.store.tables import events, intents, suspensions
 from core.store.upserts import upsert
 
 Place = tuple[datetime, str]
@@ -135,6 +136,28 @@ _COUNTS = (
     .where(portfolio_members.c.portfolio_id.in_(sa.bindparam("ids", expanding=True)))
     .group_by(portfolio_members.c.portfolio_id, intents.c.status)
 )
+
+
+# --- Readers --------------------------------------------------------------------------------------------------------
+
+
+def comings_and_goings(conn: sa.Connection, intent_ids: Sequence[str]) -> Mapping[str, Sequence[tuple[int, str, str]]]:
+    """When these intents were put into portfolios and taken out, by intent: the place in its log, which of the two, and
+    the portfolio. Only of intents that are or were in any."""
+    statement = (
+        sa.select(events.c.intent_id, events.c.position, events.c.type, events.c.payload)
+        .join(intents, intents.c.id == events.c.intent_id)
+        .where(
+            events.c.intent_id.in_(intent_ids),
+            events.c.type.in_([ADDED, REMOVED]),
+            intents.c.links.bitwise_and(int(Link.PORTFOLIOS)) != 0,
+        )
+        .order_by(events.c.position)
+    )
+    found: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+    for row in conn.execute(statement):
+        found[row.intent_id].append((row.position, row.type, str(row.payload.get("portfolio_id"))))
+    return found
 
 
 # --- Deadlines ------------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ Place = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """``subscriber_id`` is the key whose it is, ``intent_id`` is ``None`` for every intent that the key may read.
-    No ``event_types`` are all of them."""
+    """``subscriber_id`` is the key whose it is. With neither ``intent_id`` nor ``portfolio_id`` it is of every intent
+    that the key may read. No ``event_types`` are all of them."""
 
     id: str
     subscriber_id: str
@@ -33,6 +33,7 @@ class Subscription:
     expires_at: datetime | None
     begins_after: str
     created_at: datetime
+    portfolio_id: str | None = None
 
     def is_live(self, now: datetime) -> bool:
         return self.active and (self.expires_at is None or now < self.expires_at)
@@ -69,7 +70,13 @@ def count(conn: sa.Connection, subscriber_id: str) -> int:
 
 
 def page(
-    conn: sa.Connection, *, subscriber_id: str | None, intent_id: str | None, before: Place | None, limit: int
+    conn: sa.Connection,
+    *,
+    subscriber_id: str | None,
+    intent_id: str | None,
+    portfolio_id: str | None,
+    before: Place | None,
+    limit: int,
 ) -> Sequence[Subscription]:
     """Newest first, ended ones too."""
     own = subscriptions.c
@@ -78,6 +85,8 @@ def page(
         statement = statement.where(own.subscriber_id == subscriber_id)
     if intent_id is not None:
         statement = statement.where(own.intent_id == intent_id)
+    if portfolio_id is not None:
+        statement = statement.where(own.portfolio_id == portfolio_id)
     if before is not None:
         at, last = before
         place = sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last))

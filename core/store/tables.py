@@ -502,6 +502,7 @@ subscriptions = sa.Table(
     sa.Column("expires_at", Instant),
     sa.Column("begins_after", sa.Text, nullable=False),
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("portfolio_id", sa.Text),
     sa.Index("ix_subscriptions_subscriber", "subscriber_id", "created_at", "id"),
 )
 

@@ -229,12 +229,23 @@ async def one_agent(
 
 @client_routes.get(
     "/portfolios/{portfolio_id}/subscribe",
-    summary="What happens in a portfolio: there are none yet",
+    summary="What happens to the intents of a portfolio, for the OpenIntent client",
     response_class=StreamingResponse,
     responses={**SSE, **refusals(404, 422)},
 )
-async def one_portfolio(portfolio_id: Id, _actor: Caller) -> Response:
-    raise NotFound("There is no such portfolio.")
+async def one_portfolio(
+    services: Served, request: Request, portfolio_id: Id, actor: Caller, last_event_id: LastEventId = None
+) -> Response:
+    await services.portfolios.check(portfolio_id, actor)
+
+    async def look(cursor: Cursor) -> Following:
+        return await services.client_queries.following_portfolio(cursor, portfolio_id, actor, AT_ONCE)
+
+    async def written(line: Logged) -> str:
+        return await _in_its_dialect(services, actor, line)
+
+    start = await first_cursor(services, last_event_id)
+    return stream(frames(services, while_valid(request), EVERYTHING, look, written, start))
 
 
 def _assignment(line: Logged, agent: str) -> str:

@@ -26,7 +26,7 @@ class SubscriptionReply(Open):
     id: str
     subscriber_id: str
     intent_id: str | None
-    portfolio_id: None
+    portfolio_id: str | None
     event_types: list[str]
     webhook_url: str
     active: bool
@@ -48,7 +48,7 @@ def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionRepl
         "id": subscription.id,
         "subscriber_id": subscription.subscriber_id,
         "intent_id": subscription.intent_id,
-        "portfolio_id": None,
+        "portfolio_id": subscription.portfolio_id,
         "event_types": list(subscription.event_types),
         "webhook_url": seen_by(by, subscription.subscriber_id, subscription.webhook_url),
         "active": subscription.active,
@@ -59,7 +59,7 @@ def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionRepl
 
 @routes.post(
     "/subscriptions",
-    summary="Subscribe to the events of one intent, or of every intent that the key may read",
+    summary="Subscribe to the events of one intent, of a portfolio's, or of every intent that the key may read",
     responses={200: {"model": SubscriptionReply}, **refusals(*BODY, 404, 409, 429)},
 )
 async def subscribe(
@@ -81,10 +81,13 @@ async def page(
     services: Served,
     actor: Caller,
     intent_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
+    portfolio_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    found = await services.subscriptions.page(actor, intent_id=intent_id, before=place(cursor), limit=limit + 1)
+    found = await services.subscriptions.page(
+        actor, intent_id=intent_id, portfolio_id=portfolio_id, before=place(cursor), limit=limit + 1
+    )
     more = cursor_after(found[limit - 1].created_at, found[limit - 1].id) if len(found) > limit else None
     shown = [subscription_json(one, actor) for one in found[:limit]]
     return reply(SubscriptionPage(subscriptions=shown, next_cursor=more))

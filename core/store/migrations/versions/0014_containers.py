@@ -70,6 +70,7 @@ def _portfolios() -> None:
         sa.Column("added_at", sa.BigInteger(), nullable=False),
     )
     op.create_index("ix_portfolio_members_intent", "portfolio_members", ["intent_id", "portfolio_id"])
+    op.add_column("subscriptions", sa.Column("portfolio_id", sa.Text()))
 
 
 def _plans() -> None:
