@@ -227,7 +227,9 @@ class Served:
         self._opens(self._client.subscribe_agent(), lambda: self._patch("b"))
 
     def subscribe_portfolio(self) -> None:
-        self._opens(self._client.subscribe_portfolio("p"), lambda: None)
+        portfolio = self._client.create_portfolio("Heard of").id
+        self._client.add_intent_to_portfolio(portfolio, self._id)
+        self._opens(self._client.subscribe_portfolio(portfolio), lambda: self._patch("c"))
 
     def create_event_queue(self) -> None:
         with self._client.create_event_queue(agent_id="refund-agent") as queue:
