@@ -19,7 +19,7 @@ from core.domain.intent import IntentStatus
 from core.domain.intent_links import EdgeKind, Link
 from core.store import intent_edges, intents, schema
 from core.store.database import Tx, open_database
-from tests.bench import measures
+from tests.bench import measures, plans
 from tests.bench.databases import DURABLE, migrated
 from tests.bench.service import Caller, around, serving, write_config
 from tests.bench.sheet import Sheet
@@ -186,5 +186,5 @@ async def reading(place: Place) -> None:
             place.at_most(name, statistics.median(times), limit, "ms")
 
 
-PARTS: list[Measure] = [suspensions, reading]
+PARTS: list[Measure] = [suspensions, reading, plans.mirrored]
 """What is measured on each database. A service of its own runs for all of them."""
