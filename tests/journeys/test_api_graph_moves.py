@@ -288,10 +288,12 @@ async def test_each_step_of_a_composite_intent_yields_by_itself(any_world: World
 
 
 async def test_two_additions_at_once_never_make_a_cycle(any_world: World) -> None:
+    """They lock different intents; what is there already joins the two."""
     for _ in range(10):
         one, other = await make(any_world), await make(any_world)
+        after_one, after_other = await make(any_world, on=[one]), await make(any_world, on=[other])
         replies = await asyncio.gather(
-            depend(any_world, one, other, version=1), depend(any_world, other, one, version=1)
+            depend(any_world, one, after_other, version=1), depend(any_world, other, after_one, version=1)
         )
         assert sorted(reply.status_code for reply in replies) == [200, 400]
 
