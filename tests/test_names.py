@@ -59,6 +59,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "bot/callbacks bot/commands channels/slack sdk/handraise",
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
+    "coordinators": (LAYERS, "bot/web/api core/containers core/store"),
     "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise"),
     "events": ("what a vendor tells of", "bot/inbound/pagerduty channels/slack"),
     "forms": (

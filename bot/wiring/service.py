@@ -39,6 +39,7 @@ from core.audit.outbox_retention import OutboxRetention
 from core.audit.retention import Retention
 from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
+from core.containers.coordinators import Coordinators
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
 from core.containers.portfolio_deadlines import PortfolioDeadlines
@@ -369,6 +370,7 @@ def wire(
         Plans(database, log, clock),
         Checkpoints(engine, log, clock),
         Workflows(database, log, clock),
+        Coordinators(database, log, members, clock),
         Portfolios(database, log, times, clock),
         retrying,
         client_steps,

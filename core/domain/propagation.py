@@ -47,6 +47,10 @@ class Upstreams:
         """Whether one that it depends on is suspended."""
         return (EdgeKind.DEPENDENCY, IntentStatus.SUSPENDED) in self.unmet
 
+    def suspends_inputs(self) -> bool:
+        """Whether one that it takes outputs of is suspended."""
+        return (EdgeKind.INPUT, IntentStatus.SUSPENDED) in self.unmet
+
     def of_kind(self, wanted: str) -> int:
         return sum(count for (kind, _), count in self.unmet.items() if kind == wanted)
 
@@ -62,18 +66,19 @@ class Followed:
 # --- The intent that moves ------------------------------------------------------------------------------------------
 
 
-def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams) -> Followed:
+def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: Hold = Hold.NONE) -> Followed:
     """The intent that has come from ``before``, as its own upstreams leave it.
 
     A draft is activated only with its dependencies completed (RFC-0002). One that was owed a block becomes blocked when
     its own suspension ends; so does one whose upstream is suspended just then (RFC-0026 §2 rule 2). Whoever lifts its
-    own block under a suspended upstream hands the block over to us.
+    own block under a suspended upstream hands the block over to us. ``inputs`` is what a coordinator keeps it by, while
+    one that it takes outputs of is suspended (RFC-0026 §3).
     """
     if intent.status in ENDED:
         return Followed(replace(intent, held=Hold.NONE) if intent.held else intent)
     if intent.status is not IntentStatus.ACTIVE:
         return Followed(intent)
-    owed = intent.held & upstreams.holds()
+    owed = (intent.held & upstreams.holds()) | inputs
     reason = UPSTREAM_SUSPENDED
     if upstreams.suspends():
         owed |= Hold.UPSTREAM

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.domain.intent import Intent, IntentStatus
-from core.domain.intent_links import Link
+from core.domain.intent_links import Hold, Link
 from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, settled
 from core.domain.vocabulary import Event
 from core.hub import EVERYTHING, Hub
 from core.propagation.checkpoint_events import checkpoint_events
+from core.propagation.coordinating import escalated, hold_by_sources, input_hold, of_suspended
 from core.propagation.dependents import hold_or_free
 from core.propagation.member_events import member_events
 from core.propagation.mirror import mirrored
@@ -42,13 +43,17 @@ class Consequences:
             return intent
         events: list[Event] = []
         if intent.links & Link.DEPENDENCIES:
-            after = settled(before, intent, intent_edges.unmet(tx.conn, intent.id))
+            upstreams = intent_edges.unmet(tx.conn, intent.id)
+            inputs = hold_by_sources(tx.conn, intent.id, now) if upstreams.suspends_inputs() else Hold.NONE
+            after = settled(before, intent, upstreams, inputs)
             intent = after.intent
             events += [after.event] if after.event else []
         events += self._said(tx, before, intent, now, suspension_id)
+        coordinators = of_suspended(tx, intent, now)
+        events += escalated(intent, coordinators, suspension_id)
         intent = event_log.append(tx, intent, events, now, self.key)
         if intent.links & Link.DEPENDENTS:
-            self._keep(tx, hold_or_free(tx, intent, now), now)
+            self._keep(tx, hold_or_free(tx, intent, input_hold(coordinators), now), now)
         if intent.status in ENDED:
             intents.link(tx, [intent.id], Link.OVER)
         return intent

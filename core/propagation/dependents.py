@@ -12,6 +12,7 @@ from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import EdgeKind, Hold, Link
 from core.domain.propagation import Followed, Upstreams, upstream_abandoned, upstream_suspended, upstreams_changed
 from core.domain.vocabulary import Event
+from core.propagation.coordinating import abandoned
 from core.propagation.phases import tasks_ready
 from core.store import intent_edges, intents
 from core.store.database import Tx
@@ -19,32 +20,36 @@ from core.store.database import Tx
 Lines = tuple[Intent, Sequence[Event]]
 
 
-def hold_or_free(tx: Tx, upstream: Intent, now: datetime) -> list[Lines]:
-    """The dependents that the move of ``upstream`` changes, locked, each with what its log says of it."""
+def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[Lines]:
+    """The dependents that the move of ``upstream`` changes, locked, each with what its log says of it. ``inputs`` is
+    what keeps those that only take its outputs, while it is suspended."""
     completed = upstream.status is IntentStatus.COMPLETED
     left = intent_edges.unmet_beside(tx.conn, upstream.id) if completed else {}
-    rule = _rule(upstream, left)
+    rule = _rule(upstream, left, inputs)
     if rule is None:
         return []
     kinds = intent_edges.live_dependents(tx.conn, upstream.id)
     dependents = intents.lock_around(tx, upstream, list(kinds))
     phases = [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
     ready = tasks_ready(tx, phases, now) if completed else {}
+    called = abandoned(tx, dependents, now) if upstream.status is IntentStatus.ABANDONED else {}
     lines: list[Lines] = []
     for one in dependents:
         after = rule(one, kinds[one.id])
-        events = [event for event in (after.event, ready.get(one.id)) if event is not None]
+        events = [event for event in (after.event, ready.get(one.id), *called.get(one.id, ())) if event is not None]
         if events or after.intent != one:
             lines.append((after.intent, events))
     return lines
 
 
-def _rule(upstream: Intent, left: Mapping[str, Upstreams]) -> Callable[[Intent, Sequence[str]], Followed] | None:
+def _rule(
+    upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold
+) -> Callable[[Intent, Sequence[str]], Followed] | None:
     """What ``upstream``'s status does to a dependent that hangs on it by edges of those kinds. ``left`` are the others
     that each still waits for."""
     match upstream.status:
         case IntentStatus.SUSPENDED:
-            return lambda one, kinds: upstream_suspended(one, upstream.id, _hold(kinds))
+            return lambda one, kinds: upstream_suspended(one, upstream.id, _hold(kinds, inputs))
         case IntentStatus.COMPLETED:
             return lambda one, _kinds: upstreams_changed(one, left.get(one.id, Upstreams()))
         case IntentStatus.ABANDONED:
@@ -53,5 +58,6 @@ def _rule(upstream: Intent, left: Mapping[str, Upstreams]) -> Callable[[Intent, 
             return None
 
 
-def _hold(kinds: Sequence[str]) -> Hold:
-    return Hold.UPSTREAM if EdgeKind.DEPENDENCY in kinds else Hold.NONE
+def _hold(kinds: Sequence[str], inputs: Hold) -> Hold:
+    hold = Hold.UPSTREAM if EdgeKind.DEPENDENCY in kinds else Hold.NONE
+    return hold | inputs if EdgeKind.INPUT in kinds else hold

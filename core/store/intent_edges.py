@@ -54,6 +54,13 @@ def unmet(conn: sa.Connection, intent_id: str) -> Upstreams:
     return Upstreams({(row.kind, IntentStatus(row.status)): row.number for row in rows})
 
 
+def suspended_sources(conn: sa.Connection, intent_id: str) -> Sequence[str]:
+    """Those whose outputs an intent takes, and that wait for a person."""
+    found = sa.select(_edge.upstream_id).join(intents, intents.c.id == _edge.upstream_id)
+    waits = intents.c.status == IntentStatus.SUSPENDED.value
+    return list(conn.scalars(found.where(_edge.intent_id == intent_id, _edge.kind == EdgeKind.INPUT, waits)))
+
+
 def unmet_beside(conn: sa.Connection, upstream_id: str) -> Mapping[str, Upstreams]:
     """For each dependent of ``upstream_id``: its other upstreams that are not completed, if it has any."""
     mine, theirs = intent_edges.alias("mine"), intent_edges.alias("theirs")

@@ -210,6 +210,20 @@ class Served:
         after = self._client.update_portfolio_status(self._portfolio, PortfolioStatus.COMPLETED)
         assert after.status is PortfolioStatus.COMPLETED
 
+    def create_coordinator_lease(self) -> None:
+        made = self._client.create_coordinator_lease("refund-agent", self._id, suspension_policy="escalate")
+        self._coordinator = made.id
+        assert (made.agent_id, made.intent_id) == ("refund-agent", self._id)
+
+    def get_coordinator_lease(self) -> None:
+        assert self._client.get_coordinator_lease(self._coordinator).heartbeat_interval_seconds == 60
+
+    def list_coordinator_leases(self) -> None:
+        assert [one.id for one in self._client.list_coordinator_leases(self._id)] == [self._coordinator]
+
+    def coordinator_heartbeat(self) -> None:
+        assert self._client.coordinator_heartbeat(self._coordinator)["status"] == "ok"
+
     def subscribe(self) -> None:
         self._client.subscribe(intent_id=self._id, webhook_url="https://agent.example/hook")
 

@@ -24,6 +24,7 @@ from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
 from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
+from core.containers.coordinators import Coordinators
 from core.containers.graph import Graphs
 from core.containers.plans import Plans
 from core.containers.portfolios import Portfolios
@@ -149,6 +150,7 @@ class Services:
     plans: Plans
     checkpoints: Checkpoints
     workflows: Workflows
+    coordinators: Coordinators
     portfolios: Portfolios
     retrying: Retrying
     client_steps: ClientSteps

@@ -55,6 +55,8 @@ MESSAGES = re.compile(
     r"|There is no such task on which you may work\."
     r"|The name of an agent must .*"
     r"|There is no such phase\."
+    r"|Name an intent or a portfolio, and not both\."
+    r"|A coordinator ends in the future\."
     r"|Two phases have the same name\."
     r"|That phase declares no output of this name\."
     r"|(This path leads nowhere in the state|append needs a list at this path)\.",

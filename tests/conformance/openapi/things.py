@@ -43,6 +43,8 @@ class Ids:
     checkpoints: Sequence[str]
     """That wait for approval."""
     workflows: Sequence[str]
+    coordinators: Sequence[str]
+    """Of the intent ``actives[2]``, at version 1, and the caller's own."""
     failures: Sequence[tuple[str, str]]
     """Each with its intent first."""
     leases: Sequence[str]
@@ -127,6 +129,13 @@ class Ids:
             "POST /plans/{plan_id}/checkpoints": _to({"name": "n", "requires_approval": False}, plan_id=self.plans[1]),
             "POST /checkpoints/{checkpoint_id}/approve": _to({}, checkpoint_id=self.checkpoints[0]),
             "POST /checkpoints/{checkpoint_id}/reject": _to({}, checkpoint_id=self.checkpoints[1]),
+            "POST /coordinators": _to({"agent_id": "agent-backup", "intent_id": self.actives[2]}),
+            "GET /coordinators/{coordinator_id}": _to(coordinator_id=self.coordinators[0]),
+            "PATCH /coordinators/{coordinator_id}": _to(
+                {"suspension_policy": "escalate"}, "1", coordinator_id=self.coordinators[0]
+            ),
+            "POST /coordinators/{coordinator_id}/heartbeat": _to(coordinator_id=self.coordinators[1]),
+            "GET /intents/{intent_id}/coordinators": _to(intent_id=self.actives[2]),
             "POST /workflows": _to({"name": "Compliance", "phases": PHASES}),
             "GET /workflows/{workflow_id}": _to(workflow_id=self.workflows[0]),
             "POST /portfolios": _to({"name": "Release 7"}),
@@ -220,6 +229,12 @@ async def furnish(world: World) -> Ids:
         tasks=tasks,
         plans=plans,
         checkpoints=[await _checkpoint(world) for _ in range(4)],
+        coordinators=[
+            (await _made(world, "agent", "/v1/coordinators", {"agent_id": "refund-agent", "intent_id": actives[2]}))[
+                "id"
+            ]
+            for _ in range(3)
+        ],
         workflows=[
             (await _made(world, "agent", "/v1/workflows", {"name": "Compliance", "phases": PHASES}))["id"]
             for _ in range(2)
