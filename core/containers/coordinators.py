@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.containers.portfolios import readable
 from core.domain.coordinator import (
     Coordinator,
     CoordinatorChange,
@@ -156,7 +155,7 @@ class Coordinators:
         """Its intent, locked, if ``by`` may say who coordinates it; ``None`` for a portfolio of theirs."""
         if coordinator.intent_id is not None:
             return access.lock(tx, coordinator.intent_id, by, Right.GOVERN)
-        portfolio = readable(tx.conn, coordinator.portfolio_id or "", by)
+        portfolio = access.read_portfolio(tx.conn, coordinator.portfolio_id or "", by)
         if not (portfolio.created_by == (by.key or by.identity) or by.has(Role.ADMIN)):
             raise Forbidden("Only the portfolio's creator and admins say who coordinates it.")
         return None
@@ -186,7 +185,7 @@ def _readable(conn: sa.Connection, coordinator_id: str, by: Actor) -> Coordinato
         if found.intent_id is not None:
             access.read(conn, found.intent_id, by)
         elif by.key is None or found.agent_id != by.key:
-            readable(conn, found.portfolio_id or "", by)
+            access.read_portfolio(conn, found.portfolio_id or "", by)
     except NotFound:
         raise NotFound("There is no such coordinator.") from None
     return found
