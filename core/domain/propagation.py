@@ -127,9 +127,9 @@ def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Follo
         return Followed(dependent)
     match dependent.status:
         case IntentStatus.ACTIVE:
-            blocked = replace(dependent, status=IntentStatus.BLOCKED, held=dependent.held | hold)
-            event = _status_changed(dependent.status, blocked.status, UPSTREAM_SUSPENDED, upstream_id)
-            return Followed(replace(blocked, version=dependent.version + 1), event)
+            held, version = dependent.held | hold, dependent.version + 1
+            blocked = replace(dependent, status=IntentStatus.BLOCKED, held=held, version=version)
+            return Followed(blocked, _status_changed(dependent.status, blocked.status, UPSTREAM_SUSPENDED, upstream_id))
         case IntentStatus.SUSPENDED:
             return Followed(replace(dependent, held=dependent.held | hold))
         case IntentStatus.BLOCKED if dependent.held:

@@ -6,7 +6,7 @@ Source: RFC-0026 §2; API.md §7, "Blocking".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from core.domain.intent import Intent, IntentStatus
@@ -76,7 +76,7 @@ class Consequences:
         if not followed:
             return
         grown = event_log.append_all(tx, followed, now, self.key)
-        intents.advance_all(tx, [_at(intent, now) for intent in grown])
+        intents.advance_all(tx, grown, now)
         self.hub.announce(tx, EVERYTHING, *(intent.id for intent in grown))
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
@@ -96,7 +96,3 @@ class Consequences:
         completed."""
         if intent.links & Link.DEPENDENCIES:
             check_ready(intent_edges.unmet(tx.conn, intent.id))
-
-
-def _at(intent: Intent, now: datetime) -> Intent:
-    return replace(intent, updated_at=now)
