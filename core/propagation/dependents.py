@@ -23,13 +23,14 @@ Lines = tuple[Intent, Sequence[Event]]
 def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[Lines]:
     """The dependents that the move of ``upstream`` changes, locked, each with what its log says of it. ``inputs`` is
     what keeps those that only take its outputs, while it is suspended."""
-    completed = upstream.status is IntentStatus.COMPLETED
-    left = intent_edges.unmet_beside(tx.conn, upstream.id) if completed else {}
-    rule = _rule(upstream, left, inputs)
-    if rule is None:
+    if upstream.status not in _FELT:
         return []
+    completed = upstream.status is IntentStatus.COMPLETED
     kinds = intent_edges.live_dependents(tx.conn, upstream.id)
     dependents = intents.lock_around(tx, upstream, list(kinds))
+    # Read once they are held, and not before: of two upstreams that are completed at once, the later one sees both.
+    left = intent_edges.unmet_beside(tx.conn, upstream.id) if completed else {}
+    rule = _rule(upstream, left, inputs)
     phases = [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
     ready = tasks_ready(tx, phases, now) if completed else {}
     called = abandoned(tx, dependents, now) if upstream.status is IntentStatus.ABANDONED else {}
@@ -42,9 +43,11 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
     return lines
 
 
-def _rule(
-    upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold
-) -> Callable[[Intent, Sequence[str]], Followed] | None:
+_FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.ABANDONED})
+"""What dependents feel of an upstream."""
+
+
+def _rule(upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold) -> Callable[[Intent, Sequence[str]], Followed]:
     """What ``upstream``'s status does to a dependent that hangs on it by edges of those kinds. ``left`` are the others
     that each still waits for."""
     match upstream.status:
@@ -52,10 +55,8 @@ def _rule(
             return lambda one, kinds: upstream_suspended(one, upstream.id, _hold(kinds, inputs))
         case IntentStatus.COMPLETED:
             return lambda one, _kinds: upstreams_changed(one, left.get(one.id, Upstreams()))
-        case IntentStatus.ABANDONED:
-            return lambda one, _kinds: upstream_abandoned(one, upstream)
         case _:
-            return None
+            return lambda one, _kinds: upstream_abandoned(one, upstream)
 
 
 def _hold(kinds: Sequence[str], inputs: Hold) -> Hold:

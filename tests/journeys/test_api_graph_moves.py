@@ -309,7 +309,7 @@ async def test_a_suspension_and_a_new_dependency_at_once_leave_nobody_active_und
 
 
 async def test_the_last_upstreams_complete_at_once_and_free_the_dependent(any_world: World) -> None:
-    for _ in range(5):
+    for _ in range(12):
         ups = [await make(any_world) for _ in range(3)]
         one = await make(any_world, on=ups)
         await asyncio.gather(*(complete(any_world, up) for up in ups))
