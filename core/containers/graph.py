@@ -112,16 +112,18 @@ class Graphs:
         """
 
         def job(tx: Tx) -> Shown:
-            access.read(tx.conn, intent_id, by)  # whoever may not, makes nobody wait
+            seen = access.read(tx.conn, intent_id, by)  # whoever may not, makes nobody wait
             intent_edges.hold_graph(tx)
-            there, now = intents.lock_in_order(tx, [intent_id, dependency_id]), self.clock.now()
+            unlinked = () if seen.links & Link.DEPENDENCIES else seen.depends_on  # made by an older version
+            there, now = intents.lock_in_order(tx, [intent_id, dependency_id, *unlinked]), self.clock.now()
             intent = _governed(tx, there.get(intent_id), by, version)
             if dependency_id in intent.depends_on:
                 return shown(tx.conn, [intent], by)[0]
             upstream = _upstream(tx, there.get(dependency_id), intent, dependency_id, by)
-            intent_edges.put(tx, intent_id, [dependency_id])
+            upstreams = [dependency_id, *(one for one in unlinked if one in there)]
+            intent_edges.put(tx, intent_id, upstreams)
             intents.link(tx, [intent_id], Link.DEPENDENCIES)
-            intents.link(tx, [dependency_id], Link.DEPENDENTS)
+            intents.link(tx, upstreams, Link.DEPENDENTS)
             named = replace(
                 intent, depends_on=(*intent.depends_on, dependency_id), links=intent.links | Link.DEPENDENCIES
             )

@@ -15,12 +15,13 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from core.domain.intent import Intent
+from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import EdgeKind, Link
+from core.domain.propagation import settled
 from core.hub import EVERYTHING
 from core.ports import Clock
 from core.propagation.consequences import Consequences
-from core.store import intent_edges, intents
+from core.store import event_log, intent_edges, intents
 from core.store.database import Database, Tx
 
 EVERY = timedelta(seconds=30)
@@ -61,7 +62,7 @@ class Reconciler:
                 await self._database.write(partial(mend, intent_id=intent_id))
             behind = found[-1]
 
-    def _link(self, tx: Tx, intent_id: str) -> None:
+    def _link(self, tx: Tx, *, intent_id: str) -> None:
         """An intent that was made with a parent or dependencies, and without edges."""
         seen = intents.get(tx.conn, intent_id)
         if seen is None:
@@ -69,15 +70,26 @@ class Reconciler:
         named = [*seen.depends_on, *([seen.parent_id] if seen.parent_id else [])]
         there = intents.lock_in_order(tx, [intent_id, *named])
         intent = there[intent_id]
-        if intent.links:
-            return
-        depends_on = [one for one in intent.depends_on if one in there]
-        if intent.parent_id in there:
-            intent_edges.put(tx, intent.parent_id, [intent_id], EdgeKind.CHILD)
-            intents.link(tx, [intent.parent_id], Link.CHILDREN)
-        intent_edges.put(tx, intent_id, depends_on)
-        intents.link(tx, depends_on, Link.DEPENDENTS)
-        intents.link(tx, [intent_id], (Link.PARENT if intent.parent_id else Link.NONE) | _dependencies(intent))
+        if intent.parent_id and not intent.links & Link.PARENT:
+            known = [intent.parent_id] if intent.parent_id in there else []
+            intent_edges.put(tx, intent.parent_id, [intent_id] if known else [], EdgeKind.CHILD)
+            intents.link(tx, known, Link.CHILDREN)
+            intents.link(tx, [intent_id], Link.PARENT)
+        if intent.depends_on and not intent.links & Link.DEPENDENCIES:
+            known = [one for one in intent.depends_on if one in there]
+            intent_edges.put(tx, intent_id, known)
+            intents.link(tx, known, Link.DEPENDENTS)
+            intents.link(tx, [intent_id], Link.DEPENDENCIES)
+            self._hold(tx, intent)
+
+    def _hold(self, tx: Tx, intent: Intent) -> None:
+        """An active one is blocked if what it depends on is suspended just now: nobody knew that it hung on that."""
+        after = settled(IntentStatus.BLOCKED, intent, intent_edges.unmet(tx.conn, intent.id))
+        if after.event is not None:
+            now = self._clock.now()
+            moved = replace(after.intent, version=intent.version + 1, updated_at=now)
+            intents.advance(tx, event_log.append(tx, moved, [after.event], now, self._consequences.key))
+            self._consequences.hub.announce(tx, EVERYTHING, intent.id)
 
     def _settle(self, tx: Tx, intent_id: str) -> None:
         """An intent that was moved, and whose move has moved nobody else."""
@@ -91,7 +103,3 @@ class Reconciler:
             after = replace(after, version=after.version + 1, updated_at=now)
         intents.advance(tx, after)
         self._consequences.hub.announce(tx, EVERYTHING, intent_id)
-
-
-def _dependencies(intent: Intent) -> Link:
-    return Link.DEPENDENCIES if intent.depends_on else Link.NONE

@@ -217,7 +217,7 @@ def unlinked(conn: sa.Connection, *, behind: str, limit: int) -> Sequence[str]:
 
 
 _LINKED = sa.text("links > 0 AND links < 16384")
-_UNLINKED = sa.text("links = 0 AND (parent_id IS NOT NULL OR depends_on IS NOT NULL)")
+_UNLINKED = sa.text("((parent_id IS NOT NULL AND (links & 1) = 0) OR (depends_on IS NOT NULL AND (links & 4) = 0))")
 """As the partial indexes have it, word for word: a bound value would not be known to match."""
 
 

@@ -72,7 +72,7 @@ _TRANSACTION = sa.text("0")
 
 _CHILDREN = sa.text("parent_id IS NOT NULL")
 _LINKED = sa.text("links > 0 AND links < 16384")
-_UNLINKED = sa.text("links = 0 AND (parent_id IS NOT NULL OR depends_on IS NOT NULL)")
+_UNLINKED = sa.text("((parent_id IS NOT NULL AND (links & 1) = 0) OR (depends_on IS NOT NULL AND (links & 4) = 0))")
 
 intents = sa.Table(
     "intents",

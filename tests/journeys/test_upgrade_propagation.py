@@ -93,6 +93,28 @@ async def test_what_an_older_process_has_made_is_linked_within_a_minute(any_worl
     assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "dependencies_incomplete")
 
 
+async def test_an_active_intent_that_it_has_made_is_held_by_an_upstream_that_waits(any_world: World) -> None:
+    upstream, made = await intent(any_world), await intent(any_world)
+    await asked(any_world, upstream)
+    await any_world.call(
+        "POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"}
+    )  # it has links, and not these
+    await older(any_world, made["id"], depends_on=[upstream["id"]])
+    await within_a_minute(any_world)
+    assert (await shown(any_world, made))["status"] == "blocked"
+
+
+async def test_a_dependency_that_is_added_first_brings_along_those_it_has_made(any_world: World) -> None:
+    upstream, other, made = [await intent(any_world) for _ in range(3)]
+    await older(any_world, made["id"], depends_on=[upstream["id"]])
+    version = (await shown(any_world, made))["version"]
+    path, headers = f"/v1/intents/{made['id']}/dependencies", {"If-Match": str(version)}
+    added = await any_world.call("POST", path, json={"dependency_id": other["id"]}, headers=headers)
+    assert added.status_code == 200, added.text
+    await asked(any_world, upstream)
+    assert (await shown(any_world, made))["status"] == "blocked"
+
+
 @pytest.mark.parametrize("moves", [1, 3])
 async def test_nothing_is_followed_up_twice(any_world: World, moves: int) -> None:
     upstream = await intent(any_world)

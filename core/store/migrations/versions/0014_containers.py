@@ -9,6 +9,8 @@ from alembic import op
 revision = "0014"
 down_revision = "0013"
 
+_UNLINKED = "((parent_id IS NOT NULL AND (links & 1) = 0) OR (depends_on IS NOT NULL AND (links & 4) = 0))"
+
 
 def upgrade() -> None:
     _columns()
@@ -26,7 +28,11 @@ def _columns() -> None:
     for name, columns, those in (
         ("ix_intents_parent", ["parent_id", "id"], "parent_id IS NOT NULL"),
         ("ix_intents_linked", ["id"], "links > 0 AND links < 16384"),
-        ("ix_intents_unlinked", ["id"], "links = 0 AND (parent_id IS NOT NULL OR depends_on IS NOT NULL)"),
+        (
+            "ix_intents_unlinked",
+            ["id"],
+            _UNLINKED,
+        ),
     ):
         op.create_index(name, "intents", columns, sqlite_where=sa.text(those), postgresql_where=sa.text(those))
     op.add_column("tasks", sa.Column("plan_id", sa.Text()))
