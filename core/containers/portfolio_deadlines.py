@@ -23,7 +23,7 @@ from core.store import due_times, intents, portfolios
 from core.store.database import Database, Tx
 from core.store.due_times import DueTime
 
-AT_ONCE = 25
+AT_ONCE = 10
 """Members that one transaction ends. Others wait for it, on SQLite all who write."""
 
 

@@ -117,6 +117,18 @@ async def test_a_question_that_has_expired_before_the_deadline_has_its_fallback(
     assert (await world.show(asked))["resolution"] == "expired"
 
 
+async def test_both_over_when_the_clock_comes_to_them_what_was_due_first_counts(any_world: World) -> None:
+    world = any_world
+    fallback = {"fallback_policy": "complete_with_fallback", "fallback_value": "yes"}
+    pairs = [await waiting(world, timeout_seconds=seconds, **fallback) for seconds in (300, 1200)]
+    await portfolio_of(world, "agent", *(intent for intent, _ in pairs), **await due(world, minutes=10))
+    world.clock.move_to(world.clock.now() + timedelta(minutes=30))
+    await world.settle()
+    expired, given_up = (asked for _, asked in pairs)
+    assert (await world.intent(expired))["status"] == "active"
+    assert await is_given_up(world, given_up)
+
+
 async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_with_it(any_world: World) -> None:
     world = any_world
     pairs = [await waiting(world) for _ in range(60)]
