@@ -408,7 +408,7 @@ def wire(
                 DueKind.RETRY: retrying.retry_due,
                 DueKind.LEASE_END: leases.ended,
             },
-            {DueKind.PORTFOLIO_DEADLINE: PortfolioDeadlines(database, transitions, clock).some},
+            {DueKind.PORTFOLIO_DEADLINE: PortfolioDeadlines(database, transitions, client_steps, clock).some},
         ),
         reconciler=Reconciler(database, consequences, clock),
         lanes=lanes,

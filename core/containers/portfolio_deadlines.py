@@ -18,6 +18,7 @@ from core.domain.portfolio import PortfolioStatus
 from core.engine.ending import ended_in_time
 from core.engine.outages import caught_up
 from core.engine.transitions import Transitions
+from core.intents.client_steps import RECORD_WITHIN, ClientSteps
 from core.ports import Clock
 from core.store import due_times, intents, portfolios
 from core.store.database import Database, Tx
@@ -30,9 +31,10 @@ AT_ONCE = 10
 class PortfolioDeadlines:
     """Works deadlines off. Any number of processes may do so at once; each portfolio is one's at a time."""
 
-    def __init__(self, database: Database, transitions: Transitions, clock: Clock) -> None:
+    def __init__(self, database: Database, transitions: Transitions, steps: ClientSteps, clock: Clock) -> None:
         self._database = database
         self._transitions = transitions
+        self._steps = steps
         self._clock = clock
         self._reached: dict[str, str] = {}
         """By portfolio: the member up to which this process has come."""
@@ -51,7 +53,7 @@ class PortfolioDeadlines:
         behind = self._reached.get(portfolio.id, "")
         found = portfolios.suspended_members(tx.conn, portfolio.id, due.at, behind=behind, limit=AT_ONCE)
         if not found and not behind:
-            return self._done(tx, due)
+            return self._without_record(tx, due, now) or self._done(tx, due)
         tx.after_commit(lambda: self._reached.update({portfolio.id: found[-1][0] if found else ""}))
         suspension_of = dict(found)
         free = intents.lock_free_ones(tx, list(suspension_of))
@@ -66,6 +68,15 @@ class PortfolioDeadlines:
         intent, suspension = caught_up(tx, intent, suspension_id, self._transitions, now)
         if suspension is not None and suspension.is_open:
             ended_in_time(tx, intent, suspension, self._transitions, now)
+
+    def _without_record(self, tx: Tx, due: DueTime, now: datetime) -> bool:
+        """End the members that the deadline finds between the published client's steps; whether there were any."""
+        found = portfolios.members_without_record(tx.conn, due.subject, due.at + RECORD_WITHIN, AT_ONCE)
+        for intent_id in intents.lock_free_ones(tx, found):
+            intent = intents.lock(tx, intent_id)
+            if intent is not None:
+                self._steps.portfolio_deadline(tx, intent, now)
+        return bool(found)
 
     def _done(self, tx: Tx, due: DueTime) -> bool:
         due_times.take(tx, due)

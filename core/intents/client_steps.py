@@ -29,13 +29,14 @@ from core.domain.intent import (
     check_version,
     reserved_path,
 )
-from core.domain.machine import ABANDONED_BY_ADMIN, open_suspension
+from core.domain.machine import ABANDONED_BY_ADMIN, PORTFOLIO_DEADLINE, open_suspension
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
 from core.domain.suspension import Ask, Suspension
-from core.domain.vocabulary import STATUS_CHANGED, Event
+from core.domain.vocabulary import EXPIRED, STATUS_CHANGED, Event
+from core.domain.wire import JsonObject
 from core.engine.drafting import Drafter, findings
 from core.engine.opening import Opening, others_of
 from core.engine.quotas import Quotas
@@ -181,6 +182,14 @@ class ClientSteps:
             return True
 
         return await self._database.write(job)
+
+    def portfolio_deadline(self, tx: Tx, intent: Intent, now: datetime) -> None:
+        """The deadline of a portfolio comes between the steps (RFC-0026 §2 rule 5); the intent must be locked."""
+        if _awaits(tx.conn, intent):
+            said: JsonObject = {"suspension_id": None, "reason": "portfolio_deadline"}
+            given_up = replace(intent, abandonment_reason=PORTFOLIO_DEADLINE)
+            self._move(tx, given_up, IntentStatus.ABANDONED, now, Event(EXPIRED, said))
+        self._times.clear(tx, DueKind.RECORD_MISSING, intent.id)
 
     def record_missing(self, tx: Tx, intent: Intent, _subject: str, now: datetime) -> None:
         """What is due when the record has not come (``core.intents.due_work``)."""

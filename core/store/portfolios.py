@@ -22,8 +22,9 @@ from core.store import intent_agents
 from core.store import intents as store_intents
 from core.store.container_tables import portfolio_members, portfolios
 from core.store.database import Tx
+from core.store.due_times import DueKind
 from core.store.prepared import Prepared
-from core.store.tables import events, intents, suspensions
+from core.store.tables import due_times, events, intents, suspensions
 from core.store.upserts import upsert
 
 Place = tuple[datetime, str]
@@ -206,6 +207,20 @@ def suspended_members(
         .limit(limit)
     )
     return [(row[0], row[1]) for row in conn.execute(statement)]
+
+
+def members_without_record(conn: sa.Connection, portfolio_id: str, record_by: datetime, limit: int) -> Sequence[str]:
+    """Members that are suspended, and whose record (the published client's second step) has to come by then."""
+    member = portfolio_members.c
+    awaited = (due_times.c.kind == DueKind.RECORD_MISSING.value) & (due_times.c.subject == member.intent_id)
+    statement = (
+        sa.select(member.intent_id)
+        .join(due_times, awaited)
+        .where(member.portfolio_id == portfolio_id, due_times.c.at <= record_by)
+        .order_by(member.intent_id)
+        .limit(limit)
+    )
+    return list(conn.scalars(statement))
 
 
 def _record(row: Any) -> Portfolio:

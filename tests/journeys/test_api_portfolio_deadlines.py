@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests.journeys.portfolios import at, ended_with, portfolio_of, put_in, shown, suspend
+from tests.journeys.test_api_client_suspends import first_step, record, write_record
 from tests.world import World
 
 
@@ -141,3 +142,20 @@ async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_wi
     now = await shown(world, portfolio)
     assert (now["aggregate_status"]["by_status"]["abandoned"], now["suspended_member_count"]) == (60, 0)
     assert all(len(world.agent.told_of(asked)) == 1 for _, asked in pairs)
+
+
+async def test_the_deadline_finds_an_intent_between_the_published_clients_steps(any_world: World) -> None:
+    world = any_world
+    early, late = await world.active_intent(), await world.active_intent()
+    await portfolio_of(world, "agent", early, late, **await due(world, minutes=10))
+    await world.advance(minutes=9, seconds=30)
+    await first_step(world, early)
+    await world.advance(seconds=30)
+    given_up = {"intent_id": early["id"]}
+    assert await is_given_up(world, given_up)
+    [expired] = [one for one in await world.events(given_up) if one["event_type"] == "intent.suspension_expired"]
+    assert (expired["payload"]["reason"], expired["payload"]["suspension_id"]) == ("portfolio_deadline", None)
+    assert (await write_record(world, await world.intent(given_up), record())).status_code == 403
+    await first_step(world, late)  # after it
+    await world.advance(seconds=59)
+    assert (await world.intent({"intent_id": late["id"]}))["status"] == "suspended_awaiting_input"
