@@ -103,7 +103,7 @@ class WorkflowError(RequestRefused):
 class UpstreamIntentSuspendedError(WorkflowError):
     """The inputs of a task come from a phase whose intent waits for a person (RFC-0026 §6): claim it again later.
 
-    ``expected_resume_at`` is ISO-8601, ``None`` if nothing says when.
+    ``phase_name`` is the phase that was claimed. ``expected_resume_at`` is ISO-8601, ``None`` if nothing says when.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class UpstreamIntentSuspendedError(WorkflowError):
         self.phase_name = phase_name
         self.suspended_intent_id = suspended_intent_id
         self.expected_resume_at = expected_resume_at
-        message = f"Task {task_id} needs what phase {phase_name} makes; its intent {suspended_intent_id} is suspended."
+        message = f"Task {task_id} of phase {phase_name} waits for intent {suspended_intent_id}, which is suspended."
         details = {
             "task_id": task_id,
             "phase_name": phase_name,
