@@ -37,6 +37,7 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     "PlannedAttempt": (SDK, "core/domain sdk/handraise"),
     "PreviewProblem": (SDK, "bot/web/api sdk/handraise"),
     "Service": ("PagerDuty's own word in its sandbox, and the whole of ours", "bot/sandbox/pagerduty bot/wiring"),
+    "SuspensionError": (SDK, "core sdk/handraise/suspension"),
     "User": ("each vendor's own word in its sandbox", "bot/sandbox/pagerduty bot/sandbox/slack"),
 }
 """Name: the reason, and the folders that it may stand in, once each."""
@@ -60,7 +61,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "coordinators": (LAYERS, "bot/web/api core/containers core/store"),
-    "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise"),
+    "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise sdk/handraise/suspension"),
     "events": ("what a vendor tells of", "bot/inbound/pagerduty channels/slack"),
     "forms": (
         "a form: what it is, and how each way in reads it",
@@ -86,6 +87,10 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "tasks": (LAYERS, "bot/web/api core/intents core/store"),
     "on_call": ("who is on call: asked of PagerDuty, and when a message is sent", "bot/people core/delivery"),
     "outages": (LAYERS, "core/engine core/store"),
+    "outcomes": (
+        "what came of it: of a click in Slack, of a run in the SDK",
+        "bot/inbound/slack sdk/handraise/suspension",
+    ),
     "payloads": (PRETEND, "bot/sandbox/slack channels/slack"),
     "people": ("people: in the directory, and in Slack", "channels/slack core/domain"),
     "portfolios": (LAYERS, "bot/web/api core/containers core/store"),
@@ -95,7 +100,10 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "render": (VENDOR, "channels/email channels/pagerduty channels/slack"),
     "rest": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "service": ("the service: wired, and as the demo starts it", "bot/demo bot/wiring"),
-    "sessions": ("an agent's sessions: the route, the SQL", "bot/web/api core/store"),
+    "sessions": (
+        "an agent's sessions: the route, the SQL, the SDK's store",
+        "bot/web/api core/store sdk/handraise/suspension",
+    ),
     "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
     "streams": ("event streams: served, and read", "bot/web/api sdk/handraise"),
     "subscriptions": (LAYERS, "bot/web/api core/intents core/store"),

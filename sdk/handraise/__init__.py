@@ -65,6 +65,24 @@ if TYPE_CHECKING:
     from handraise.receiver import ResumeReceiver as ResumeReceiver
     from handraise.receiver import SessionEnded as SessionEnded
     from handraise.session_turn import Turn as Turn
+    from handraise.suspension import CancelledOutcome as CancelledOutcome
+    from handraise.suspension import CompletedOutcome as CompletedOutcome
+    from handraise.suspension import ExpiredOutcome as ExpiredOutcome
+    from handraise.suspension import MemorySessionStore as MemorySessionStore
+    from handraise.suspension import Outcome as Outcome
+    from handraise.suspension import Runner as Runner
+    from handraise.suspension import SessionLoadFailed as SessionLoadFailed
+    from handraise.suspension import SessionSaveFailed as SessionSaveFailed
+    from handraise.suspension import SessionStore as SessionStore
+    from handraise.suspension import SignalDescriptor as SignalDescriptor
+    from handraise.suspension import SuspendedOutcome as SuspendedOutcome
+    from handraise.suspension import SuspensionError as SuspensionError
+    from handraise.suspension import SuspensionInUnsupportedContext as SuspensionInUnsupportedContext
+    from handraise.suspension import SuspensionPersistenceFailed as SuspensionPersistenceFailed
+    from handraise.suspension import SuspensionRecordInvalid as SuspensionRecordInvalid
+    from handraise.suspension import SuspensionResumePayloadInvalid as SuspensionResumePayloadInvalid
+    from handraise.suspension import current_invocation_id as current_invocation_id
+    from handraise.suspension import suspend as suspend
     from handraise.veto import VetoOutcome as VetoOutcome
 
 _LATER = {
@@ -72,19 +90,37 @@ _LATER = {
     "BaseAgent": "base_agent",
     "CallbackState": "callback_stores",
     "CallbackStore": "callback_stores",
+    "CancelledOutcome": "suspension",
+    "CompletedOutcome": "suspension",
     "Denied": "approval",
+    "ExpiredOutcome": "suspension",
     "MemoryCallbackStore": "callback_stores",
+    "MemorySessionStore": "suspension",
+    "Outcome": "suspension",
     "ReceiverReply": "asgi",
     "ResumeReceiver": "receiver",
+    "Runner": "suspension",
     "SessionEnded": "receiver",
+    "SessionLoadFailed": "suspension",
+    "SessionSaveFailed": "suspension",
+    "SessionStore": "suspension",
+    "SignalDescriptor": "suspension",
     "SqliteCallbackStore": "callback_sqlite",
+    "SuspendedOutcome": "suspension",
+    "SuspensionError": "suspension",
+    "SuspensionInUnsupportedContext": "suspension",
+    "SuspensionPersistenceFailed": "suspension",
+    "SuspensionRecordInvalid": "suspension",
+    "SuspensionResumePayloadInvalid": "suspension",
     "Turn": "session_turn",
     "VetoOutcome": "veto",
+    "current_invocation_id": "suspension",
     "needs_approval": "approval",
     "on_engagement_decision": "lifecycle_hooks",
     "on_input_received": "lifecycle_hooks",
     "on_input_requested": "lifecycle_hooks",
     "on_suspension_expired": "lifecycle_hooks",
+    "suspend": "suspension",
 }
 """What is imported when it is first named: asyncio and sqlite3 take their time."""
 
@@ -102,14 +138,17 @@ __all__ = [
     "BaseAgent",
     "CallbackState",
     "CallbackStore",
+    "CancelledOutcome",
     "ChoiceStyle",
     "Claim",
     "Clarification",
+    "CompletedOutcome",
     "ConfigurationError",
     "Denied",
     "EngagementDecision",
     "EngagementSignals",
     "EscalationRung",
+    "ExpiredOutcome",
     "FallbackPolicy",
     "GivenAnswer",
     "Handraise",
@@ -125,8 +164,10 @@ __all__ = [
     "LoggedEvent",
     "Me",
     "MemoryCallbackStore",
+    "MemorySessionStore",
     "NotAnswered",
     "Options",
+    "Outcome",
     "Preview",
     "ReceiptRefused",
     "ReceiverReply",
@@ -135,13 +176,24 @@ __all__ = [
     "ResumeReceiver",
     "ResumeTarget",
     "Resumed",
+    "Runner",
     "ServerUnavailable",
     "SessionEnded",
+    "SessionLoadFailed",
+    "SessionSaveFailed",
+    "SessionStore",
+    "SignalDescriptor",
     "SqliteCallbackStore",
     "Suspended",
+    "SuspendedOutcome",
     "SuspensionChoice",
+    "SuspensionError",
+    "SuspensionInUnsupportedContext",
     "SuspensionNotSupported",
+    "SuspensionPersistenceFailed",
     "SuspensionRecord",
+    "SuspensionRecordInvalid",
+    "SuspensionResumePayloadInvalid",
     "TimelineItem",
     "Turn",
     "UnexpectedResponse",
@@ -149,10 +201,12 @@ __all__ = [
     "UpstreamIntentSuspendedError",
     "VetoOutcome",
     "WorkflowError",
+    "current_invocation_id",
     "needs_approval",
     "on_engagement_decision",
     "on_input_received",
     "on_input_requested",
     "on_suspension_expired",
+    "suspend",
     "verify_callback",
 ]

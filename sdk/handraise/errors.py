@@ -12,6 +12,8 @@
     ├── InvalidCallback         a callback that must not be believed
     ├── SessionEnded            raised by your loader of sessions: never again (:mod:`handraise.receiver`)
     ├── Denied                  a person has not approved the call (:mod:`handraise.approval`)
+    ├── SuspensionError         a suspension or its resume can't be (:mod:`handraise.suspension.errors`)
+    ├── SessionStoreFailed      the store of sessions has failed (:mod:`handraise.suspension.errors`)
     └── NotAnswered             the question ended, and nothing says how to go on (:mod:`handraise.records`)
         ├── InputTimeoutError
         ├── InputCancelledError

@@ -1,0 +1,109 @@
+"""A signal's payload laid over a state, field by field, and the schema that tells the server what will fit. Pure.
+
+The payload is data from outside and counts as it is: no reducer is consulted. What is laid over must fit the state's
+model as a whole.
+
+Source: OpenArmature suspension §6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from handraise.suspension.errors import SuspensionResumePayloadInvalid
+
+StateModel = TypeVar("StateModel", bound=BaseModel)
+Schema = dict[str, JsonValue]
+
+MOST_KEYWORDS = 150
+"""Of the schema that the server is given; it takes 200 (API.md §2)."""
+
+_DROPPED = {"title", "description", "default", "examples", "format", "pattern", "discriminator", "deprecated"}
+"""What tells a person something, or what the model reads more kindly than a schema does."""
+
+
+def written(state: BaseModel) -> dict[str, JsonValue]:
+    """The state as JSON, by field name. Raises ``ValueError`` for what JSON has no form for."""
+    dumped: dict[str, JsonValue] = json.loads(state.model_dump_json(round_trip=True))
+    return dumped
+
+
+def read(model: type[StateModel], state: Mapping[str, JsonValue]) -> StateModel:
+    """The state that was :func:`written`. Raises pydantic's ``ValidationError``."""
+    return model.model_validate_json(json.dumps(state), by_alias=False, by_name=True)
+
+
+def merged(model: type[StateModel], state: Mapping[str, JsonValue], payload: JsonValue) -> StateModel:
+    """``state`` with each field of ``payload`` in place of its own, as ``model``.
+
+    A field that the model does not declare goes by the model's own ``extra``: dropped, kept or refused. Raises
+    :class:`SuspensionResumePayloadInvalid`, which names the fields and no value.
+    """
+    if not isinstance(payload, Mapping):
+        raise SuspensionResumePayloadInvalid("The signal's payload is no object, so it can't be laid over the state.")
+    try:
+        return read(model, {**state, **payload})
+    except ValidationError as problem:
+        wrong = [(".".join(map(str, error["loc"])) or "the state", error["type"]) for error in problem.errors()]
+    # Outside the handler, so that no traceback carries the payload along.
+    named = ", ".join(f"{where} ({what})" for where, what in wrong)
+    raise SuspensionResumePayloadInvalid(f"The payload does not fit {model.__name__}: {named}.")
+
+
+def payload_schema(model: type[BaseModel]) -> Schema:
+    """What the server holds an answer to before it accepts it: the model's JSON Schema (2020-12), nothing required.
+
+    It has types, choices and ranges. Formats, patterns, references in a circle and whatever is too large are left to
+    the resume: the server reads them otherwise than the model, or not at all.
+    """
+    schema = model.model_json_schema(by_alias=False)
+    definitions = schema.pop("$defs", {})
+    if isinstance(reference := schema.get("$ref"), str):  # of a model that names itself
+        schema = dict(definitions[_name(reference)])
+    properties = schema.get("properties", {})
+    left = MOST_KEYWORDS - len(properties)
+    if left < 0:
+        return {"type": "object"}
+    kept: Schema = {}
+    for name, part in properties.items():
+        plain = _plain(part, definitions, ())
+        weight = _size(plain)
+        kept[name] = plain if weight <= left else {}
+        left -= weight if weight <= left else 0
+    closed: Schema = {"additionalProperties": False} if schema.get("additionalProperties") is False else {}
+    return {"type": "object", "properties": kept, **closed}
+
+
+def _plain(part: JsonValue, definitions: Mapping[str, JsonValue], within: tuple[str, ...]) -> JsonValue:
+    """``part`` without words for people, its references written out; ``{}``, which takes anything, for a circle."""
+    if isinstance(part, list):
+        return [_plain(item, definitions, within) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if isinstance(reference := part.get("$ref"), str):
+        name = _name(reference)
+        return {} if name in within else _plain(definitions[name], definitions, (*within, name))
+    return {key: _part(key, value, definitions, within) for key, value in part.items() if key not in _DROPPED}
+
+
+def _part(key: str, value: JsonValue, definitions: Mapping[str, JsonValue], within: tuple[str, ...]) -> JsonValue:
+    if key == "properties" and isinstance(value, dict):  # names, not keywords
+        return {name: _plain(one, definitions, within) for name, one in value.items()}
+    if key in {"enum", "const", "required"}:  # values, not schemas
+        return value
+    return _plain(value, definitions, within)
+
+
+def _name(reference: str) -> str:
+    return reference.removeprefix("#/$defs/")
+
+
+def _size(part: JsonValue) -> int:
+    """As the server counts: keywords and properties, nested ones included."""
+    if isinstance(part, dict):
+        return sum(1 + _size(item) for item in part.values())
+    return sum(_size(item) for item in part) if isinstance(part, list) else 0

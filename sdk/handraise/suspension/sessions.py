@@ -1,0 +1,47 @@
+"""Sessions: the state that outlives an invocation, loaded when one begins and saved when it ends or suspends.
+
+Source: OpenArmature suspension §8.6; harness §2.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+
+class SessionStore(Protocol):
+    """States by ``session_id``, as JSON objects. Retry what passes before you raise: what you raise is final.
+
+    Whatever ``load`` raises reaches the caller as :class:`handraise.suspension.SessionLoadFailed`, unless it has a
+    ``category`` of its own. What ``save`` raises becomes :class:`handraise.SuspensionPersistenceFailed` at a
+    suspension, and else :class:`handraise.suspension.SessionSaveFailed`.
+    """
+
+    async def load(self, session_id: str) -> Mapping[str, JsonValue] | None:
+        """The saved state; ``None`` for a session that has none yet."""
+        ...
+
+    async def save(self, session_id: str, state: Mapping[str, JsonValue]) -> None:
+        """Replace what was saved. When it returns, every process loads this."""
+        ...
+
+
+@dataclass
+class MemorySessionStore:
+    """For one process, and for as long as it lives."""
+
+    _saved: dict[str, str] = field(default_factory=dict, repr=False)
+
+    async def load(self, session_id: str) -> Mapping[str, JsonValue] | None:
+        saved = self._saved.get(session_id)
+        if saved is None:
+            return None
+        state: dict[str, JsonValue] = json.loads(saved)
+        return state
+
+    async def save(self, session_id: str, state: Mapping[str, JsonValue]) -> None:
+        self._saved[session_id] = json.dumps(dict(state))
