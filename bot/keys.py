@@ -35,9 +35,9 @@ import sqlalchemy as sa
 from bot.config import Settings
 from bot.config.settings import ApiKey
 from core.domain.people import Actor, Role, canonical
+from core.domain.renewed_key import RenewedKey
 from core.errors import ConfigError
 from core.ports import Clock, Responders
-from core.seals import RenewedKey
 from core.store import api_keys
 from core.store.api_keys import StoredKey
 from core.store.database import Database

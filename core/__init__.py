@@ -13,8 +13,8 @@ Read in this order:
 6. ``work``: when to look at what is due.
 7. ``store`` (SQL) and ``audit`` (the log for whoever checks it).
 
-At the root stand the values that all of them share: ``ports`` (what core asks of the world), ``errors``, ``tokens``
-(links and mail addresses), ``hub`` (wakes whoever waits) and ``idempotency``.
+At the root stand the values that all of them share: ``ports`` (what core asks of the world), ``errors``, ``hub``
+(wakes whoever waits) and ``idempotency``.
 
 What must never be: a vendor's name that decides something, a web framework, a message that is sent inside a
 transaction, or an acknowledgement before the commit.

@@ -109,7 +109,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "subscriptions": (LAYERS, "bot/web/api core/intents core/store"),
     "suspensions": (LAYERS, "bot/web/api core/store"),
     "texts": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
-    "tokens": (LAYERS, "core core/store"),
+    "tokens": (LAYERS, "core/domain core/store"),
     "webhook": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty"),
     "webhooks": (PRETEND, "bot/sandbox/pagerduty channels/pagerduty"),
     "workflows": (LAYERS, "bot/web/api core/containers core/store"),

@@ -51,6 +51,7 @@ from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
+from core.domain.tokens import TokenMaker
 from core.domain.wire import JsonObject
 from core.engine.collaboration import Collaboration
 from core.engine.drafting import Drafter
@@ -81,7 +82,6 @@ from core.store import installation, markers, outbox, schema
 from core.store import tokens as store_tokens
 from core.store.database import Database, Tx, open_database, opening
 from core.store.due_times import DueKind
-from core.tokens import TokenMaker
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from core.work.every import Every

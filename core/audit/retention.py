@@ -28,6 +28,7 @@ import structlog
 from pydantic import JsonValue
 
 from core.audit.export import Writer
+from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
 from core.store import archive, event_log
@@ -38,7 +39,6 @@ from core.store.database import Database, Tx
 from core.store.event_log import Logged
 from core.store.installation import installation_id
 from core.store.locks import MOVING_OUT, alone
-from core.tokens import TokenMaker, TokenPurpose, fingerprint
 
 _ENDS = {RESUMED, EXPIRED, CANCELLED}
 

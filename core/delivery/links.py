@@ -13,8 +13,8 @@ from typing import assert_never
 from core.domain.notice import Links, LinkTo, Opens
 from core.domain.people import Address
 from core.domain.suspension import Suspension
+from core.domain.tokens import TokenMaker, TokenPurpose
 from core.store.outbox import Row
-from core.tokens import TokenMaker, TokenPurpose
 
 SignInLink = Callable[[str, str, datetime, str], str]
 """The link of one delivery, the same at every try: who it signs in, where it leads after that, when it was asked for,

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
+from core.domain.tokens import TokenPurpose
 from core.errors import (
     CallbackNotAllowed,
     CallbackNotRedrivable,
@@ -32,7 +33,6 @@ from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
 from core.store.sessions import Session
 from core.store.suspensions import Filter
-from core.tokens import TokenPurpose
 
 Place = tuple[datetime, str]
 """Where a page of a list goes on: the last item's instant and id."""

@@ -19,6 +19,7 @@ from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.domain.short_messages import clarified_message
 from core.domain.suspension import Suspension
+from core.domain.tokens import TokenMaker, TokenPurpose
 from core.domain.vocabulary import (
     AbandonIntent,
     AlertOperators,
@@ -44,7 +45,6 @@ from core.propagation.consequences import Consequences
 from core.store import event_log, intents, outbox, sessions, suspensions, tokens
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
-from core.tokens import TokenMaker, TokenPurpose
 
 LEASE = timedelta(seconds=90)
 """How long a row may be in hand. Longer than any try takes, so that a lease never lapses under a live one."""

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from core.domain.notice import Message, Proposal
 from core.domain.people import Address
+from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
 from core.engine.outages import locked
 from core.engine.transitions import Transitions, tell_row
@@ -26,7 +27,6 @@ from core.store import markers, outbox, quarantine, tokens
 from core.store.database import Database, Tx
 from core.store.outbox import Row
 from core.store.quarantine import Quarantined
-from core.tokens import TokenPurpose
 
 HOUR = timedelta(hours=1)
 

@@ -24,9 +24,9 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.domain.intent import UNBORN, Intent
+from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
-from core.seals import keys_of
 from core.store import intent_agents
 from core.store.container_tables import portfolio_members
 from core.store.database import Tx

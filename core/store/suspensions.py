@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +19,6 @@ from core.errors import Conflict
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import archived, outages, outbox, suspensions
-from core.tokens import new_ref
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -28,6 +28,9 @@ _ASSIGNED: TypeAdapter[tuple[Assignment, ...]] = TypeAdapter(tuple[Assignment, .
 _CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clarification, ...])
 
 _SHARES = 8
+
+_REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""No 0, 1, I, L, O or U: a ref is read out on the phone."""
 
 COLUMNS = (
     suspensions.c.ask,
@@ -196,6 +199,11 @@ def free_ref(conn: sa.Connection) -> str:
     while ref_is_taken(conn, ref := new_ref(length)):
         length += 1
     return ref
+
+
+def new_ref(length: int) -> str:
+    """A public name for a question, ``HR-7F3K``. It authorises nothing."""
+    return "HR-" + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:

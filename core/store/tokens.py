@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.domain.people import Address
+from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import tokens
-from core.tokens import TokenMaker, TokenPurpose, fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
+from core.domain.tokens import TokenMaker
 from core.engine.drafting import Drafter
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
@@ -49,7 +50,6 @@ from core.propagation.consequences import Consequences
 from core.store import outbox
 from core.store.database import open_database
 from core.store.locks import LockSlots
-from core.tokens import TokenMaker
 from core.work.embedded import EmbeddedWork
 from tests.channels.slack.slack_examples import HandClock
 from tests.vendors.slack import SlackSandbox

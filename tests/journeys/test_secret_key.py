@@ -12,9 +12,9 @@ import pytest
 from standardwebhooks import Webhook
 
 from bot.config import load
+from core.domain.tokens import TokenPurpose
 from core.errors import ConfigError
 from core.store import tokens
-from core.tokens import TokenPurpose
 from tests.clock import ManualClock
 from tests.journeys.test_keys import keys, me, told
 from tests.journeys.test_quorum import send

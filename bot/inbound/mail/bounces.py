@@ -21,10 +21,10 @@ from channels.email.classify import MailKind
 from channels.email.delivery_reports import ReportVerdict
 from channels.email.inbound import Inbound, MailRules
 from core.domain.people import Address, small
+from core.domain.tokens import TokenPurpose
 from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence, Returned, TimelineEntry, Understood
 from core.store.outbox import Row, RowKind, RowStatus, has_returned
-from core.tokens import TokenPurpose
 
 CHANNEL = "email"
 MOST_AN_HOUR = 20

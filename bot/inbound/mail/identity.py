@@ -11,9 +11,9 @@ from bot.inbound.mail.bounces import CHANNEL
 from channels.email.addressing import is_same_mailbox
 from channels.email.authentication import SenderAuth
 from channels.email.inbound import Inbound, MailRules
+from core.domain.tokens import TokenPurpose
 from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence
-from core.tokens import TokenPurpose
 
 _MOST_TOKENS = 5
 """Tokens of one mail that are looked up."""

@@ -21,12 +21,12 @@ from bot.inbound.mail.bounces import CHANNEL, Returns
 from bot.inbound.proposals import Proposals
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
+from core.domain.tokens import TokenPurpose
 from core.engine.engine import Engine
 from core.errors import DatabaseUnavailable
 from core.inbound.settle import Correspondence, Understood
 from core.ports import UNOBSERVED, Clock, Observer
 from core.store.quarantine import Quarantined
-from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
 

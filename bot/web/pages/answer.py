@@ -26,8 +26,8 @@ from core.domain.people import Actor, Role
 from core.domain.redaction.redaction import PAGE
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
+from core.domain.tokens import TokenPurpose
 from core.engine.collaboration import Collaboration
-from core.tokens import TokenPurpose
 
 log = structlog.get_logger(__name__)
 

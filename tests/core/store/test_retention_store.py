@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from core.audit import retention as moving_out
 from core.audit.check import check_logs
 from core.audit.verify import Progress, check_lines
+from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import Event
 from core.store import chain as log_starts
 from core.store import event_log as log
@@ -24,7 +25,6 @@ from core.store.idempotency import Kept
 from core.store.outbox import RowKind, RowStatus
 from core.store.tables import events, intents
 from core.store.tables import outbox as outbox_table
-from core.tokens import TokenPurpose
 from tests.core.examples import START, after
 from tests.core.keeping_examples import (
     KEY,

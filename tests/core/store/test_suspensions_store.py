@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -156,6 +157,16 @@ async def test_what_is_not_there_is_none(database: Database) -> None:
     assert await stored(database, "susp-1") is None
     assert await database.read(lambda conn: suspensions.by_ref(conn, "HR-7F3K")) is None
     assert not await database.read(lambda conn: suspensions.ref_is_taken(conn, "HR-7F3K"))
+
+
+@pytest.mark.parametrize("length", [4, 5, 9])
+def test_a_reference_can_be_read_out_on_the_phone(length: int) -> None:
+    for _ in range(50):
+        assert re.fullmatch(rf"HR-[2-9A-HJKMNP-TV-Z]{{{length}}}", suspensions.new_ref(length))
+
+
+def test_references_do_not_follow_each_other() -> None:
+    assert len({suspensions.new_ref(8) for _ in range(200)}) == 200
 
 
 # --- One open question for each intent, signal and reference ------------------------------------------------------

@@ -6,11 +6,11 @@ import pytest
 import sqlalchemy as sa
 
 from core.domain.people import Address
+from core.domain.tokens import TokenPurpose
 from core.store import tokens
 from core.store.database import Database
 from core.store.tables import tokens as table
 from core.store.tokens import Held
-from core.tokens import TokenPurpose
 from tests.core.store_examples import OWNER
 
 ALICE = Address("email", "alice@example.com", "alice@example.com")

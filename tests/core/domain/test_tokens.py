@@ -1,4 +1,4 @@
-"""Capability tokens and public references: stable, unguessable, and each good for one thing (RFC-0025 §11)."""
+"""Capability tokens: stable, unguessable, and each good for one thing (RFC-0025 §11)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.tokens import TokenMaker, TokenPurpose, fingerprint, new_ref
+from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 
 MAKER = TokenMaker(b"k" * 32)
 text = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), min_size=1)
@@ -62,13 +62,3 @@ def test_a_token_is_found_whatever_case_a_mail_system_made_of_it() -> None:
 def test_what_is_stored_does_not_show_the_token() -> None:
     assert re.fullmatch(r"[0-9a-f]{64}", fingerprint(a_token()))
     assert a_token() not in fingerprint(a_token())
-
-
-@pytest.mark.parametrize("length", [4, 5, 9])
-def test_a_reference_can_be_read_out_on_the_phone(length: int) -> None:
-    for _ in range(50):
-        assert re.fullmatch(rf"HR-[2-9A-HJKMNP-TV-Z]{{{length}}}", new_ref(length))
-
-
-def test_references_do_not_follow_each_other() -> None:
-    assert len({new_ref(8) for _ in range(200)}) == 200

@@ -9,19 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.seals import keys_of
+from core.domain.renewed_key import keys_of
 
 _LENGTH = 26
 """Characters of base32: 130 bits. Lower case, since mail systems fold the case of local parts."""
 _BYTES = 20
 """Of the HMAC: no fewer than the characters need, and a multiple of five, which base32 does not pad."""
-
-_REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""No 0, 1, I, L, O or U: a ref is read out on the phone."""
 
 
 class TokenPurpose(StrEnum):
@@ -54,8 +50,3 @@ def _token(key: bytes, purpose: TokenPurpose, suspension_id: str, channel: str, 
 def fingerprint(token: str) -> str:
     """What is stored of a token, and looked up: SHA-256, whatever the case it came back in."""
     return hashlib.sha256(token.strip().lower().encode()).hexdigest()
-
-
-def new_ref(length: int) -> str:
-    """A public name for a question, ``HR-7F3K``. It authorises nothing."""
-    return "HR-" + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))

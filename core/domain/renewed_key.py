@@ -1,4 +1,4 @@
-"""Sealing keys: for what is kept for years and outlives the secret that its key was derived from."""
+"""Renewed keys: what they seal is kept for years, and outlives the secret that they were derived from."""
 
 from __future__ import annotations
 
