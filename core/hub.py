@@ -49,6 +49,10 @@ class Hub:
         if self.elsewhere is not None:
             self.elsewhere.spread(tx, topics)
 
+    def announce_intents(self, tx: Tx, *intent_ids: str) -> None:
+        """As :meth:`announce`: the logs of these intents have grown."""
+        self.announce(tx, EVERYTHING, *intent_ids)
+
     @contextmanager
     def subscribe(self, topic: str) -> Iterator[asyncio.Event]:
         """An event that is set whenever ``topic`` is told; clear it before looking again."""

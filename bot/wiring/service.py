@@ -70,6 +70,7 @@ from core.intents.follower import Follower
 from core.intents.intent_leases import IntentLeases
 from core.intents.intents import Intents
 from core.intents.members import Members
+from core.intents.reconciler import Reconciler
 from core.intents.retrying import Retrying
 from core.intents.subscriptions import Subscriptions
 from core.intents.takeover import Takeovers
@@ -77,7 +78,6 @@ from core.intents.tasks import Tasks
 from core.intents.writing import IntentLog
 from core.ports import Agents, Channel, Clock, HostClock, Work
 from core.propagation.consequences import Consequences
-from core.propagation.reconciler import Reconciler
 from core.store import installation, markers, outbox, schema
 from core.store import tokens as store_tokens
 from core.store.database import Database, Tx, open_database, opening
@@ -315,7 +315,7 @@ def wire(
     lanes = Lanes({**widths, **calls})
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
-    consequences = Consequences(hub, log_key)
+    consequences = Consequences(hub.announce_intents, log_key)
     transitions = Transitions(
         people, channels, tokens, log_key, hub, consequences, settings.alerts.notify, lanes, work, Witness(metrics)
     )
@@ -410,7 +410,7 @@ def wire(
             },
             {DueKind.PORTFOLIO_DEADLINE: PortfolioDeadlines(database, transitions, client_steps, clock).some},
         ),
-        reconciler=Reconciler(database, consequences, clock),
+        reconciler=Reconciler(database, log, clock),
         lanes=lanes,
         work=work,
         timekeeping=Timekeeping(database, clock),

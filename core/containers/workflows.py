@@ -21,7 +21,6 @@ from core.domain.task import Task, TaskStatus, event_of
 from core.domain.vocabulary import Event
 from core.domain.workflow import NewPhase, StartValues, check_wiring, state_of
 from core.errors import NotFound
-from core.hub import EVERYTHING
 from core.idempotency import Once, Replayed, perform_once
 from core.intents.intents import CREATED
 from core.intents.linking import lock_named
@@ -103,7 +102,7 @@ class Workflows:
             edges += [(parent, one.intent.id, EdgeKind.CHILD) for one in made]
             intents.link(tx, [parent], Link.CHILDREN)
         intent_edges.put_all(tx, edges)
-        self.log.hub.announce(tx, EVERYTHING, *(one.id for one in grown))
+        self.log.hub.announce_intents(tx, *(one.id for one in grown))
 
     async def get(self, workflow_id: str, by: Actor) -> ShownWorkflow:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from core.domain.intent import Intent, IntentStatus
 from core.domain.vocabulary import Event
-from core.hub import EVERYTHING, Hub
+from core.hub import Hub
 from core.propagation.consequences import Consequences
 from core.store import event_log, intents
 from core.store.database import Tx
@@ -26,7 +26,7 @@ class IntentLog:
         made in it."""
         grown = event_log.append(tx, intent, events, now, self.key)
         intents.advance(tx, grown)
-        self.hub.announce(tx, EVERYTHING, intent.id)
+        self.hub.announce_intents(tx, intent.id)
         return grown
 
     def moved(self, tx: Tx, before: IntentStatus, intent: Intent, now: datetime, *events: Event) -> Intent:
@@ -37,5 +37,5 @@ class IntentLog:
         intent = event_log.append(tx, intent, events, now, self.key)
         intent = self.consequences.follow(tx, before, intent, now)
         intents.advance(tx, intent)
-        self.hub.announce(tx, EVERYTHING, intent.id)
+        self.hub.announce_intents(tx, intent.id)
         return intent

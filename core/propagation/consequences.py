@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
 from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, settled
 from core.domain.vocabulary import Event
-from core.hub import EVERYTHING, Hub
 from core.propagation.checkpoint_events import checkpoint_events
 from core.propagation.coordinating import escalated, hold_by_sources, input_hold, of_suspended
 from core.propagation.dependents import hold_or_free
@@ -24,11 +24,17 @@ from core.store import event_log, intent_edges, intents
 from core.store.database import Tx
 
 
+class Announce(Protocol):
+    def __call__(self, tx: Tx, *intent_ids: str) -> None:
+        """Tell whoever waits for news of these intents, once ``tx`` is committed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Consequences:
-    """Follows moves up. ``key`` is what the log's lines are sealed with."""
+    """Follows moves up. ``announce`` hears of the others that have moved; ``key`` seals the lines of their logs."""
 
-    hub: Hub
+    announce: Announce
     key: bytes
 
     def follow(
@@ -77,7 +83,7 @@ class Consequences:
             return
         grown = event_log.append_all(tx, followed, now, self.key)
         intents.advance_all(tx, grown, now)
-        self.hub.announce(tx, EVERYTHING, *(intent.id for intent in grown))
+        self.announce(tx, *(intent.id for intent in grown))
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:
         """Whether its upstreams and children, and what it owes as a phase, let ``intent``, locked, go to ``wanted``.

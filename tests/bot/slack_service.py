@@ -151,7 +151,7 @@ async def slack_service(
         work, lanes = EmbeddedWork(clock), Lanes([*channels, outbox.AGENTS])
         tokens = TokenMaker(SECRET_KEY)
         hub = Hub()
-        consequences = Consequences(hub, SECRET_KEY)
+        consequences = Consequences(hub.announce_intents, SECRET_KEY)
         transitions = Transitions(directory, channels, tokens, SECRET_KEY, hub, consequences, (), lanes, work)
         drafter = Drafter(
             Planner(directory, frozenset(channels), "slack"), Permissions(directory), agents, PolicyFields()

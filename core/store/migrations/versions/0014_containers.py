@@ -1,6 +1,6 @@
 """Containers of intents, edges between them, and what an intent has to do with. Only adds.
 
-An older process leaves these alone. What it moves meanwhile, a newer one follows up (``core.propagation.reconciler``).
+An older process leaves these alone. What it moves meanwhile, a newer one follows up (``core.intents.reconciler``).
 """
 
 import sqlalchemy as sa

@@ -18,10 +18,9 @@ import sqlalchemy as sa
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import EdgeKind, Link
 from core.domain.propagation import settled
-from core.hub import EVERYTHING
+from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.propagation.consequences import Consequences
-from core.store import event_log, intent_edges, intents
+from core.store import intent_edges, intents
 from core.store.database import Database, Tx
 
 EVERY = timedelta(seconds=30)
@@ -41,9 +40,9 @@ class MendIntent(Protocol):
 class Reconciler:
     """Follows up what was left undone. Any number of processes may do so at once."""
 
-    def __init__(self, database: Database, consequences: Consequences, clock: Clock) -> None:
+    def __init__(self, database: Database, log: IntentLog, clock: Clock) -> None:
         self._database = database
-        self._consequences = consequences
+        self._log = log
         self._clock = clock
         self._looked_at: datetime | None = None
 
@@ -88,8 +87,7 @@ class Reconciler:
         if after.event is not None:
             now = self._clock.now()
             moved = replace(after.intent, version=intent.version + 1, updated_at=now)
-            intents.advance(tx, event_log.append(tx, moved, [after.event], now, self._consequences.key))
-            self._consequences.hub.announce(tx, EVERYTHING, intent.id)
+            self._log.write(tx, moved, now, after.event)
 
     def _settle(self, tx: Tx, intent_id: str) -> None:
         """An intent that was moved, and whose move has moved nobody else."""
@@ -98,8 +96,8 @@ class Reconciler:
         if intent is None or before is None or before is intent.status:
             return
         now = self._clock.now()
-        after = self._consequences.follow(tx, before, intent, now, intent.suspension_id)
+        after = self._log.consequences.follow(tx, before, intent, now, intent.suspension_id)
         if after.status is not intent.status:
             after = replace(after, version=after.version + 1, updated_at=now)
         intents.advance(tx, after)
-        self._consequences.hub.announce(tx, EVERYTHING, intent_id)
+        self._log.hub.announce_intents(tx, intent_id)
