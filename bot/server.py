@@ -144,7 +144,8 @@ async def _serve(
     add_routes: AddRoutes | None,
     clock: HostClock | None,
 ) -> None:
-    tracing = tracing_of(settings.telemetry.otlp_endpoint, os.environ)
+    telemetry = settings.telemetry
+    tracing = tracing_of(telemetry.otlp_endpoint, os.environ, signal_metadata=telemetry.signal_metadata)
     service = wire(settings, folder, clock, parts=parts, tracing=tracing)
     app = build_app(service)
     if add_routes is not None:

@@ -299,9 +299,13 @@ class Log(Section):
 
 
 class Telemetry(Section):
-    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``."""
+    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``.
+
+    ``signal_metadata``: whether what agents attach to a signal becomes attributes of spans. It may hold anything.
+    """
 
     otlp_endpoint: HttpUrl | None = Field(None, repr=False)
+    signal_metadata: Flag = False
 
 
 class Settings(BaseSettings):

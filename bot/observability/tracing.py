@@ -2,7 +2,7 @@
 
 Between the two lie hours, days and restarts, so they are two traces, and the second has a link to the first. The
 suspend span's context is kept with the question as a ``traceparent`` (W3C Trace Context). What is asked and answered
-is in no span.
+is in no span. The attributes that OpenArmature names are in ``span_attributes``.
 
 This file knows nothing of OpenTelemetry, whose SDK is an extra: ``tracing_otel`` is imported if it is configured.
 """
@@ -92,8 +92,9 @@ class _NoTracing:
 NO_TRACING: Tracing = _NoTracing()
 
 
-def tracing_of(endpoint: str | None, environ: Mapping[str, str]) -> Tracing:
-    """Spans to ``telemetry.otlp_endpoint``, or to where OpenTelemetry's own variables say.
+def tracing_of(endpoint: str | None, environ: Mapping[str, str], *, signal_metadata: bool = False) -> Tracing:
+    """Spans to ``telemetry.otlp_endpoint``, or to where OpenTelemetry's own variables say. ``signal_metadata`` is
+    ``telemetry.signal_metadata``.
 
     Raises :class:`ConfigError` if our own setting asks for spans and the extra is not installed. The variables are
     often set for all of a machine: then a line in the log has to do.
@@ -108,7 +109,7 @@ def tracing_of(endpoint: str | None, environ: Mapping[str, str]) -> Tracing:
             raise ConfigError(needed) from None
         log.warning("tracing.not_installed", needed="handraise-server[otel]")
         return NO_TRACING
-    return exporting(endpoint)
+    return exporting(endpoint, signal_metadata)
 
 
 def _is_off(environ: Mapping[str, str]) -> bool:

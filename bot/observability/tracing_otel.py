@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Link, Span, SpanKind, StatusCode, get_current_span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from bot.observability.span_attributes import Attribute, of_resume, of_suspension
 from core.domain.suspension import Suspension
 from core.errors import HandraiseError
 from core.ports import Callback, Delivered, Delivery
@@ -31,8 +32,9 @@ _W3C = TraceContextTextMapPropagator()
 
 
 class _AskSpan:
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, with_metadata: bool) -> None:
         self._span = span
+        self._with_metadata = with_metadata
 
     @property
     def traceparent(self) -> str | None:
@@ -41,6 +43,10 @@ class _AskSpan:
     def asked(self, suspension: Suspension) -> None:
         ask = suspension.ask
         self._span.set_attributes({"handraise.ref": ask.ref, "handraise.channel": ask.planned(1).channel})
+        theirs = of_suspension(ask.resume, with_metadata=self._with_metadata)
+        if theirs:  # their status SUSPENDED is OK for OpenTelemetry (observability §4.2)
+            self._span.set_attributes(theirs)
+            self._span.set_status(StatusCode.OK)
 
 
 class _ResumeSpan:
@@ -59,10 +65,14 @@ class _ResumeSpan:
 
 
 class OtelTracing:
-    """Implements :class:`Tracing`. Exceptions are no part of a span: their messages hold values."""
+    """Implements :class:`Tracing`. Exceptions are no part of a span: their messages hold values.
 
-    def __init__(self, provider: TracerProvider) -> None:
+    ``signal_metadata``: whether the metadata of a signal becomes attributes (``telemetry.signal_metadata``).
+    """
+
+    def __init__(self, provider: TracerProvider, *, signal_metadata: bool = False) -> None:
         self._provider = provider
+        self._signal_metadata = signal_metadata
         self._tracer = provider.get_tracer("handraise", _VERSION)
 
     @contextmanager
@@ -72,7 +82,7 @@ class OtelTracing:
             "suspension.request", caller, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span:
             try:
-                yield _AskSpan(span)
+                yield _AskSpan(span, self._signal_metadata)
             except HandraiseError as refusal:  # the caller's mistake, and no failure of ours
                 span.set_attribute("error.type", refusal.code)
                 raise
@@ -102,12 +112,12 @@ class OtelTracing:
         last.join(_PATIENCE_SECONDS)
 
 
-def exporting(endpoint: str | None) -> OtelTracing:
+def exporting(endpoint: str | None, signal_metadata: bool) -> OtelTracing:
     """Spans in batches over OTLP/HTTP: to ``endpoint`` (without ``/v1/traces``), else as the environment says."""
     exporter = OTLPSpanExporter(endpoint=None if endpoint is None else f"{endpoint.rstrip('/')}/v1/traces")
     provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    return OtelTracing(provider)
+    return OtelTracing(provider, signal_metadata=signal_metadata)
 
 
 def _resource() -> Resource:
@@ -124,10 +134,10 @@ def _written(span: Span) -> dict[str, str]:
     return headers
 
 
-def _about(callback: Callback) -> dict[str, str | int]:
-    """Words of ours, and numbers."""
+def _about(callback: Callback) -> dict[str, Attribute]:
+    """Words of ours, numbers, and the ids by which OpenArmature's spans are found."""
     data = callback.body.get("data")
     said = data if isinstance(data, dict) else {}
     found = {"ref": callback.ref, "channel": said.get("channel"), "resolution": said.get("resolution")}
     words = {f"handraise.{name}": word for name, word in found.items() if isinstance(word, str)}
-    return {**words, "handraise.tries": callback.tries}
+    return {**words, **of_resume(said), "handraise.tries": callback.tries}

@@ -10,10 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import httpx
 import pytest
 
 from bot.observability.tracing import NO_TRACING, tracing_of
 from core.ports import Callback, Delivered
+from tests.ports import free_port
+from tests.process import service_process
 
 ROOT = Path(__file__).parents[2]
 COLLECTOR = "http://127.0.0.1:9"
@@ -124,6 +127,37 @@ def collecting() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+@pytest.mark.parametrize(("telemetry", "is_told"), [({}, False), ({"signal_metadata": True}, True)])
+async def test_what_is_attached_to_a_signal_leaves_only_if_the_configuration_says_so(
+    telemetry: dict[str, bool], is_told: bool, tmp_path: Path
+) -> None:
+    with collecting() as (url, sent):
+        settings = {
+            "database_url": f"sqlite+aiosqlite:///{tmp_path}/handraise.db",
+            "secret_key": "the-secret-key-of-the-tests-alone",
+            "api_keys": [{"name": "refund-agent", "key": "agent-key-1", "roles": ["agent"]}],
+            "email": {"smtp_url": f"smtp://127.0.0.1:{free_port()}", "from": "handraise@handraise.example"},
+            "recipients": {"allow": ["*@example.com"]},
+            "telemetry": {"otlp_endpoint": url, **telemetry},
+        }
+        asked = {
+            "question": "Refund?",
+            "response_type": "confirm",
+            "notify_to": "alice@example.com",
+            "channel_hint": "email",
+            "resume": {"signal_id": "refund-9", "signal_metadata": {"kind": "approval"}},
+        }
+        async with service_process(tmp_path / "service", settings) as service:
+            await service.start()
+            async with httpx.AsyncClient(trust_env=False, headers={"X-API-Key": "agent-key-1"}) as agent:
+                response = await agent.post(f"{service.url}/v1/suspensions", json=asked)
+                assert response.status_code == 201, response.text
+            assert await service.terminate() == 0
+    spans = b"".join(body for _, body in sent)
+    assert b"openarmature.suspension.signal_id" in spans
+    assert (b"openarmature.suspension.metadata.kind" in spans) is is_told
 
 
 @pytest.mark.parametrize(("given", "name"), [({}, b"handraise"), ({"OTEL_SERVICE_NAME": "approvals"}, b"approvals")])

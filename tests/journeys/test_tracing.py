@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 class Spans:
     """What one process exports."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, signal_metadata: bool = False) -> None:
         self._exporter = InMemorySpanExporter()
         provider = TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self._exporter))
-        self.tracing = OtelTracing(provider)
+        self.tracing = OtelTracing(provider, signal_metadata=signal_metadata)
 
     def named(self, name: str) -> list[ReadableSpan]:
         return [span for span in self._exporter.get_finished_spans() if span.name == name]
@@ -56,12 +56,15 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
-async def suspend(world: World, **headers: str) -> dict[str, Any]:
+IDS = {"signal_id": "refund-9", "invocation_id": "inv-1", "correlation_id": "corr-1"}
+
+
+async def suspend(world: World, resume: Mapping[str, Any] | None = None, **headers: str) -> dict[str, Any]:
     body = {
         "question": "Refund order 12345?",
         "response_type": "confirm",
         "context": {"iban": "hunter2"},
-        "resume": {"callback_url": world.agent.url, "state": {"cart": "hunter2"}},
+        "resume": {"callback_url": world.agent.url, "state": {"cart": "hunter2"}, **(resume or {})},
     }
     response = await world.call("POST", "/v1/suspensions", json=body, headers=headers)
     assert response.status_code == 201
@@ -151,12 +154,53 @@ async def test_an_intent_that_is_suspended_has_its_span_too(tmp_path: Path, sqli
 
 async def test_spans_hold_nothing_of_what_was_asked_and_answered(tmp_path: Path, sqlite_url: str, spans: Spans) -> None:
     async with running(tmp_path, sqlite_url, tracing=spans.tracing) as world:
-        asked = await suspend(world)
+        asked = await suspend(world, IDS | {"signal_metadata": {"pool": "hunter2"}})
         await world.answer(asked, "yes", metadata={"reason": "hunter2"})
         await world.settle()
         url = world.agent.url
     for secret in ("hunter2", "12345", "alice", "refund-agent", asked["suspension_id"], asked["intent_id"], url):
         assert secret not in spans.everything
+
+
+async def test_the_spans_of_a_suspension_carry_the_ids_of_openarmature(
+    tmp_path: Path, sqlite_url: str, spans: Spans
+) -> None:
+    async with running(tmp_path, sqlite_url, tracing=spans.tracing) as world:
+        asked = await suspend(world, IDS | {"signal_metadata": {"kind": "approval"}})
+        await world.answer(asked, "yes")
+        await world.settle()
+    request, resume = spans.one("suspension.request"), spans.one("suspension.resume")
+    ids = {
+        "openarmature.suspension.signal_id": "refund-9",
+        "openarmature.invocation_id": "inv-1",
+        "openarmature.correlation_id": "corr-1",
+    }
+    theirs = [
+        {name: value for name, value in attributes(span).items() if name.startswith("openarmature.")}
+        for span in (request, resume)
+    ]
+    assert theirs == [ids | {"openarmature.outcome": "suspended"}, ids]
+    assert request.status.status_code is StatusCode.OK
+    assert links(resume) == [identity(request)]
+
+
+async def test_what_is_attached_to_a_signal_is_in_the_span_that_asked_if_it_is_wanted(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    spans = Spans(signal_metadata=True)
+    metadata = {"kind": "approval", "approver": {"pool": "finance", "level": 2}, "tags": ["a"], "note": None}
+    async with running(tmp_path, sqlite_url, tracing=spans.tracing) as world:
+        asked = await suspend(world, IDS | {"signal_metadata": metadata})
+        await world.answer(asked, "yes")
+        await world.settle()
+    start = "openarmature.suspension.metadata."
+    request, resume = (attributes(spans.one(f"suspension.{name}")) for name in ("request", "resume"))
+    assert {name.removeprefix(start): value for name, value in request.items() if name.startswith(start)} == {
+        "kind": "approval",
+        "approver.pool": "finance",
+        "approver.level": 2,
+    }
+    assert start not in "".join(resume)
 
 
 async def test_without_tracing_a_callback_has_no_traceparent(world: World) -> None:
