@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from core.domain.json_schema import first_problem
 from core.domain.people import Actor
-from core.domain.suspension import Ask, ResponseType
+from core.domain.suspension import Ask, ResponseType, Status, Suspension
 from core.domain.wire import choice_json, plain
 from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
@@ -55,6 +55,17 @@ def signal_payload(ask: Ask, value: JsonValue, reason: str | None) -> JsonValue:
     if ask.response_type is ResponseType.FORM and isinstance(value, dict):
         return value
     return {"response": value, "reason": reason}
+
+
+def recorded_payload(suspension: Suspension) -> JsonValue:
+    """What the agent goes on with: the answer, or the value that silence was agreed to mean.
+
+    ``None`` while the question is open, and if it ended without either: a payload is never made up.
+    """
+    ended = suspension.ended
+    if ended is None or ended.error is not None or suspension.status is Status.CANCELLED:
+        return None
+    return signal_payload(suspension.ask, ended.value, ended.reason)
 
 
 def _check_choice(ask: Ask, value: JsonValue) -> JsonValue:

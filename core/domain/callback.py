@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.domain.answers import signal_payload
+from core.domain.answers import recorded_payload
 from core.domain.suspension import Ended, Status, Suspension
 from core.domain.vocabulary import ResumeAgent
 from core.domain.wire import JsonObject, clarification_json, instant
@@ -23,12 +23,11 @@ def callback_body(suspension: Suspension, effect: ResumeAgent, now: datetime) ->
     ended = suspension.ended
     if ended is None:
         raise ValueError("the suspension is still open")
-    payload = signal_payload(suspension.ask, ended.value, ended.reason)
     data = {
         **_data(suspension, ended),
         "event": effect.event,
         "resolution": suspension.status.value,
-        "signal_payload": payload,
+        "signal_payload": recorded_payload(suspension),
     }
     return {"type": effect.type, "timestamp": instant(now), "data": data}
 

@@ -20,6 +20,7 @@ from core.domain.suspension import (
     Kind,
     PlannedAttempt,
     ResponseType,
+    Resume,
     Rung,
     Status,
     Style,
@@ -191,8 +192,36 @@ def clarification_json(suspension: Suspension) -> ClarificationReply | None:
     }
 
 
+class ResumeReply(Open):
+    """How the agent goes on, as it said when it asked (API.md §2)."""
+
+    session_id: str | None
+    callback_url: str | None
+    state: JsonValue
+    invocation_id: str | None
+    correlation_id: str | None
+    signal_id: str | None
+    signal_metadata: JsonObject
+    payload_schema: JsonObject | None
+
+
+def resume_json(resume: Resume) -> ResumeReply:
+    return {
+        "session_id": resume.session_id,
+        "callback_url": resume.callback_url,
+        "state": resume.state,
+        "invocation_id": resume.invocation_id,
+        "correlation_id": resume.correlation_id,
+        "signal_id": resume.signal_id,
+        "signal_metadata": dict(resume.signal_metadata),
+        "payload_schema": None if resume.payload_schema is None else dict(resume.payload_schema),
+    }
+
+
 class SuspensionReply(Open):
-    """Every field of RFC-0025 §5, and where the ladder stands. ``receipt`` is for the key that asked alone."""
+    """Every field of RFC-0025 §5, and where the ladder stands. ``resume``, ``signal_payload`` and ``receipt`` are for
+    the key that asked alone, where one suspension is shown; ``signal_payload`` is null unless there is something to go
+    on with."""
 
     id: str
     ref: str
@@ -220,6 +249,8 @@ class SuspensionReply(Open):
     form_schema: JsonObject | None
     on_behalf_of: str | None
     session_id: str | None
+    invocation_id: str | None
+    correlation_id: str | None
     signal_id: str | None
     created_by: str
     status: Status
@@ -242,6 +273,8 @@ class SuspensionReply(Open):
     metadata: JsonObject
     error: str | None
     continued_with: JsonValue
+    resume: ResumeReply | None
+    signal_payload: JsonValue
     receipt: str | None
 
 
@@ -275,6 +308,8 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Sus
         "form_schema": None if ask.form_schema is None else dict(ask.form_schema),
         "on_behalf_of": ask.on_behalf_of,
         "session_id": ask.resume.session_id,
+        "invocation_id": ask.resume.invocation_id,
+        "correlation_id": ask.resume.correlation_id,
         "signal_id": ask.resume.signal_id,
         "created_by": ask.created_by,
         "status": status,
@@ -297,6 +332,8 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Sus
         "metadata": dict(ended.metadata) if ended else {},
         "error": ended.error if ended else None,
         "continued_with": continued_with(suspension),
+        "resume": None,
+        "signal_payload": None,
         "receipt": None,
     }
 

@@ -62,6 +62,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "created_by": ask.created_by,
             "session_id": ask.resume.session_id,
             "signal_id": ask.resume.signal_id,
+            "invocation_id": ask.resume.invocation_id,
             "question": ask.question,
             "ask": _ASK.dump_python(ask, mode="json"),
             "suspended_at": ask.suspended_at,
@@ -286,6 +287,7 @@ class Filter:
 
     status: str | None = None
     session_id: str | None = None
+    invocation_id: str | None = None
     channel: str | None = None
     text: str | None = None
     created_by: str | None = None
@@ -300,6 +302,7 @@ def page(
     same = {
         table.status: wanted.status,
         table.session_id: wanted.session_id,
+        table.invocation_id: wanted.invocation_id,
         table.channel: wanted.channel,
         table.created_by: wanted.created_by,
     }

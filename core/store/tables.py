@@ -107,6 +107,7 @@ intents = sa.Table(
 )
 
 _OPEN = sa.text("status = 'open'")
+_INVOKED = sa.text("invocation_id IS NOT NULL")
 
 suspensions = sa.Table(
     "suspensions",
@@ -138,10 +139,19 @@ suspensions = sa.Table(
     sa.Column("audience", sa.Text),
     sa.Column("audience_version", sa.Integer),
     sa.Column("agents", Json),
+    sa.Column("invocation_id", sa.Text),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_session", "session_id"),
     sa.Index("ix_suspensions_intent", "intent_id"),
+    sa.Index(
+        "ix_suspensions_invocation",
+        "invocation_id",
+        "suspended_at",
+        "id",
+        sqlite_where=_INVOKED,
+        postgresql_where=_INVOKED,
+    ),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),

@@ -250,12 +250,14 @@ class Handraise:
         *,
         status: Literal["open", "responded", "expired", "cancelled"] | None = None,
         session_id: str | None = None,
+        invocation_id: str | None = None,
         channel: str | None = None,
         q: str | None = None,
     ) -> AsyncIterator[SuspensionRecord]:
         """Every question that this key may read, newest first, page by page. ``q``: words of the question, or its
         ``ref``."""
-        wanted = {"status": status, "session_id": session_id, "channel": channel, "q": q, "limit": "200"}
+        wanted = {"status": status, "session_id": session_id, "invocation_id": invocation_id, "channel": channel}
+        wanted |= {"q": q, "limit": "200"}
         params = {name: value for name, value in wanted.items() if value is not None}
         while True:
             page = await self._get(_Page, "suspensions", params)

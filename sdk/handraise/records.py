@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeVar, overload
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validator
 
 from handraise.errors import HandraiseError
-from handraise.questions import HumanRetryPolicy, SuspensionChoice, Wire
+from handraise.questions import HumanRetryPolicy, ResumeTarget, SuspensionChoice, Wire
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -75,7 +75,9 @@ class SuspensionRecord(Received):
 
     ``resolution`` is ``None`` while it is open. ``continued_with`` is what silence meant: the fallback value, or the
     choice to go ahead of a veto window. ``receipt`` proves what was answered about ``action``
-    (:meth:`Handraise.execute_once`).
+    (:meth:`Handraise.execute_once`). ``resume`` is what the key that asked said of how it goes on, ``signal_payload``
+    what it goes on with: ``None`` unless there is an answer, or silence was agreed to mean something. Both have a value
+    for that key alone, in :meth:`Handraise.get` and :meth:`Handraise.wait`.
     """
 
     id: str
@@ -103,6 +105,8 @@ class SuspensionRecord(Received):
     form_schema: JsonObject | None = None
     on_behalf_of: str | None = None
     session_id: str | None = None
+    invocation_id: str | None = None
+    correlation_id: str | None = None
     signal_id: str | None = None
     created_by: str | None = None
     status: str | None = None
@@ -126,6 +130,8 @@ class SuspensionRecord(Received):
     metadata: JsonObject = Field(default_factory=dict)
     error: str | None = None
     continued_with: JsonValue = None
+    resume: ResumeTarget | None = None
+    signal_payload: JsonValue = None
     receipt: str | None = None
 
     @property

@@ -78,6 +78,19 @@ async def test_the_session_the_channel_and_the_words_filter(room: World) -> None
     assert await ids(room, session_id="nobody's") == []
 
 
+async def test_an_invocation_finds_its_questions_newest_first(room: World) -> None:
+    first = await room.ask("Invoked once?", resume={"invocation_id": "inv-filter", "correlation_id": "corr-filter"})
+    await room.advance(seconds=1)
+    second = await room.ask("Invoked twice?", resume={"invocation_id": "inv-filter"})
+    await room.ask("Invoked elsewhere?", resume={"invocation_id": "inv-other"})
+    found = (await page(room, "agent", invocation_id="inv-filter"))["items"]
+    assert [one["id"] for one in found] == [second["suspension_id"], first["suspension_id"]]
+    assert [one["invocation_id"] for one in found] == ["inv-filter", "inv-filter"]
+    assert [one["correlation_id"] for one in found] == [None, "corr-filter"]
+    assert await ids(room, "other_agent", invocation_id="inv-filter") == []
+    assert await ids(room, invocation_id="inv-nobody's") == []
+
+
 @pytest.mark.parametrize("words", ["100%", "under_score", "back\\slash", "it's", '"quoted"', "%", "_"])
 async def test_words_are_searched_as_they_are(room: World, words: str) -> None:
     asked = await room.ask(f"Discount of {words} granted?")

@@ -19,11 +19,12 @@ from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Servic
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
+from core.domain.answers import recorded_payload
 from core.domain.notice import Links, build_notice, what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.redaction.redaction import PAGE
 from core.domain.suspension import Suspension
-from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json
+from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
 from core.idempotency import Replayed
 from core.store.suspensions import Filter
@@ -125,6 +126,7 @@ async def page(
     actor: Caller,
     status: Literal["open", "responded", "expired", "cancelled"] | None = None,
     session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
+    invocation_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
     channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
     q: Annotated[
         str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
@@ -132,7 +134,7 @@ async def page(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    wanted = Filter(status, session_id, channel, q or None)
+    wanted = Filter(status, session_id, invocation_id, channel, q or None)
     found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
     items = [replies.suspension_json(one) for one in found[:limit]]
@@ -225,9 +227,12 @@ async def release(services: Served, suspension_id: Id, actor: Operator) -> Respo
 
 
 async def _whole(services: Services, suspension: Suspension, actor: Caller) -> Response:
-    """The record, with the receipt of its answer for the key that asked."""
+    """The record. For the key that asked, with what it goes on with and the receipt of its answer."""
     written = replies.suspension_json(suspension)
-    return reply({**written, "receipt": await services.receipts.for_reader(suspension, actor)})
+    if suspension.ask.created_by != actor.key:
+        return reply(written)
+    own = {"resume": resume_json(suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
+    return reply({**written, **own, "receipt": await services.receipts.for_reader(suspension, actor)})
 
 
 async def wait_for_end(

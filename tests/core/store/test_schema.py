@@ -103,6 +103,7 @@ def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> N
     partial = {name for name, text in indexes.items() if text and " WHERE " in text}
     assert partial == {
         "ix_suspensions_due",
+        "ix_suspensions_invocation",
         "ix_suspensions_open",
         "ix_suspensions_open_creator",
         "uq_suspensions_open_intent",
