@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from handraise.suspension import ExpiredOutcome as ExpiredOutcome
     from handraise.suspension import MemorySessionStore as MemorySessionStore
     from handraise.suspension import Outcome as Outcome
+    from handraise.suspension import Pipeline as Pipeline
     from handraise.suspension import Runner as Runner
     from handraise.suspension import SessionLoadFailed as SessionLoadFailed
     from handraise.suspension import SessionSaveFailed as SessionSaveFailed
@@ -97,6 +98,7 @@ _LATER = {
     "MemoryCallbackStore": "callback_stores",
     "MemorySessionStore": "suspension",
     "Outcome": "suspension",
+    "Pipeline": "suspension",
     "ReceiverReply": "asgi",
     "ResumeReceiver": "receiver",
     "Runner": "suspension",
@@ -168,6 +170,7 @@ __all__ = [
     "NotAnswered",
     "Options",
     "Outcome",
+    "Pipeline",
     "Preview",
     "ReceiptRefused",
     "ReceiverReply",

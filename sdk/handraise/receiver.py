@@ -21,6 +21,7 @@ from handraise.callback_stores import CallbackState, CallbackStore, MemoryCallba
 from handraise.callbacks import MALFORMED_BODY, Headers, Resumed, check_secrets, verify_callback
 from handraise.errors import ConfigurationError, HandraiseError, InvalidCallback
 from handraise.session_turn import ASKED_BACK, ENDINGS, Session, Turn
+from handraise.suspension.errors import SuspensionRecordInvalid
 
 log = logging.getLogger("handraise")
 
@@ -55,7 +56,8 @@ class ResumeReceiver(Generic[Session]):
 
     Promised: the handler never sees a callback that is forged, old or too long. Of one callback it runs at least once
     until it has returned, never twice at the same time, and not again afterwards for as long as the store keeps the id.
-    One turn of a session runs at a time. A 2xx is sent when the handler has returned and the store knows.
+    One turn of a session runs at a time. A 2xx is sent when the handler has returned and the store knows. If it raises
+    :class:`SuspensionRecordInvalid`, ``resumed`` counts as having returned, and ``running`` is a 503.
 
     Raises :class:`ConfigurationError` if a secret can't be one.
     """
@@ -178,7 +180,8 @@ class ResumeReceiver(Generic[Session]):
         return refusal
 
     async def _take_turn(self, resumed: Resumed, handler: Handler[Any]) -> ReceiverReply | None:
-        """``None`` once the handler has returned; else why it was not called."""
+        """``None`` once the handler has returned, or has found an invocation that has gone on already; else why it was
+        not called, or has to be called again."""
         session = None
         if self._load_session is not None:
             if resumed.session_id is None:
@@ -191,7 +194,13 @@ class ResumeReceiver(Generic[Session]):
             if session is None:
                 log.warning("The callback %s is for a session that is not there.", resumed.webhook_id)
                 return _again("no_session")
-        await _called(handler, Turn(session, resumed, self._is_stale(resumed)))
+        try:
+            await _called(handler, Turn(session, resumed, self._is_stale(resumed)))
+        except SuspensionRecordInvalid as refusal:
+            if refusal.reason == "running":
+                return _again("running")
+            if refusal.reason != "resumed":
+                raise
         return None
 
     def _is_stale(self, resumed: Resumed) -> bool:

@@ -41,14 +41,18 @@ class Transport:
         idempotency_key: str | None = None,
         *,
         params: Mapping[str, str | int] | None = None,
+        version: int | None = None,
     ) -> bytes:
         """The response's body. Repeats what may pass; raises :class:`ServerUnavailable` once patience is over.
 
-        A POST is repeated too: the ``idempotency_key`` keeps it from happening twice.
+        A POST is repeated too: the ``idempotency_key``, or the ``version`` that it is made for, keeps it from happening
+        twice.
         """
         headers = {} if body is None else {"Content-Type": "application/json"}
         if idempotency_key is not None:
             headers["Idempotency-Key"] = idempotency_key
+        if version is not None:
+            headers["If-Match"] = str(version)
         patience = Patience(origin(self.http.base_url), self.patience)
         while True:
             try:

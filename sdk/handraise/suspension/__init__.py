@@ -7,8 +7,8 @@ what stands behind ``suspend()``, in the node or after ``next()`` in a middlewar
 write a bare ``except`` or ``except BaseException`` around it. Should one swallow the exception all the same, the run is
 suspended: what runs the body looks at what was stored, and not at what the body made of it.
 
-Read ``descriptor``, ``outcomes``, ``suspending``, ``merging``. ``errors`` are the four categories of §9, ``sessions``
-the store of what outlives an invocation.
+Read ``descriptor``, ``outcomes``, ``suspending``, ``merging``, ``paused``, ``invocation_lease``, ``pipeline``.
+``errors`` are the four categories of §9, ``sessions`` the store of what outlives an invocation.
 
 What must never be: a next node that runs before its signal, a payload that nobody gave, a question that is open for an
 invocation that was not stored, and two processes that go on with the same one.
@@ -32,6 +32,7 @@ from handraise.suspension.outcomes import (
     Runner,
     SuspendedOutcome,
 )
+from handraise.suspension.pipeline import Pipeline
 from handraise.suspension.sessions import MemorySessionStore, SessionStore
 from handraise.suspension.suspending import current_invocation_id, suspend
 
@@ -41,6 +42,7 @@ __all__ = [
     "ExpiredOutcome",
     "MemorySessionStore",
     "Outcome",
+    "Pipeline",
     "Runner",
     "SessionLoadFailed",
     "SessionSaveFailed",

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from handraise.errors import HandraiseError
 
-WhyInvalid = Literal["unknown", "open", "running", "resumed", "over", "foreign"]
+WhyInvalid = Literal["unknown", "open", "running", "resumed", "over", "foreign", "used"]
 
 
 class SuspensionError(HandraiseError):
@@ -40,6 +40,7 @@ class SuspensionRecordInvalid(SuspensionError):
     - ``resumed``: it has gone on already.
     - ``over``: its intent has been completed or abandoned meanwhile.
     - ``foreign``: the record was written by another program, or names a node that this one lacks.
+    - ``used``: a run was to begin under the id of one that has been answered.
     """
 
     category = "suspension_record_invalid"

@@ -48,10 +48,15 @@ def merged(model: type[StateModel], state: Mapping[str, JsonValue], payload: Jso
     try:
         return read(model, {**state, **payload})
     except ValidationError as problem:
-        wrong = [(".".join(map(str, error["loc"])) or "the state", error["type"]) for error in problem.errors()]
+        wrong = problems_of(problem)
     # Outside the handler, so that no traceback carries the payload along.
-    named = ", ".join(f"{where} ({what})" for where, what in wrong)
-    raise SuspensionResumePayloadInvalid(f"The payload does not fit {model.__name__}: {named}.")
+    raise SuspensionResumePayloadInvalid(f"The payload does not fit {model.__name__}: {wrong}.")
+
+
+def problems_of(problem: ValidationError) -> str:
+    """The fields that don't fit, each with what is wrong; no value is among them."""
+    wrong = [(".".join(map(str, error["loc"])) or "the whole", error["type"]) for error in problem.errors()]
+    return ", ".join(f"{where} ({what})" for where, what in wrong)
 
 
 def payload_schema(model: type[BaseModel]) -> Schema:

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
+
+from handraise.suspension.errors import SessionLoadFailed, SessionSaveFailed
+from handraise.suspension.merging import written
 
 
 class SessionStore(Protocol):
@@ -45,3 +48,33 @@ class MemorySessionStore:
 
     async def save(self, session_id: str, state: Mapping[str, JsonValue]) -> None:
         self._saved[session_id] = json.dumps(dict(state))
+
+
+async def load_session(store: SessionStore | None, session_id: str | None) -> Mapping[str, JsonValue] | None:
+    """The session's state; ``None`` without a store, a session, or anything saved. Raises :class:`SessionLoadFailed`,
+    or what the store raises if that has a ``category``."""
+    if store is None or session_id is None:
+        return None
+    try:
+        return await store.load(session_id)
+    except Exception as failure:
+        if _has_category(failure):
+            raise
+        raise SessionLoadFailed("The session could not be loaded.") from failure
+
+
+async def save_session(store: SessionStore | None, session_id: str | None, state: BaseModel) -> None:
+    """Save ``state`` as the session's, if there is one and a store. Raises :class:`SessionSaveFailed`, or what the
+    store raises if that has a ``category``."""
+    if store is None or session_id is None:
+        return
+    try:
+        await store.save(session_id, written(state))
+    except Exception as failure:
+        if _has_category(failure):
+            raise
+        raise SessionSaveFailed("The session could not be saved.") from failure
+
+
+def _has_category(failure: Exception) -> bool:
+    return isinstance(getattr(failure, "category", None), str)

@@ -117,7 +117,7 @@ async def suspend(
     gate = _open_gate()
     if not isinstance(descriptor, SignalDescriptor):
         raise TypeError("descriptor is a SignalDescriptor")
-    _check_options(options)
+    check_options(options)
     asked = question or descriptor.description() or f"Signal {descriptor.signal_id}"
     pausing = gate.body.pause(descriptor, mark_node_completed=mark_node_completed, question=asked, options=options)
     raise InvocationPaused(await gate.store(pausing))
@@ -182,7 +182,8 @@ def _open_gate() -> _Gate:
     return gate
 
 
-def _check_options(options: Options) -> None:
+def check_options(options: Options) -> None:
+    """Raises ``ValueError``, naming it, for an option that is not the author's to give."""
     if options.get("idempotency_key") is not None:
         raise ValueError("idempotency_key: suspend() makes its own, of the invocation and the node")
     resume = options.get("resume")
