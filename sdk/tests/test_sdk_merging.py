@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -149,8 +150,43 @@ def test_undeclared_fields_go_by_the_model_s_own_policy() -> None:
 def test_the_schema_of_payloads_has_the_state_s_types_and_requires_nothing() -> None:
     assert payload_schema(Line) == {
         "type": "object",
-        "properties": {"sku": {"type": "string"}, "count": {"type": "integer"}},
+        "properties": {
+            "sku": {"type": "string"},
+            "count": {"type": ["integer", "string"], "pattern": "^[+-]?[0-9]+$"},
+        },
     }
+
+
+class Typed(BaseModel):
+    count: int = 0
+    amount: float = 0
+    approved: bool | None = None
+    kind: Literal[1, 2] = 1
+    code: int | str = 0
+    line: Line | None = None
+
+
+@pytest.mark.parametrize("field", ["count", "amount", "approved"])
+@given(st.text(max_size=6) | st.sampled_from(["7", "-3", "2.5", "yes", "No", "true", "1", "0", "off", "+4"]))
+def test_the_text_that_a_field_takes_is_one_that_its_model_reads(field: str, text: str) -> None:
+    pattern = payload_schema(Typed)["properties"][field]["pattern"]
+    if re.search(pattern, text) and not text.endswith("\n"):  # Python's $ also stands before a last newline
+        merged(Typed, {}, {field: text})
+
+
+def test_what_is_no_number_and_no_yes_or_no_takes_no_text_for_it() -> None:
+    properties = payload_schema(Typed)["properties"]
+    assert properties["approved"]["type"] == ["boolean", "null", "string"]
+    assert [name for name, part in properties.items() if "pattern" in part] == ["count", "amount", "approved"]
+
+
+def test_a_strict_model_takes_no_text_for_a_number() -> None:
+    class Strict(BaseModel):
+        model_config = ConfigDict(strict=True)
+
+        count: int = 0
+
+    assert payload_schema(Strict)["properties"]["count"] == {"type": "integer"}
 
 
 def test_references_are_written_out_and_a_circle_takes_anything() -> None:

@@ -22,6 +22,7 @@ from handraise import (
     ResumeReceiver,
     SessionEnded,
     SqliteCallbackStore,
+    SuspensionRecordInvalid,
     Turn,
 )
 from standardwebhooks import Webhook
@@ -268,6 +269,30 @@ async def test_a_handler_that_raises_is_called_again_and_after_that_no_more(agen
     assert "could not be handled (RuntimeError)" in caplog.text
     assert "test_sdk_receiver.py" in caplog.text, "where it has failed"
     assert not any(secret in caplog.text for secret in KEPT_BACK)
+
+
+async def test_an_invocation_that_another_process_goes_on_with_is_asked_for_again(agent: Agent) -> None:
+    receiver = agent.receiver()
+    agent.troubles = [SuspensionRecordInvalid("running", "Another process goes on with it.")]
+    reply = await receiver.receive(signed(body()), body())
+    assert (reply.status, json.loads(reply.body)) == (503, {"error": "running"})
+    assert (await receiver.receive(signed(body()), body())).status == 204
+    assert len(agent.turns) == 2
+
+
+async def test_an_invocation_that_has_gone_on_already_is_done(agent: Agent) -> None:
+    receiver = agent.receiver()
+    agent.troubles = [SuspensionRecordInvalid("resumed", "It has gone on already.")]
+    for _ in range(2):
+        assert (await receiver.receive(signed(body()), body())).status == 204
+    assert len(agent.turns) == 1
+
+
+@pytest.mark.parametrize("reason", ["unknown", "open", "over", "foreign"])
+async def test_any_other_invocation_that_can_t_be_resumed_is_a_failure(agent: Agent, reason: Any) -> None:
+    receiver = agent.receiver()
+    agent.troubles = [SuspensionRecordInvalid(reason, "No.")]
+    assert (await receiver.receive(signed(body()), body())).status == 500
 
 
 async def test_the_same_callback_is_known_by_its_id_also_if_its_receipt_is_a_newer_one(agent: Agent) -> None:

@@ -26,6 +26,14 @@ _DROPPED = {"title", "description", "default", "examples", "format", "pattern", 
 """What tells a person something, or what the model reads more kindly than a schema does."""
 
 
+_WRITTEN = {
+    "integer": r"^[+-]?[0-9]+$",
+    "number": r"^[+-]?[0-9]+(\.[0-9]+)?$",
+    "boolean": r"^([Tt]rue|[Ff]alse|[Yy]es|[Nn]o|[Oo]n|[Oo]ff|1|0)$",
+}
+"""What a model reads as one of these types, if a person can only write text: in a form without fields, by mail."""
+
+
 def written(state: BaseModel) -> dict[str, JsonValue]:
     """The state as JSON, by field name. Raises ``ValueError`` for what JSON has no form for."""
     dumped: dict[str, JsonValue] = json.loads(state.model_dump_json(round_trip=True))
@@ -63,7 +71,7 @@ def payload_schema(model: type[BaseModel]) -> Schema:
     """What the server holds an answer to before it accepts it: the model's JSON Schema (2020-12), nothing required.
 
     It has types, choices and ranges. Formats, patterns, references in a circle and whatever is too large are left to
-    the resume: the server reads them otherwise than the model, or not at all.
+    the resume: the server reads them otherwise than the model, or not at all. A number, or a yes and no, may be text.
     """
     schema = model.model_json_schema(by_alias=False)
     definitions = schema.pop("$defs", {})
@@ -76,6 +84,7 @@ def payload_schema(model: type[BaseModel]) -> Schema:
     kept: Schema = {}
     for name, part in properties.items():
         plain = _plain(part, definitions, ())
+        plain = plain if model.model_config.get("strict") else _or_text(plain)
         weight = _size(plain)
         kept[name] = plain if weight <= left else {}
         left -= weight if weight <= left else 0
@@ -101,6 +110,28 @@ def _part(key: str, value: JsonValue, definitions: Mapping[str, JsonValue], with
     if key in {"enum", "const", "required"}:  # values, not schemas
         return value
     return _plain(value, definitions, within)
+
+
+def _or_text(part: JsonValue) -> JsonValue:
+    """``part`` that also takes what a person writes for its type."""
+    if not isinstance(part, dict) or "enum" in part or "const" in part:
+        return part
+    types = _types(part)
+    known = [one for one in types if one in _WRITTEN]
+    if len(known) != 1 or "string" in types:
+        return part
+    rest = {key: value for key, value in part.items() if key != "anyOf"}
+    return {**rest, "type": [*types, "string"], "pattern": _WRITTEN[known[0]]}
+
+
+def _types(part: Mapping[str, JsonValue]) -> list[str]:
+    """Those of a part that says no more than its types; of any other, none."""
+    named, alternatives = part.get("type"), part.get("anyOf")
+    if isinstance(named, str):
+        return [named]
+    if isinstance(alternatives, list) and all(isinstance(one, dict) and one.keys() == {"type"} for one in alternatives):
+        return [str(one["type"]) for one in alternatives if isinstance(one, dict)]
+    return []
 
 
 def _name(reference: str) -> str:

@@ -8,12 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from handraise.suspension.merging import payload_schema
+from pydantic import BaseModel
 
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.policy import PolicyFields
 from core.domain.suspension import Kind, ResponseType, Resume, Status, Suspension
 from tests.bot.web.pages_world import ALICE, BOB, World, a_world
+
+
+class Approval(BaseModel):
+    """The state of an agent that waits."""
+
+    approved: bool | None = None
+
 
 TEXT, FORM = {"response_type": ResponseType.TEXT}, {"response_type": ResponseType.FORM}
 
@@ -171,6 +180,26 @@ async def test_an_answer_that_the_agent_could_not_use_is_refused(world: World) -
     assert page.value("choice") == "0"
     await browser.submit(reason="now with a reason")
     assert (await recorded(world, asked))[3] == "now with a reason"
+
+
+@pytest.mark.parametrize("fields", [True, False], ids=["a form with fields", "lines alone"])
+async def test_a_form_that_would_not_fit_the_paused_invocation_says_why_and_is_filled_in_again(
+    world: World, fields: bool
+) -> None:
+    """The agent's state takes a yes or no; its form, or a form without fields, any text."""
+    schema = {"type": "object", "properties": {"approved": {"type": "string"}}} if fields else None
+    resume = Resume(signal_id="refund-1", payload_schema=payload_schema(Approval))
+    asked = await world.ask(response_type=ResponseType.FORM, form_schema=schema, resume=resume)
+    browser = world.browser()
+    await browser.get(await world.link_of(ALICE))
+    name, filled = ("f0", "{}") if fields else ("answer", "approved: {}")
+    page = await browser.submit(**{name: filled.format("perhaps")})
+    assert page.status == 422
+    assert 'approved: "perhaps" does not match' in page.text
+    assert page.value(name) == filled.format("perhaps")
+    assert await recorded(world, asked) is None
+    await browser.submit(**{name: filled.format("yes")})
+    assert (await recorded(world, asked))[0] == {"approved": "yes"}
 
 
 async def test_whoever_is_second_learns_who_was_first(world: World) -> None:
