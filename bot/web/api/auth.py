@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Path, Request
-from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader
 from starlette.responses import Response
 
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
+from bot.web.api.openapi import DescribedRoute
 from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
 from core.audit.check import Audit
@@ -50,7 +50,7 @@ from core.intents.tasks import Tasks
 from core.ports import Responders
 
 
-class KeyedRoute(APIRoute):
+class KeyedRoute(DescribedRoute):
     """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
