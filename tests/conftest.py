@@ -6,6 +6,7 @@ import asyncio
 import gc
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from core.store import schema
 from core.store.database import open_database
 from tests.mail_servers import MailServers, mail_servers
 from tests.postgres import postgres
+from tests.scratch import use_memory
 
 if TYPE_CHECKING:  # importing the whole service takes longer than many tests that need nothing of it
     from tests.world import World
@@ -44,6 +46,10 @@ _LONG = ("openapi", "slack_properties", "closed_language", "retention_store", "e
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 
+def pytest_configure() -> None:
+    use_memory()
+
+
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """The loop that ``handraise serve`` runs on: its transports are no asyncio ones, and connect with code of their
     own."""
@@ -65,7 +71,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def postgres_cluster() -> Iterator[str]:
     """The query part of a cluster's URL; its database ``template_handraise`` has the schema and nothing else."""
     with postgres() as query:
-        _create_database(query, "template_handraise")
+        with _admin(query) as admin:
+            admin.exec_driver_sql("CREATE DATABASE template_handraise TEMPLATE template0")
         database = open_database(f"postgresql+psycopg://postgres@/template_handraise{query}")
         schema.migrate(database)
         database.engine.dispose()
@@ -73,15 +80,20 @@ def postgres_cluster() -> Iterator[str]:
 
 
 @pytest.fixture
-def make_postgres_url(postgres_cluster: str) -> Callable[[], str]:
-    """Makes a migrated database, each time another one."""
+def make_postgres_url(postgres_cluster: str) -> Iterator[Callable[[], str]]:
+    """Makes a migrated database, each time another one. All are deleted when the test has ended."""
+    made: list[str] = []
+    with _admin(postgres_cluster) as admin:
 
-    def make() -> str:
-        name = f"test_{next(_numbers)}"
-        _create_database(postgres_cluster, name, template="template_handraise")
-        return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
+        def make() -> str:
+            name = f"test_{next(_numbers)}"
+            admin.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template_handraise STRATEGY file_copy")
+            made.append(name)
+            return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
 
-    return make
+        yield make
+        for name in made:
+            admin.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -149,8 +161,9 @@ def mx(mail_servers_of_the_session: MailServers) -> MailServers:
     return mail_servers_of_the_session
 
 
-def _create_database(query: str, name: str, template: str = "template0") -> None:
-    admin = sa.create_engine(f"postgresql+psycopg://postgres@/postgres{query}", isolation_level="AUTOCOMMIT")
-    with admin.connect() as conn:
-        conn.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE {template}")
-    admin.dispose()
+@contextmanager
+def _admin(query: str) -> Iterator[sa.Connection]:
+    engine = sa.create_engine(f"postgresql+psycopg://postgres@/postgres{query}", isolation_level="AUTOCOMMIT")
+    with engine.connect() as conn:
+        yield conn
+    engine.dispose()

@@ -90,14 +90,15 @@ def read_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: must hold keys and values, such as http: {{port: 8080}}")
-    return {str(key): _without_nulls(value) for key, value in values.items() if value is not None}
+    return {str(key): without_nulls(value) for key, value in values.items() if value is not None}
 
 
-def _without_nulls(values: Any) -> Any:
+def without_nulls(values: Any) -> Any:
+    """``values`` without what is ``null`` in their mappings, which means "absent"; each key as a string."""
     if isinstance(values, dict):
-        return {str(key): _without_nulls(value) for key, value in values.items() if value is not None}
+        return {str(key): without_nulls(value) for key, value in values.items() if value is not None}
     if isinstance(values, list):
-        return [_without_nulls(value) for value in values]
+        return [without_nulls(value) for value in values]
     return values
 
 
@@ -174,7 +175,12 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     in_file = {} if file is None else read_file(file)
     if file is not None and file.name == SHARED_FILE:
         in_file = {key: value for key, value in in_file.items() if key in known.TREE.keys}
-    variables = our_variables(environ)
+    return settings_of(in_file, file, our_variables(environ))
+
+
+def settings_of(in_file: Mapping[str, Any], file: Path | None, variables: Mapping[str, str]) -> Settings:
+    """The settings of what :func:`read_file` has read of ``file``, with :func:`our_variables` over them. Raises as
+    :func:`load` does."""
     source = _Origin(file, frozenset(map(variable_path, variables)))
     for unknown in known.unknown_keys(in_file):
         raise source.unknown(unknown)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Response
 from fastapi.encoders import jsonable_encoder
@@ -110,10 +110,11 @@ def _completed(document: Part) -> Part:
 
 
 def _of_replies() -> Part:
-    replies = [(name, "serialization", TypeAdapter(model)) for name, model in _replies.items()]
+    written: Literal["serialization"] = "serialization"
+    replies = [(name, written, TypeAdapter[Any](model)) for name, model in _replies.items()]
     _, made = TypeAdapter.json_schemas(replies, ref_template=_REF + "{model}")
-    written: Part = jsonable_encoder(Components(schemas=made["$defs"]), by_alias=True, exclude_none=True)
-    schemas: Part = written["schemas"]
+    encoded: Part = jsonable_encoder(Components(schemas=made["$defs"]), by_alias=True, exclude_none=True)
+    schemas: Part = encoded["schemas"]
     return schemas
 
 
