@@ -7,8 +7,7 @@ Each verb loads, decides, saves and commits. Every way in (API, Slack, mail, Pag
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -16,20 +15,18 @@ from typing import TypeVar
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.answers import GivenAnswer
-from core.domain.intent import Intent, IntentStatus, check_suspendable, check_version, title_of
-from core.domain.machine import open_suspension
+from core.domain.intent import Intent, IntentStatus, check_version
 from core.domain.notice import WhenCut
 from core.domain.people import Actor, Role, canonical
 from core.domain.policy import policy_fields
 from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception, Recorded, Unclaimed
-from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
 from core.engine.ending import due_signal, ended_in_time
-from core.engine.opening import Opening, others_of
+from core.engine.opening import Opening
 from core.engine.outages import CatchingUp, caught_up, locked
 from core.engine.permissions import check_claim
 from core.engine.queries import Queries, may_read
@@ -48,7 +45,7 @@ from core.errors import (
 )
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
-from core.store import idempotency, intent_agents, intents, markers, quarantine, sessions, suspensions
+from core.store import idempotency, intents, markers, quarantine, sessions, suspensions
 from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 
@@ -87,7 +84,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._opening = Opening(drafter, quotas)
+        self._opening = Opening(drafter, transitions, quotas)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
@@ -111,7 +108,10 @@ class Engine:
         found = await findings(self._drafter.redaction, request)
 
         def job(tx: Tx) -> Suspension | Replayed:
-            return self._once(tx, once, lambda: self._open(tx, request, creator, intent_id, expected_version, found))
+            def perform() -> Suspension:
+                return self._opening.open(tx, request, creator, self._clock.now(), found, intent_id, expected_version)
+
+            return perform_once(tx, once, self._clock.now(), perform)
 
         return await self._write_again(job)
 
@@ -122,37 +122,9 @@ class Engine:
         found = await findings(self._drafter.redaction, request)
 
         def opens(tx: Tx, intent_id: str) -> Suspension:
-            return self._open(tx, request, creator, intent_id, None, found)
+            return self._opening.open(tx, request, creator, self._clock.now(), found, intent_id)
 
         return await self._write_again(lambda tx: job(tx, opens))
-
-    def _open(
-        self,
-        tx: Tx,
-        request: AskRequest,
-        creator: str,
-        intent_id: str | None,
-        expected_version: int | None,
-        found: Sequence[Finding],
-    ) -> Suspension:
-        now = self._clock.now()
-        default = policy_fields(sessions.agent_policy(tx.conn, creator))
-        agents = () if intent_id is None else others_of(tx, intent_id, creator)
-        draft = self._opening.draft(tx, request, creator, default, now, found, agents)
-        if intent_id is None:
-            intent = intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
-        else:
-            intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
-            agents = others_of(tx, intent_id, creator)  # once more: held still from here on
-        ask = draft.ask(
-            suspension_id=str(uuid.uuid4()),
-            ref=suspensions.free_ref(tx.conn),
-            intent_id=intent.id,
-            created_by=creator,
-            now=now,
-        )
-        keep = intents.insert if intent_id is None else intents.advance
-        return self._transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
 
     async def preview(self, request: AskRequest, by: Actor) -> tuple[Draft, datetime]:
         """What asking would do, and as of when. Nothing is stored, nobody is asked."""
@@ -330,7 +302,7 @@ class Engine:
 
     async def _perform(self, once: Once | None, perform: Callable[[Tx], T | HandraiseError]) -> T | Replayed:
         """Errors that must not undo the transaction come back as values, and are raised after the commit."""
-        done = await self._write_again(lambda tx: self._once(tx, once, lambda: perform(tx)))
+        done = await self._write_again(lambda tx: perform_once(tx, once, self._clock.now(), lambda: perform(tx)))
         if isinstance(done, HandraiseError):
             raise done
         return done
@@ -387,16 +359,3 @@ class Engine:
             return await self.database.write(job)
         except IntegrityError:
             return await self.database.write(job)
-
-    def _once(self, tx: Tx, once: Once | None, perform: Callable[[], T]) -> T | Replayed:
-        return perform_once(tx, once, self._clock.now(), perform)
-
-
-def _intent_to_suspend(tx: Tx, intent_id: str, creator: str, version: int | None) -> Intent:
-    found = intents.lock(tx, intent_id)
-    if found is None or not intent_agents.belongs(tx.conn, intent_id, creator):
-        raise NotFound("There is no such intent.")
-    if version is not None:
-        check_version(found, version)
-    check_suspendable(found)
-    return found

@@ -1,31 +1,67 @@
-"""Opening: what has to hold before a question is asked, and who is shut out of answering it.
+"""Opening: what has to hold before a question is asked, and the transaction in which it is.
 
-``POST …/suspend`` and ``POST /suspensions`` (:meth:`Engine.request`) and the published client's record
-(``core.intents.client_steps``) open a question here.
+``POST …/suspend`` and ``POST /suspensions`` (:meth:`Engine.request`) open a question here. The published client's
+record (``core.intents.client_steps``) is drafted here, and opened there.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.domain.policy import PolicyFields
+from core.domain.intent import Intent, IntentStatus, check_suspendable, check_version, title_of
+from core.domain.machine import open_suspension
+from core.domain.policy import PolicyFields, policy_fields
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
+from core.domain.suspension import Suspension
 from core.engine.drafting import Draft, Drafter
 from core.engine.quotas import NO_QUOTAS, Quotas
-from core.errors import SignalIdInUse
-from core.store import intent_agents, suspensions
+from core.engine.transitions import Transitions
+from core.errors import NotFound, SignalIdInUse
+from core.store import intent_agents, intents, sessions, suspensions
 from core.store.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Drafts a question and refuses one that may not be asked."""
+    """Drafts a question and refuses one that may not be asked; what it opens is kept by ``transitions``."""
 
     drafter: Drafter
+    transitions: Transitions
     quotas: Quotas = NO_QUOTAS
+
+    def open(
+        self,
+        tx: Tx,
+        request: AskRequest,
+        creator: str,
+        now: datetime,
+        found: Sequence[Finding],
+        intent_id: str | None = None,
+        expected_version: int | None = None,
+    ) -> Suspension:
+        """Open a question of ``creator``'s by its own policy. With no ``intent_id`` the intent is made too. Raises as
+        :meth:`draft`, and :class:`NotFound` or :class:`Conflict` for an intent that can't be suspended."""
+        default = policy_fields(sessions.agent_policy(tx.conn, creator))
+        agents = () if intent_id is None else others_of(tx, intent_id, creator)
+        draft = self.draft(tx, request, creator, default, now, found, agents)
+        if intent_id is None:
+            intent = intents.new(str(uuid.uuid4()), title_of(request.question), creator, now, IntentStatus.ACTIVE)
+        else:
+            intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
+            agents = others_of(tx, intent_id, creator)  # once more: held still from here on
+        ask = draft.ask(
+            suspension_id=str(uuid.uuid4()),
+            ref=suspensions.free_ref(tx.conn),
+            intent_id=intent.id,
+            created_by=creator,
+            now=now,
+        )
+        keep = intents.insert if intent_id is None else intents.advance
+        return self.transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
 
     def draft(
         self,
@@ -50,6 +86,16 @@ class Opening:
             raise SignalIdInUse(message, signal_id=signal_id)
         self.quotas.check(tx, creator, now)
         return draft
+
+
+def _intent_to_suspend(tx: Tx, intent_id: str, creator: str, version: int | None) -> Intent:
+    found = intents.lock(tx, intent_id)
+    if found is None or not intent_agents.belongs(tx.conn, intent_id, creator):
+        raise NotFound("There is no such intent.")
+    if version is not None:
+        check_version(found, version)
+    check_suspendable(found)
+    return found
 
 
 def others_of(tx: Tx, intent_id: str, creator: str) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class ClientSteps:
         self._database = database
         self._transitions = transitions
         self._redaction = drafter.redaction
-        self._opening = Opening(replace(drafter, platform=PolicyFields()), quotas)
+        self._opening = Opening(replace(drafter, platform=PolicyFields()), transitions, quotas)
         self._log = log
         self._times = times
         self._clock = clock
