@@ -1,4 +1,4 @@
-"""Addresses and message ids of our mails, made and recognised; addresses in a field of any mail. Pure.
+"""Addresses and message ids of our mails, made and recognised. Pure.
 
 Two addresses are the same mailbox if their domains are one to the DNS and their owner is one person, whatever the
 sub-address (:mod:`core.domain.people`).
@@ -15,7 +15,8 @@ import re
 from dataclasses import dataclass, field, replace
 from email.utils import parseaddr
 
-from core.domain.people import Address, dns_domain, owner, small
+from channels.email.head import is_address, mailbox_in
+from core.domain.people import Address, dns_domain, owner
 from core.errors import ConfigError
 
 
@@ -34,10 +35,6 @@ _MAC_BYTES = 9
 _LONGEST_LOCAL = 64
 _LONGEST_ADDRESS = 254
 """RFC 5321 §4.5.3.1.3, without the angle brackets."""
-_ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
-"""Begins at the beginning of a word, so that a long one is gone through once."""
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
-"""A quoted string, or one that does not end: then all of the rest, so that it is gone through once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,27 +188,6 @@ def deliverable(to: Address) -> Address | None:
         address = f"{local}@{dns_domain(domain)}"
     except UnicodeError:
         return None
-    if len(address.encode()) > _LONGEST_ADDRESS or not address.isprintable() or not _ADDRESS.fullmatch(address):
+    if len(address.encode()) > _LONGEST_ADDRESS or not address.isprintable() or not is_address(address):
         return None
     return replace(to, value=address)
-
-
-def mailboxes_in(value: str) -> list[str]:
-    """Every address in a field, lower case, names and comments left out."""
-    return [small(found) for found in _ADDRESS.findall(_unquoted(value))]
-
-
-def _unquoted(value: str) -> str:
-    """Without quoted strings; a quote that nothing closes is a mark like any other."""
-    return _QUOTED.sub(lambda quoted: " " if quoted[1] is None else f" {quoted[0][1:]}", value)
-
-
-def mailbox_in(value: str) -> str | None:
-    """The one address of a From field, lower case; ``None`` if it holds none, or more than one that could be meant.
-
-    Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
-    """
-    bare = _unquoted(value).strip()
-    angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
-    address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
-    return small(address) if _ADDRESS.fullmatch(address) else None

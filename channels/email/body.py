@@ -128,17 +128,18 @@ REACTION = "text/vnd.google.email-reaction+json"
 """The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
-def body_words(message: Message) -> OwnWords:
-    """The person's own words: of the plain text, or of the HTML if the plain text has none. Their name at the end is
-    none of them. Whatever else the mail says, or says otherwise, is a doubt."""
-    sender = header(message, "From")
+def body_words(message: Message, sender: str) -> OwnWords:
+    """The person's own words: of the plain text, or of the HTML if the plain text has none. The name of ``sender``
+    ("Alice Doe <alice@example.com>") at the end is none of them. Whatever else the mail says, or says otherwise, is a
+    doubt."""
     words = _words(message, sender)
-    doubt = words.doubt or (None if is_signature(words.signed, sender) else "below_signature")
-    if reads_like_a_machine(words.lines):
-        doubt = "machine"
-    own = unsigned(words.lines, sender)
+    own, doubt = unsigned(words.lines, sender), words.doubt
+    if doubt is None and not is_signature(words.signed, sender):
+        doubt = "below_signature"
     if doubt is None and goes_on_below_name(own, sender):
         doubt = "below_name"
+    if reads_like_a_machine(words.lines):
+        doubt = "machine"
     return replace(words, lines=own, doubt=doubt)
 
 

@@ -17,8 +17,7 @@ from email.message import Message
 from email.policy import compat32
 from enum import StrEnum
 
-from channels.email.addressing import mailboxes_in
-from channels.email.head import header, header_values
+from channels.email.head import header, header_values, mailboxes_in
 from core.domain.people import small
 
 RETURN_ID = "X-Handraise-Return"

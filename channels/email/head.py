@@ -1,4 +1,5 @@
-"""The head of a mail, read once and without trust: the fields by which anything is decided here. Pure.
+"""The head of a mail, read once and without trust: the fields by which anything is decided here, and the addresses in
+them. Pure.
 
 Encoded words (RFC 2047) are decoded in words that people read alone. In an address, or in what our own mail server
 wrote, they mean nothing (RFC 2047 §5).
@@ -16,7 +17,7 @@ from email.header import decode_header
 from email.message import Message
 from itertools import islice
 
-from channels.email.addressing import mailbox_in, mailboxes_in
+from core.domain.people import small
 
 _LONGEST_FIELD = 4_000
 _LONGEST_SUBJECT = 200
@@ -24,6 +25,25 @@ _LONGEST_ID = 500
 _MOST_FIELDS = 20
 """Of one name that are looked at."""
 _ADDRESSED = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Gm-Original-To", "To", "Cc")
+_READ = {
+    name.casefold(): name
+    for name in (
+        *_ADDRESSED,
+        "From",
+        "Subject",
+        "Auto-Submitted",
+        "Precedence",
+        "Return-Path",
+        "Message-ID",
+        "Authentication-Results",
+        "In-Reply-To",
+        "References",
+    )
+}
+_ADDRESS = re.compile(r"(?<![^\s<>()\[\],;:\"@])[^\s<>()\[\],;:\"@]+@[^\s<>()\[\],;:\"@]+")
+"""Begins at the beginning of a word, so that a long one is gone through once."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|(\\?)\Z)', re.DOTALL)
+"""A quoted string, or one that does not end: then all of the rest, so that it is gone through once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +51,17 @@ class MailHead:
     """Nothing in it is verified.
 
     ``report_type`` is ``delivery-status``, ``disposition-notification`` or ``feedback-report``, empty for what is no
-    report. ``names`` are those of all fields, in lower case. ``author`` is the one address in the first From,
-    ``sender`` the same if there is one From alone. ``submitted`` is the keyword of Auto-Submitted. ``results`` are the
-    fields Authentication-Results, top to bottom. ``to`` are the addresses in To if there is one such field,
-    ``answers_to`` the Message-IDs in In-Reply-To and References as they stand there.
+    report. ``names`` are those of all fields, in lower case. ``writer`` is the first From in words
+    (``Alice Doe <alice@example.com>``), ``author`` the one address in it, ``sender`` the same if there is one From
+    alone. ``submitted`` is the keyword of Auto-Submitted. ``results`` are the fields Authentication-Results, top to
+    bottom. ``to`` are the addresses in To if there is one such field, ``answers_to`` the Message-IDs in In-Reply-To and
+    References as they stand there.
     """
 
     content_type: str
     report_type: str
     names: frozenset[str]
+    writer: str
     author: str | None
     sender: str | None
     subject: str
@@ -59,25 +81,45 @@ class MailHead:
 
 
 def read_head(message: Message) -> MailHead:
-    senders = raw_values(message, "From")
+    fields = _fields(message)
+
+    def first(name: str) -> str:
+        return _decoded(fields[name][0]) if fields[name] else ""
+
+    def only(name: str) -> str:
+        """The one field of this name; empty if there are two. A signature covers the lower one, and what somebody has
+        put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
+        return fields[name][0] if len(fields[name]) == 1 else ""
+
+    writer = first("From")
     return MailHead(
         message.get_content_type(),
         _report_type(message),
         frozenset(name.lower() for name in message),
-        author=mailbox_in(header(message, "From")),
-        sender=mailbox_in(senders[0]) if len(senders) == 1 else None,
-        subject=header(message, "Subject")[:_LONGEST_SUBJECT],
-        submitted=header(message, "Auto-Submitted").partition(";")[0].strip().casefold(),
-        precedence=header(message, "Precedence").strip().casefold(),
-        return_path=header(message, "Return-Path").strip(),
-        message_id=header(message, "Message-ID").strip()[:_LONGEST_ID],
-        results=raw_values(message, "Authentication-Results"),
-        to=mailboxes_in(_only(message, "To")),
-        answers_to=" ".join(_only(message, name) for name in ("In-Reply-To", "References")),
-        addresses={
-            name: [one for value in raw_values(message, name) for one in mailboxes_in(value)] for name in _ADDRESSED
-        },
+        writer=writer,
+        author=mailbox_in(writer),
+        sender=mailbox_in(only("From")),
+        subject=first("Subject")[:_LONGEST_SUBJECT],
+        submitted=first("Auto-Submitted").partition(";")[0].strip().casefold(),
+        precedence=first("Precedence").strip().casefold(),
+        return_path=first("Return-Path").strip(),
+        message_id=first("Message-ID").strip()[:_LONGEST_ID],
+        results=fields["Authentication-Results"],
+        to=mailboxes_in(only("To")),
+        answers_to=" ".join(map(only, ("In-Reply-To", "References"))),
+        addresses={name: [one for value in fields[name] for one in mailboxes_in(value)] for name in _ADDRESSED},
     )
+
+
+def _fields(message: Message) -> Mapping[str, list[str]]:
+    """The first fields of each name that is read, top to bottom, as :func:`raw_values`. The head is gone through
+    once."""
+    fields: dict[str, list[str]] = {name: [] for name in _READ.values()}
+    for found, value in message.raw_items():
+        name = _READ.get(found.casefold())
+        if name is not None and len(fields[name]) < _MOST_FIELDS:
+            fields[name].append(_unfolded(value))
+    return fields
 
 
 def _report_type(message: Message) -> str:
@@ -87,13 +129,6 @@ def _report_type(message: Message) -> str:
         return ""
     named = message.get_param("report-type")
     return named.strip().casefold() if isinstance(named, str) else ""
-
-
-def _only(message: Message, name: str) -> str:
-    """The one field of this name; empty if there are two. A signature covers the lower one, and what somebody has
-    put on top of it later is not its writer's (RFC 6376 §5.4.2; RFC 5322 §3.6 allows one)."""
-    values = raw_values(message, name)
-    return values[0] if len(values) == 1 else ""
 
 
 def raw_values(message: Message, name: str) -> list[str]:
@@ -127,3 +162,32 @@ def _decoded(raw: str) -> str:
         )
     except (HeaderParseError, LookupError, ValueError):
         return raw
+
+
+# --- Addresses in a field -------------------------------------------------------------------------------------------
+
+
+def is_address(text: str) -> bool:
+    """Whether ``text`` is one address and nothing else."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def mailboxes_in(value: str) -> list[str]:
+    """Every address in a field, lower case, names and comments left out."""
+    return [small(found) for found in _ADDRESS.findall(_unquoted(value))]
+
+
+def _unquoted(value: str) -> str:
+    """Without quoted strings; a quote that nothing closes is a mark like any other."""
+    return _QUOTED.sub(lambda quoted: " " if quoted[1] is None else f" {quoted[0][1:]}", value)
+
+
+def mailbox_in(value: str) -> str | None:
+    """The one address of a From field, lower case; ``None`` if it holds none, or more than one that could be meant.
+
+    Stricter than RFC 5322 on purpose: what two programs read differently authenticates nobody.
+    """
+    bare = _unquoted(value).strip()
+    angle = re.fullmatch(r"([^<>,;]*)<\s*([^<>\s]+)\s*>\s*(?:\([^()]*\))?", bare)
+    address = angle[2] if angle else re.sub(r"\([^()]*\)\Z", "", bare).strip()
+    return small(address) if is_address(address) else None

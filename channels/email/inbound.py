@@ -160,15 +160,15 @@ def read_mail(raw: bytes, rules: MailRules, sender: str | None = None, recipient
             return _read(digest, message_from_bytes(raw, policy=compat32), rules, sender, recipients)
         except _BROKEN:
             reason = BROKEN
-    return unreadable(digest, rules.ours, recipients, reason)
+    return Inbound(digest, MailKind.UNREADABLE, unfit=reason)
 
 
-def unreadable(digest: str, ours: Mailboxes, recipients: Sequence[str], reason: str) -> Inbound:
-    """A mail of which only the envelope can be read."""
+def unreadable(digest: str, reason: str, ours: Mailboxes, recipients: Sequence[str]) -> Inbound:
+    """A mail that can't be read, with what its envelope says."""
     return Inbound(
         digest,
         MailKind.UNREADABLE,
-        _tokens_of(recipients, ours),
+        _named(ours.token_in, recipients),
         deliveries=_named(ours.delivery_in, recipients),
         mentioned=_named(ours.delivery_mentioned, recipients),
         unfit=reason,
@@ -179,12 +179,13 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
     ours, head = rules.ours, read_head(message)
     kind = classify(head, ours, sender, recipients)
     came_to = [*recipients, *head.addressed("Delivered-To", "X-Original-To", "To")]
+    places = [recipients, *(head.addressed(*names) for names in _TOKEN_FIELDS)]
     mail = Inbound(
         digest,
         kind,
-        _tokens(head, ours, recipients),
-        addressed=_tokens_of(head.addressed("To", "Cc"), ours),
-        replied_to=_tokens_of(head.to, ours),
+        next((found for one in places if (found := _named(ours.token_in, one))), ()),
+        addressed=_named(ours.token_in, head.addressed("To", "Cc")),
+        replied_to=_named(ours.token_in, head.to),
         is_to_us=any(map(ours.is_ours, head.to)),
         deliveries=_named(ours.delivery_in, came_to),
         mentioned=_named(ours.delivery_mentioned, came_to),
@@ -193,7 +194,7 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
         message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, head, rules), words=body_words(message))
+        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer))
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -207,16 +208,6 @@ def _with_sender(mail: Inbound, head: MailHead, rules: MailRules) -> Inbound:
     sender = head.sender
     authentic = sender is not None and is_authentic(head.results, sender, rules.sender_auth, rules.authserv_id)
     return replace(mail, sender=sender, authentic=authentic)
-
-
-def _tokens(head: MailHead, ours: Mailboxes, recipients: Sequence[str]) -> tuple[str, ...]:
-    """The reply tokens of the most trustworthy place that bears any, each once."""
-    places = [recipients, *(head.addressed(*names) for names in _TOKEN_FIELDS)]
-    return next((found for addresses in places if (found := _tokens_of(addresses, ours))), ())
-
-
-def _tokens_of(addresses: Sequence[str], ours: Mailboxes) -> tuple[str, ...]:
-    return _named(ours.token_in, addresses)
 
 
 def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:

@@ -183,15 +183,20 @@ async def test_what_is_only_badly_made_is_read_as_its_writer_meant_it(
     assert len(await words_back(room, asked)) == 1
 
 
-async def test_a_crash_of_the_reader_keeps_the_mail_and_is_noted(room: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No such mail is known, so the mistake is put in: the standard library's parser fails."""
+@pytest.mark.parametrize(
+    "mistake", ["channels.email.inbound.message_from_bytes", "bot.inbound.mail.answers.read_reply"]
+)
+async def test_a_crash_of_the_reader_keeps_the_mail_and_is_noted(
+    room: World, monkeypatch: pytest.MonkeyPatch, mistake: str
+) -> None:
+    """No such mail is known, so the mistake is put in: the parser fails, or the grammar."""
     asked, mail = await ask_by_mail(room)
     raw = signed_reply(room, mail)
 
     def fails(*_args: object, **_options: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("channels.email.inbound.message_from_bytes", fails)
+    monkeypatch.setattr(mistake, fails)
     await take(room, raw, sender=ALICE, to=(mail.answers_to,))
     monkeypatch.undo()
 

@@ -138,6 +138,24 @@ async def test_what_comes_in_is_counted_by_door_and_kind_and_what_is_kept_by_rea
         assert line in counted
 
 
+async def test_a_reply_that_brings_a_mistake_of_ours_to_light_counts_as_unreadable(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No such reply is known, so the mistake is put in."""
+    _, mail = await ask_by_mail(world)
+
+    def fails(*_args: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("bot.inbound.mail.answers.read_reply", fails)
+    await world.mailbox.reply(mail, "hm")
+
+    counted = (await world.http.get(f"{world.url}/metrics")).text
+    assert 'mail_received_total{door="webhook",kind="unreadable"} 1.0' in counted
+    assert 'mail_received_total{door="webhook",kind="reply"} 0.0' in counted
+    assert 'mail_quarantined_total{reason="crashed"} 1.0' in counted
+
+
 async def test_the_command_line_lists_and_shows(world: World) -> None:
     await world.mailbox.post(DEEP)
 

@@ -76,17 +76,11 @@ class MailInbox:
         if await self._mail.is_settled(CHANNEL, (mail.digest,)):
             log.info("mail.ignored", mail=mail.digest[:12], reason="duplicate")
             return
-        try:
-            understood = await self._understood(mail, arrived)
-        except DatabaseUnavailable:
-            raise
-        except Exception as bug:
-            # The mail would bring the same mistake of ours with it for ever: it is kept for somebody to look at.
-            log.exception("mail.crashed", mail=mail.digest[:12], error=type(bug).__name__)
-            mail = unreadable(mail.digest, self._rules.ours, arrived.recipients, CRASHED)
-            understood = await self._unread(mail, arrived)
+        kind, understood = mail.kind, await self._understood(mail)
+        if understood is None:
+            kind, understood = MailKind.UNREADABLE, await self._kept(mail, arrived)
         if await self._mail.settle(understood):
-            self._observer.received(CHANNEL, arrived.door, mail.kind.value)
+            self._observer.received(CHANNEL, arrived.door, kind.value)
 
     async def knows(self, address: str) -> bool:
         """Whether a mail to ``address`` (RCPT TO) can concern anything here: the reply address of a question that is
@@ -108,23 +102,32 @@ class MailInbox:
     def _read_now(self, arrived: Arrival) -> Inbound:
         try:
             return read_mail(arrived.raw, self._rules, arrived.sender, arrived.recipients)
-        except Exception as bug:  # as in :meth:`take`
+        except Exception as bug:  # as in :meth:`_understood`
             digest = hashlib.sha256(arrived.raw).hexdigest()
             log.exception("mail.crashed", mail=digest[:12], error=type(bug).__name__)
-            return unreadable(digest, self._rules.ours, arrived.recipients, CRASHED)
+            return Inbound(digest, MailKind.UNREADABLE, unfit=CRASHED)
 
-    async def _understood(self, mail: Inbound, arrived: Arrival) -> Understood:
-        match mail.kind:
-            case MailKind.UNREADABLE:
-                return await self._unread(mail, arrived)
-            case MailKind.REPLY:
-                return await self._replies.understood(mail)
-            case _:
-                return await self._returns.understood(mail)
+    async def _understood(self, mail: Inbound) -> Understood | None:
+        """What a mail amounts to; ``None`` if it is to be kept for somebody to look at. That is one that can't be read,
+        or that brings a mistake of ours to light, as it would for ever."""
+        try:
+            match mail.kind:
+                case MailKind.UNREADABLE:
+                    return None
+                case MailKind.REPLY:
+                    return await self._replies.understood(mail)
+                case _:
+                    return await self._returns.understood(mail)
+        except DatabaseUnavailable:
+            raise
+        except Exception as bug:
+            log.exception("mail.crashed", mail=mail.digest[:12], error=type(bug).__name__)
+            return None
 
-    async def _unread(self, mail: Inbound, arrived: Arrival) -> Understood:
-        """Kept as it came; noted on the question whose address the envelope names, if any."""
+    async def _kept(self, mail: Inbound, arrived: Arrival) -> Understood:
+        """As it came; noted on the question whose address the envelope names, if any."""
         now, reason = self._clock.now(), mail.unfit or CRASHED
         raw, until = arrived.raw, now + self._rules.quarantine
         kept = Quarantined(mail.digest, CHANNEL, arrived.door, reason, len(raw), now, until, raw)
-        return replace(await self._returns.understood(mail), kept=kept)
+        by_envelope = unreadable(mail.digest, reason, self._rules.ours, arrived.recipients)
+        return replace(await self._returns.understood(by_envelope), kept=kept)

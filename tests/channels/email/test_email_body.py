@@ -173,6 +173,18 @@ def test_a_retraction_below_the_name_is_kept() -> None:
     assert words.lines[-1] == "No, wait"
 
 
+@pytest.mark.parametrize(
+    ("body", "doubt"),
+    [
+        (b"I am out of the office.\n", "machine"),
+        (b"Approve\n-- \nAlice, but wait for Bob\n", "below_signature"),
+        (b"I am out of the office.\n-- \nAlice, but wait for Bob\n", "machine"),
+    ],
+)
+def test_words_of_a_machine_are_the_doubt_above_any_other(body: bytes, doubt: str) -> None:
+    assert read(body).words.doubt == doubt
+
+
 def test_words_above_and_below_a_quote_are_not_read() -> None:
     words = read("Approve\n\nOn 21/11/2026 09:31, Handraise wrote:\n> Refund?\n\nbut ask Bob first\n").words
 

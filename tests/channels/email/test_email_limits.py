@@ -5,11 +5,12 @@ large mails that people do send, which are. How long each takes is measured in `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from channels.email.classify import MailKind
-from channels.email.inbound import Inbound, read_mail, unfit
+from channels.email.inbound import Inbound, read_mail, unfit, unreadable
 from tests.channels.email.incoming import RULES, TO, TOKEN, raw, read
 from tests.channels.email.worst import worst
 
@@ -70,9 +71,11 @@ def test_a_cr_alone_in_the_words_is_a_line_s_end() -> None:
 
 
 def test_the_envelope_of_an_unreadable_mail_is_read_all_the_same() -> None:
-    mail = read_mail(raw(b"\n" * MANY), RULES, "a@b.c", (f"answers+r.{TOKEN}@example.com", "x@y.z"))
+    recipients = (f"answers+r.{TOKEN}@example.com", "x@y.z")
+    mail = read_mail(raw(b"\n" * MANY), RULES, "a@b.c", recipients)
+    assert (mail.kind, mail.unfit, mail.tokens) == (MailKind.UNREADABLE, "too_many_lines", ())
 
-    assert (mail.kind, mail.unfit, mail.tokens) == (MailKind.UNREADABLE, "too_many_lines", (TOKEN,))
+    assert unreadable(mail.digest, "too_many_lines", RULES.ours, recipients) == replace(mail, tokens=(TOKEN,))
 
 
 @pytest.mark.parametrize(

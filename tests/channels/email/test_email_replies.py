@@ -34,6 +34,14 @@ def test_what_our_mail_server_wrote_comes_before_what_the_sender_wrote() -> None
     assert read(changes={"To": f"answers+r.{OTHER_TOKEN}@example.com"}).tokens == (TOKEN,)
 
 
+def test_only_the_first_twenty_fields_of_a_name_are_looked_at() -> None:
+    said = (f"X-Original-To: answers+r.{OTHER_TOKEN}@example.com",)
+    without = {"Delivered-To": None, "To": None}
+
+    assert read(changes=without, more=("X-Original-To: x@y.z",) * 19 + said).tokens == (OTHER_TOKEN,)
+    assert read(changes=without, more=("X-Original-To: x@y.z",) * 20 + said).tokens == ()
+
+
 def test_a_reply_to_all_bears_every_token_in_order() -> None:
     changes = {"Delivered-To": None, "To": f"{TO}, answers+r.{OTHER_TOKEN}@example.com, {TO}"}
 
