@@ -35,8 +35,7 @@ from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folde
 from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.audit.check import Audit
-from core.audit.outbox_retention import OutboxRetention
-from core.audit.retention import Retention
+from core.audit.retention import OutboxRetention, Retention
 from core.containers.checkpoints import Checkpoints
 from core.containers.claims import TaskClaims
 from core.containers.coordinators import Coordinators

@@ -7,6 +7,9 @@ A file exists whole or not at all, and is on disk before anything of its batch i
 next look goes on with what is noted: an existing file is not written again. Nothing is lost, and nothing is there
 twice. Of an intent's log only a beginning moves out (:func:`how_far`), so that what stays is still one chain.
 
+What the outbox keeps beside suspensions (events to subscribers, alerts, sign-in links) is removed a week after it was
+done. Nothing is lost with it: events stay in the log.
+
 Source: docs/decisions/0013.
 """
 
@@ -31,7 +34,7 @@ from core.audit.export import Writer
 from core.domain.tokens import TokenMaker, TokenPurpose, fingerprint
 from core.domain.vocabulary import CANCELLED, EXPIRED, RESUMED, SUSPENDED
 from core.ports import Clock
-from core.store import archive, event_log
+from core.store import archive, event_log, outbox
 from core.store.archive import EndedSuspension, Group, Place
 from core.store.call_deadlines import LONG
 from core.store.chain import Chain, is_start, move_on, start_of
@@ -243,3 +246,29 @@ class Retention:
 
 def _intent_id(ended: EndedSuspension) -> str:
     return ended.intent_id
+
+
+# --- What belongs to no suspension ------------------------------------------------------------------------------------
+
+MESSAGES_KEPT = timedelta(days=7)
+MESSAGES_AT_ONCE = 500
+"""A few milliseconds' worth, so that no answer waits for it."""
+
+
+@dataclass(slots=True)
+class OutboxRetention:
+    """Removes what was done a week ago, some of it with every look until nothing is left."""
+
+    database: Database
+    clock: Clock
+    _next: datetime | None = None
+
+    async def look(self) -> datetime | None:
+        """Returns ``None`` unless there is more to do at once: the rest waits for a look that comes anyway."""
+        now = self.clock.now()
+        if self._next is not None and self._next - EVERY <= now < self._next:
+            return None
+        before = now - MESSAGES_KEPT
+        removed = await self.database.write(lambda tx: outbox.remove_settled(tx, before, MESSAGES_AT_ONCE))
+        self._next = now + EVERY if removed < MESSAGES_AT_ONCE else None
+        return None if self._next is not None else now

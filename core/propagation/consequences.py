@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+import sqlalchemy as sa
+
+from core.domain.checkpoint import verdict_event
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
-from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, settled
+from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, member_event, settled
 from core.domain.vocabulary import Event
-from core.propagation.checkpoint_events import checkpoint_events
 from core.propagation.coordinating import escalated, hold_by_sources, input_hold, of_suspended
 from core.propagation.dependents import hold_or_free
-from core.propagation.member_events import member_events
 from core.propagation.mirror import mirrored
 from core.propagation.phases import check_given
-from core.store import event_log, intent_edges, intents
+from core.store import checkpoints, event_log, intent_edges, intents, suspensions
+from core.store.container_tables import portfolio_members
 from core.store.database import Tx
 
 
@@ -72,9 +74,9 @@ class Consequences:
         if intent.links & Link.TASKS:
             events += mirrored(tx, before, intent, now)
         if intent.links & Link.CHECKPOINTS:
-            events += checkpoint_events(tx, before, suspension_id)
+            events += _checkpoint_events(tx, before, suspension_id)
         if intent.links & Link.PORTFOLIOS:
-            events += member_events(tx, before, intent, suspension_id)
+            events += _member_events(tx, before, intent, suspension_id)
         return events
 
     def _keep(self, tx: Tx, followed: Sequence[tuple[Intent, Sequence[Event]]], now: datetime) -> None:
@@ -102,3 +104,22 @@ class Consequences:
         completed."""
         if intent.links & Link.DEPENDENCIES:
             check_ready(intent_edges.unmet(tx.conn, intent.id))
+
+
+def _checkpoint_events(tx: Tx, before: IntentStatus, suspension_id: str | None) -> list[Event]:
+    """What the end of ``suspension_id`` is for its checkpoint, if it is one's, whichever way the answer came: a line of
+    the plan's log (RFC-0012)."""
+    if before is not IntentStatus.SUSPENDED or suspension_id is None:
+        return []
+    checkpoint, asked = checkpoints.of_suspension(tx.conn, suspension_id), suspensions.get(tx.conn, suspension_id)
+    event = None if checkpoint is None or asked is None else verdict_event(checkpoint, asked)
+    return [] if event is None else [event]
+
+
+def _member_events(tx: Tx, before: IntentStatus, intent: Intent, suspension_id: str | None) -> list[Event]:
+    """A line for each portfolio that the intent is in: its readers learn of it in the intent's own log (RFC-0026
+    §10)."""
+    mine = sa.select(portfolio_members.c.portfolio_id).where(portfolio_members.c.intent_id == intent.id)
+    found = tx.conn.scalars(mine.order_by(portfolio_members.c.portfolio_id))
+    said = (member_event(before, intent, portfolio_id, suspension_id) for portfolio_id in found)
+    return [event for event in said if event is not None]
