@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import handraise
@@ -13,11 +14,13 @@ from handraise import (
     SignalDescriptor,
     Suspended,
     SuspendedOutcome,
+    SuspensionError,
     SuspensionInUnsupportedContext,
     SuspensionPersistenceFailed,
     current_invocation_id,
     suspend,
 )
+from handraise.suspension import suspending
 from handraise.suspension.suspending import InvocationPaused, run_body
 
 GATE = SignalDescriptor("refund-1")
@@ -58,12 +61,15 @@ def runner() -> Runner:
     return Runner()
 
 
-async def test_a_body_that_suspends_ends_there_with_the_stored_outcome(runner: Runner) -> None:
+@pytest.mark.parametrize("mark_node_completed", [True, False])
+async def test_a_body_that_suspends_ends_there_with_the_stored_outcome(
+    runner: Runner, mark_node_completed: bool
+) -> None:
     ran = []
 
     async def body() -> None:
         ran.append("before")
-        await suspend(GATE)
+        await suspend(GATE, mark_node_completed)
         ran.append("after")
 
     outcome = await runner.outcome_of(body)
@@ -338,6 +344,23 @@ async def test_a_descriptor_is_a_descriptor(runner: Runner) -> None:
 
     with pytest.raises(TypeError, match="descriptor"):
         await runner.outcome_of(body)
+
+
+def test_the_four_categories_are_the_specification_s() -> None:
+    assert {one.category for one in SuspensionError.__subclasses__()} == {
+        "suspension_persistence_failed",
+        "suspension_record_invalid",
+        "suspension_resume_payload_invalid",
+        "suspension_in_unsupported_context",
+    }
+
+
+def test_the_mechanism_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "suspension.md").read_text()
+    assert "leaves your function by a private `BaseException`" in page
+    assert "Never put a bare `except:` or `except BaseException:` around it" in page
+    for said in (handraise.suspension.__doc__, suspending.__doc__):
+        assert "``BaseException``" in said
 
 
 def test_the_exception_that_leaves_a_body_is_not_public() -> None:

@@ -18,6 +18,7 @@ from handraise import (
     Outcome,
     Pipeline,
     RequestRefused,
+    ResumeReceiver,
     SessionLoadFailed,
     SessionSaveFailed,
     SignalDescriptor,
@@ -25,14 +26,16 @@ from handraise import (
     SuspensionPersistenceFailed,
     SuspensionRecordInvalid,
     SuspensionResumePayloadInvalid,
+    Turn,
     current_invocation_id,
     suspend,
+    verify_callback,
 )
 from handraise.suspension import invocation_lease
 from pydantic import BaseModel
 
 from tests.patience import PATIENCE
-from tests.world import KEYS, World
+from tests.world import KEYS, WEBHOOK_SECRET, World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -248,6 +251,145 @@ async def test_metadata_may_be_a_model_and_comes_back(people: Handraise, room: W
     told = await room.told({"suspension_id": outcome.suspended.suspension_id})
     assert told["data"]["signal_metadata"] == {"kind": "approval", "tags": ["ä", "☂"]}
     assert outcome.descriptor.metadata == Kind(kind="approval")
+
+
+async def test_a_suspended_run_ends_as_one_that_was_never_suspended(people: Handraise, alice: Handraise) -> None:
+    answer = {"approved": True, "tries": 3, "notes": ["by Alice"]}
+
+    async def decided(state: Order) -> dict[str, Any]:
+        return answer
+
+    draft, gate, send = Nodes("same-end-1").all
+    straight = await Pipeline(Order, [draft, decided, send], people).invoke({"order": "ä"})
+    stopping = Pipeline(Order, [draft, gate, send], people)
+    outcome = suspended(await stopping.invoke({"order": "ä"}))
+    await alice.signal("same-end-1", answer)
+    assert (await stopping.invoke(resume_invocation=outcome.invocation_id)).state == straight.state
+
+
+# --- From a callback --------------------------------------------------------------------------------------------------
+
+
+class Receiver:
+    """A :class:`handraise.ResumeReceiver` on loopback whose handler resumes, and its replies."""
+
+    def __init__(self, room: World, pipeline: Pipeline[Order]) -> None:
+        self.outcomes: list[Outcome[Order]] = []
+        self._pipeline = pipeline
+        self.app = ResumeReceiver(WEBHOOK_SECRET, self._go_on, now=room.clock.now)
+
+    async def _go_on(self, turn: Turn[None]) -> None:
+        self.outcomes.append(await self._pipeline.resume(turn.resumed))
+
+    async def told(self, room: World, outcome: SuspendedOutcome[Order]) -> int:
+        """The status that it answers to the callback of this suspension, sent again by hand."""
+        [told, *_] = room.agent.told_of({"suspension_id": outcome.suspended.suspension_id})
+        return (await self.app.receive(told.headers, told.body)).status
+
+
+def calling_back(room: World) -> Any:
+    return {"resume": {"callback_url": room.agent.url}}
+
+
+async def test_a_callback_goes_on_with_its_invocation_once(room: World, people: Handraise, alice: Handraise) -> None:
+    nodes = Nodes("callback-1", mark_node_completed=False, **calling_back(room))
+    receiver = Receiver(room, Pipeline(Order, nodes.all, people))
+    outcome = suspended(await Pipeline(Order, nodes.all, people).invoke())
+    await alice.signal("callback-1", {"approved": True})
+    await room.settle()
+    assert [await receiver.told(room, outcome) for _ in range(2)] == [204, 204]
+    another_process = Receiver(room, Pipeline(Order, nodes.all, people))
+    assert await another_process.told(room, outcome) == 204  # it has gone on already
+    assert [one.outcome for one in receiver.outcomes + another_process.outcomes] == ["completed"]
+    assert nodes.ran == ["draft", "gate", "gate", "send"]
+
+
+async def test_a_callback_of_an_earlier_question_is_done_and_moves_nothing(
+    room: World, people: Handraise, alice: Handraise
+) -> None:
+    async def gate(state: Order) -> None:
+        await suspend(SignalDescriptor("callback-2"), False, **calling_back(room))
+
+    pipeline = Pipeline(Order, [gate], people)
+    receiver = Receiver(room, pipeline)
+    first = suspended(await pipeline.invoke())
+    await alice.signal("callback-2", {"tries": 1})
+    await room.settle()
+    assert await receiver.told(room, first) == 204
+    [second] = [suspended(one) for one in receiver.outcomes]
+    await alice.signal("callback-2", {"tries": 2})
+    another_process = Receiver(room, pipeline)
+    assert await another_process.told(room, first) == 204
+    assert another_process.outcomes == []
+    with pytest.raises(SuspensionRecordInvalid) as refused:
+        [told] = room.agent.told_of({"suspension_id": first.suspended.suspension_id})
+        await pipeline.resume(verify_callback(told.headers, told.body, WEBHOOK_SECRET, now=room.clock.now()))
+    assert refused.value.reason == "resumed"
+    await room.settle()
+    assert await another_process.told(room, second) == 204
+
+
+async def test_while_another_process_goes_on_the_callback_is_to_come_again(
+    room: World, people: Handraise, alice: Handraise
+) -> None:
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def gate(state: Order) -> None:
+        await suspend(SignalDescriptor("callback-3"), **calling_back(room))
+
+    async def send(state: Order) -> None:
+        began.set()
+        await go_on.wait()
+
+    pipeline = Pipeline(Order, [gate, send], people)
+    outcome = suspended(await pipeline.invoke())
+    await alice.signal("callback-3", {})
+    await room.settle()
+    running = asyncio.create_task(Receiver(room, pipeline).told(room, outcome))
+    await began.wait()
+    another_process = Receiver(room, pipeline)
+    assert await another_process.told(room, outcome) == 503
+    go_on.set()
+    assert await running == 204
+    assert await another_process.told(room, outcome) == 204
+
+
+async def test_a_process_that_died_keeps_its_invocation_for_a_minute(
+    room: World, people: Handraise, alice: Handraise
+) -> None:
+    nodes = Nodes("callback-4", **calling_back(room))
+    pipeline = Pipeline(Order, nodes.all, people)
+    outcome = suspended(await pipeline.invoke(invocation_id="callback-4"))
+    await alice.signal("callback-4", {"approved": True})
+    await room.settle()
+    scope = {"scope": "invocation:callback-4", "duration_seconds": 60}  # as the process has taken it
+    leases = f"/v1/intents/{outcome.suspended.intent_id}/leases"
+    assert (await room.call("POST", leases, json=scope)).is_success
+    receiver = Receiver(room, pipeline)
+    assert await receiver.told(room, outcome) == 503
+    await room.advance(seconds=60)
+    assert await receiver.told(room, outcome) == 204
+    assert nodes.ran == ["draft", "gate", "send"]
+
+
+async def test_a_callback_of_a_question_that_was_taken_back_ends_the_invocation(room: World, people: Handraise) -> None:
+    nodes = Nodes("callback-5", **calling_back(room))
+    receiver = Receiver(room, Pipeline(Order, nodes.all, people))
+    outcome = suspended(await Pipeline(Order, nodes.all, people).invoke())
+    await people.cancel(outcome.suspended.suspension_id)
+    await room.settle()
+    assert await receiver.told(room, outcome) == 204
+    assert [one.outcome for one in receiver.outcomes] == ["cancelled"]
+    assert nodes.ran == ["draft", "gate"]
+
+
+async def test_a_callback_of_no_invocation_is_a_failure(room: World, people: Handraise) -> None:
+    receiver = Receiver(room, Pipeline(Order, Nodes("callback-6").all, people))
+    asked = await room.ask()
+    await room.answer(asked, "approve")
+    await room.settle()
+    [told] = room.agent.told_of(asked)
+    assert (await receiver.app.receive(told.headers, told.body)).status == 500
 
 
 # --- What can't be stored ---------------------------------------------------------------------------------------------
@@ -674,8 +816,9 @@ async def test_a_resume_takes_its_ids_from_the_record(people: Handraise, alice: 
     for other in ({"session_id": "another"}, {"correlation_id": "another"}, {"invocation_id": "another"}):
         with pytest.raises(ValueError, match=next(iter(other))):
             await pipeline.invoke(resume_invocation=outcome.invocation_id, **other)
-    same = {"session_id": "s-ids", "correlation_id": outcome.correlation_id, "initial_state": Order()}
-    assert (await pipeline.invoke(resume_invocation=outcome.invocation_id, **same)).outcome == "completed"
+    same = {"session_id": "s-ids", "correlation_id": outcome.correlation_id, "initial_state": Order(order="another")}
+    completed = await pipeline.invoke(resume_invocation=outcome.invocation_id, **same)
+    assert (completed.outcome, completed.state.order) == ("completed", "12345")
 
 
 @pytest.mark.parametrize("changed", [{"unknown": 1}, {"tries": "many"}, "text", 5])
