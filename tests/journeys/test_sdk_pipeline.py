@@ -161,16 +161,16 @@ async def test_one_node_may_suspend_again_and_again(people: Handraise, alice: Ha
     pipeline = Pipeline(Order, [gate], people)
     outcome = suspended(await pipeline.invoke())
     seen = [(outcome.suspended.intent_id, outcome.suspended.suspension.question)]
-    for tries in (1, 2):
+    for tries in range(1, 6):  # all of the same instant, which is the hard case
         await alice.signal("loop-1", {"approved": False, "tries": tries})
         outcome = suspended(await pipeline.invoke(resume_invocation=outcome.invocation_id))
         seen.append((outcome.suspended.intent_id, outcome.suspended.suspension.question))
     intent_id = outcome.suspended.intent_id
-    assert seen == [(intent_id, f"Try {tries}?") for tries in range(3)]
+    assert seen == [(intent_id, f"Try {tries}?") for tries in range(6)]
     await alice.signal("loop-1", {"approved": True})
     completed = await pipeline.invoke(resume_invocation=outcome.invocation_id)
     assert (completed.outcome, completed.state.notes) == ("completed", ["done"])
-    assert [one.resolution async for one in people.list(invocation_id=outcome.invocation_id)] == ["responded"] * 3
+    assert [one.resolution async for one in people.list(invocation_id=outcome.invocation_id)] == ["responded"] * 6
 
 
 async def test_an_entry_node_may_suspend(people: Handraise, alice: Handraise) -> None:
@@ -693,6 +693,12 @@ async def test_another_program_s_question_is_foreign(people: Handraise, alice: H
     await people.suspend("By hand?", choices=["yes"], resume={"invocation_id": "hand-1", "signal_id": "hand-1"})
     await alice.signal("hand-1", "yes")
     assert await refusal(Pipeline(Order, Nodes("x").all, people).invoke(resume_invocation="hand-1")) == "foreign"
+    node = {"node_name": "gate", "namespace": ["gate"], "mark_node_completed": True, "state": {}}
+    ids = {"invocation_id": "graph-1", "correlation_id": "c"}
+    paused = {"runner": "graph", **ids, **node, "descriptor": {"signal_id": "graph-1"}}
+    await people.suspend("By a graph?", response_type="form", resume={**ids, "signal_id": "graph-1", "state": paused})
+    await alice.signal("graph-1", {})
+    assert await refusal(Pipeline(Order, Nodes("x").all, people).invoke(resume_invocation="graph-1")) == "foreign"
     outcome = suspended(await Pipeline(Order, Nodes("foreign-1").all, people).invoke())
     await alice.signal("foreign-1", {})
     other = Pipeline(Order, Nodes("foreign-1").all[:1], people)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PAGE = Path("docs") / "conformance.md"
 OUT_OF_SCOPE = "out of scope: "
-ROW = re.compile(r"^\| (?P<id>\d{4}-\S+) \| (?P<rule>.+) \| (?P<held>.*) \|$")
+ROW = re.compile(r"^\| (?P<id>(?:\d{4}|[HS])-\S+) \| (?P<rule>.+) \| (?P<held>.*) \|$")
 NODE = re.compile(r"`((?:sdk/)?tests/[\w/]+\.py::test_\w+(?:\[[^`]+\])?)`")
 
 
