@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format bench corpus chaos document kills mutants mail browser lock clean
+.PHONY: help install demo quick test check format bench corpus chaos document kills mutants openarmature mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,16 +58,20 @@ kills: $(STAMP) ## what several processes do, and what is left when they are kil
 mutants: $(STAMP) ## each requirement of docs/conformance.md broken in turn: its test has to fail (ARGS="--only 0026-4")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
+openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of its own with Python 3.12 or newer
+	$(BIN)/python -m tests.openarmature $(ARGS)
+
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
 
 browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
 
-lock: ## write both requirements locks anew (needs uv)
+lock: ## write the requirements locks anew (needs uv)
 	uv lock
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
 	uv export --frozen --no-default-groups --group build --extra otel --extra postgres --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements-prod.lock
+	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) .venv-openarmature .pytest_cache .mypy_cache .ruff_cache .hypothesis build

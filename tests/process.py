@@ -24,10 +24,11 @@ ROOT = Path(__file__).parents[1]
 class ServiceProcess:
     """``handraise serve`` on a configuration file; may be started and killed again and again.
 
-    ``roles`` are those that it runs, all where there are none.
+    ``roles`` are those that it runs, all where there are none. ``python`` is one that has the service installed.
     """
 
-    def __init__(self, folder: Path, settings: dict[str, Any], *roles: str) -> None:
+    def __init__(self, folder: Path, settings: dict[str, Any], *roles: str, python: str = sys.executable) -> None:
+        self.python = python
         self.roles = [argument for role in roles for argument in ("--role", role)]
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -37,7 +38,7 @@ class ServiceProcess:
 
     async def start(self, patience: float = 120) -> None:
         """Return when it is ready, within ``patience`` seconds; raises with what it printed if it ends instead."""
-        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(self.file), *self.roles]
+        command = [self.python, "-m", "bot.cli", "serve", "--config", str(self.file), *self.roles]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
         with (self.file.parent / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
