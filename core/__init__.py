@@ -9,7 +9,8 @@ Read in this order:
 2. ``engine``: one transition, from a call to a commit.
 3. ``delivery``: what leaves, from the outbox.
 4. ``inbound``: what comes in, written down once.
-5. ``intents``: what clients do to intents, and what belongs to them.
+5. ``intents``: what clients do to intents, and what belongs to them. ``containers``: graphs, portfolios, plans and
+   workflows of them. ``propagation``: what a move of one does to those around it.
 6. ``work``: when to look at what is due.
 7. ``store`` (SQL) and ``audit`` (the log for whoever checks it).
 
