@@ -6,16 +6,25 @@ from __future__ import annotations
 from typing import Literal, assert_type
 
 from handraise import (
+    CompletedOutcome,
     EscalationRung,
     Handraise,
     HandraiseSync,
     HumanRetryPolicy,
+    MemorySessionStore,
+    Options,
+    Outcome,
+    Pipeline,
     ResponseType,
+    Resumed,
     ResumeReceiver,
+    Runner,
+    SignalDescriptor,
     SuspensionChoice,
     Turn,
     VetoOutcome,
     needs_approval,
+    suspend,
 )
 from pydantic import BaseModel, JsonValue
 
@@ -109,3 +118,51 @@ ResumeReceiver("whsec_", go_on, load_session=load)
 ResumeReceiver("whsec_", go_on_alone)
 ResumeReceiver("whsec_", go_on)  # wrong
 ResumeReceiver("whsec_", go_on_alone, load_session=load)  # wrong
+
+
+class Cart(BaseModel):
+    approved: bool = False
+
+
+async def gate(cart: Cart) -> None:
+    await suspend(SignalDescriptor("cart-1", {"kind": "approval"}), False, question="Pay?", response_model=Refund)
+
+
+async def pay(cart: Cart) -> dict[str, bool]:
+    return {"approved": not cart.approved}
+
+
+async def whole(cart: Cart) -> Cart:
+    return cart
+
+
+def no_coroutine(cart: Cart) -> None: ...
+
+
+async def what_a_pipeline_is_made_of(people: Handraise, resumed: Resumed) -> None:
+    asking: Options = {"responders": ["group:finance"]}
+    pipeline = Pipeline(Cart, [gate, pay, whole], people, asking=asking, sessions=MemorySessionStore())
+    outcome = await pipeline.invoke({"approved": False}, session_id="sess-1")
+    if outcome.outcome == "completed":
+        assert_type(outcome, CompletedOutcome[Cart])
+        assert_type(outcome.state, Cart)
+    if outcome.outcome == "suspended":
+        assert_type(outcome.namespace, tuple[str, ...])
+    assert_type(await pipeline.resume(resumed), Outcome[Cart])
+    runner: Runner[Cart] = pipeline
+    await runner.invoke(resume_invocation="inv-1", signal_payload={"approved": True})
+    Pipeline(Cart, [no_coroutine], people)  # wrong
+    Pipeline(Refund, [gate], people)  # wrong
+    Pipeline(Cart, [gate], people, asking={"responder": ["a"]})  # wrong
+    await pipeline.invoke(resume_invocation=5)  # wrong
+
+
+async def a_descriptor_is_no_string() -> None:
+    await suspend("cart-1")  # wrong
+
+
+async def a_question_has_known_options() -> None:
+    await suspend(SignalDescriptor("cart-1"), questions="Pay?")  # wrong
+
+
+SignalDescriptor(5)  # wrong

@@ -54,10 +54,14 @@ async def test_what_is_asked_can_be_previewed_and_looked_at(world: World, connec
         assert preview.notices["slack"]["question"] == "Refund?"
         assert [record async for record in agent.list()] == []
 
-        asked = await agent.suspend("Refund?", choices=["approve"], resume=ResumeTarget(session_id="sess-1"))
+        target = ResumeTarget(session_id="sess-1", invocation_id="inv-1", state={"cart": 7})
+        asked = await agent.suspend("Refund?", choices=["approve"], resume=target)
         await agent.suspend("Deploy?", choices=["yes"])
         await world.settle()
         assert [record.question async for record in agent.list(session_id="sess-1")] == ["Refund?"]
+        assert [record.question async for record in agent.list(invocation_id="inv-1")] == ["Refund?"]
+        whole = await agent.get(asked.suspension_id)
+        assert (whole.invocation_id, whole.resume.state, whole.signal_payload) == ("inv-1", {"cart": 7}, None)
         assert [record.question async for record in agent.list(q="Deploy")] == ["Deploy?"]
         kinds = [item.kind for item in await agent.timeline(asked.suspension_id)]
         assert kinds == ["event", "attempt", "delivery"]
