@@ -157,6 +157,14 @@ def test_the_schema_of_payloads_has_the_state_s_types_and_requires_nothing() -> 
     }
 
 
+def test_of_a_form_only_its_fields_are_accepted() -> None:
+    assert payload_schema(Line, ["sku", "note"]) == {
+        "type": "object",
+        "properties": {"sku": {"type": "string"}, "note": {}},
+        "additionalProperties": False,
+    }
+
+
 class Typed(BaseModel):
     count: int = 0
     amount: float = 0

@@ -32,7 +32,7 @@ from handraise import (
     verify_callback,
 )
 from handraise.suspension import invocation_lease
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from tests.patience import PATIENCE
 from tests.world import KEYS, WEBHOOK_SECRET, World
@@ -505,6 +505,24 @@ async def test_an_answer_that_does_not_fit_the_state_is_refused_to_who_gives_it(
     assert (await pipeline.invoke(resume_invocation=outcome.invocation_id)).outcome == "completed"
 
 
+FORM = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+
+
+@pytest.mark.parametrize(
+    "form", [{"response_model": create_model("Form", approved=(bool, ...))}, {"form_schema": FORM}]
+)
+async def test_whoever_fills_in_a_form_changes_no_other_field(
+    people: Handraise, alice: Handraise, form: dict[str, Any]
+) -> None:
+    pipeline = Pipeline(Order, Nodes("form-1", **form).all, people)
+    outcome = suspended(await pipeline.invoke())
+    with pytest.raises(RequestRefused) as refused:
+        await alice.signal("form-1", {"approved": True, "order": "another"})
+    assert refused.value.code == "suspension_resume_payload_invalid"
+    await alice.signal("form-1", {"approved": True})
+    assert (await pipeline.invoke(resume_invocation=outcome.invocation_id)).state.order == "12345"
+
+
 async def test_an_answer_that_fits_only_its_own_schema_is_refused_at_the_resume(
     people: Handraise, alice: Handraise
 ) -> None:
@@ -637,7 +655,8 @@ async def test_an_intent_that_is_over_is_not_gone_on_with(people: Handraise, ali
 async def renewal() -> None:
     """Return when the lease of the run is given up for lost."""
     [renewing] = [task for task in asyncio.all_tasks() if "_renew_until_cancelled" in repr(task.get_coro())]
-    await asyncio.wait({renewing})
+    done, _ = await asyncio.wait({renewing}, timeout=PATIENCE)
+    assert done
 
 
 @pytest.mark.parametrize("then", ["another node", "another question"])

@@ -9,7 +9,7 @@ Source: OpenArmature suspension §6.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -67,8 +67,9 @@ def problems_of(problem: ValidationError) -> str:
     return ", ".join(f"{where} ({what})" for where, what in wrong)
 
 
-def payload_schema(model: type[BaseModel]) -> Schema:
+def payload_schema(model: type[BaseModel], fields: Iterable[str] | None = None) -> Schema:
     """What the server holds an answer to before it accepts it: the model's JSON Schema (2020-12), nothing required.
+    ``fields`` are those that the person is asked for, if that is said: then no other one is accepted.
 
     It has types, choices and ranges. Formats, patterns, references in a circle and whatever is too large are left to
     the resume: the server reads them otherwise than the model, or not at all. A number, or a yes and no, may be text.
@@ -78,6 +79,8 @@ def payload_schema(model: type[BaseModel]) -> Schema:
     if isinstance(reference := schema.get("$ref"), str):  # of a model that names itself
         schema = dict(definitions[_name(reference)])
     properties = schema.get("properties", {})
+    if fields is not None:
+        properties = {name: properties.get(name, {}) for name in fields}
     left = MOST_KEYWORDS - len(properties)
     if left < 0:
         return {"type": "object"}
@@ -88,7 +91,8 @@ def payload_schema(model: type[BaseModel]) -> Schema:
         weight = _size(plain)
         kept[name] = plain if weight <= left else {}
         left -= weight if weight <= left else 0
-    closed: Schema = {"additionalProperties": False} if schema.get("additionalProperties") is False else {}
+    is_closed = fields is not None or schema.get("additionalProperties") is False
+    closed: Schema = {"additionalProperties": False} if is_closed else {}
     return {"type": "object", "properties": kept, **closed}
 
 

@@ -10,7 +10,7 @@ Source: OpenArmature suspension §3, §7, §8.6. Readings: ``docs/decisions/0064
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,6 +23,7 @@ from handraise.environment import segment
 from handraise.errors import HandraiseError, RequestRefused
 from handraise.questions import Options, ResumeTarget
 from handraise.records import Intent, Suspended, SuspensionRecord
+from handraise.response_models import form_schema
 from handraise.suspension import invocation_lease
 from handraise.suspension.descriptor import SignalDescriptor
 from handraise.suspension.errors import (
@@ -311,7 +312,7 @@ def _target(
     given = _plain(asked.get("resume"))
     is_form = asked.get("response_type") == "form" or asked.get("response_model") is not None
     if is_form and "payload_schema" not in given:
-        given["payload_schema"] = payload_schema(model)
+        given["payload_schema"] = payload_schema(model, _fields(asked))
     return ResumeTarget(
         session_id=given.get("session_id", paused.session_id),
         callback_url=given.get("callback_url"),
@@ -322,6 +323,14 @@ def _target(
         signal_metadata=descriptor.metadata_json(),
         state=paused.model_dump(mode="json"),
     )
+
+
+def _fields(asked: Options) -> Iterable[str] | None:
+    """The fields of the person's form; ``None`` if any may be filled in. No other field of the state is theirs."""
+    response_model = asked.get("response_model")
+    form = asked.get("form_schema") if response_model is None else form_schema(response_model)
+    properties = None if form is None else form.get("properties")
+    return properties.keys() if isinstance(properties, Mapping) else None
 
 
 def _plain(target: ResumeTarget | Mapping[str, JsonValue] | None) -> dict[str, Any]:
