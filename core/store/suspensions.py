@@ -288,6 +288,7 @@ class Filter:
     status: str | None = None
     session_id: str | None = None
     invocation_id: str | None = None
+    signal_id: str | None = None
     channel: str | None = None
     text: str | None = None
     created_by: str | None = None
@@ -303,6 +304,7 @@ def page(
         table.status: wanted.status,
         table.session_id: wanted.session_id,
         table.invocation_id: wanted.invocation_id,
+        table.signal_id: wanted.signal_id,
         table.channel: wanted.channel,
         table.created_by: wanted.created_by,
     }

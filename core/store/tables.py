@@ -108,6 +108,7 @@ intents = sa.Table(
 
 _OPEN = sa.text("status = 'open'")
 _INVOKED = sa.text("invocation_id IS NOT NULL")
+_SIGNALLED = sa.text("signal_id IS NOT NULL")
 
 suspensions = sa.Table(
     "suspensions",
@@ -151,6 +152,14 @@ suspensions = sa.Table(
         "id",
         sqlite_where=_INVOKED,
         postgresql_where=_INVOKED,
+    ),
+    sa.Index(
+        "ix_suspensions_signal",
+        "signal_id",
+        "suspended_at",
+        "id",
+        sqlite_where=_SIGNALLED,
+        postgresql_where=_SIGNALLED,
     ),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),

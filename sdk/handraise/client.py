@@ -251,13 +251,14 @@ class Handraise:
         status: Literal["open", "responded", "expired", "cancelled"] | None = None,
         session_id: str | None = None,
         invocation_id: str | None = None,
+        signal_id: str | None = None,
         channel: str | None = None,
         q: str | None = None,
     ) -> AsyncIterator[SuspensionRecord]:
         """Every question that this key may read, newest first, page by page. ``q``: words of the question, or its
         ``ref``."""
-        wanted = {"status": status, "session_id": session_id, "invocation_id": invocation_id, "channel": channel}
-        wanted |= {"q": q, "limit": "200"}
+        wanted = {"status": status, "session_id": session_id, "invocation_id": invocation_id}
+        wanted |= {"signal_id": signal_id, "channel": channel, "q": q, "limit": "200"}
         params = {name: value for name, value in wanted.items() if value is not None}
         while True:
             page = await self._get(_Page, "suspensions", params)
@@ -288,14 +289,20 @@ class Handraise:
         return await self._post(Answered, f"intents/{segment(intent_id)}/suspend/respond", _json(said))
 
     async def signal(
-        self, signal_id: str, value: JsonValue | BaseModel, *, reason: str | None = None, creator: str | None = None
+        self,
+        signal_id: str,
+        value: JsonValue | BaseModel,
+        *,
+        reason: str | None = None,
+        creator: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Answered:
         """Answer the open question that registered ``signal_id``. ``creator`` is the name of the key that asked, if two
-        have it open (API.md §5)."""
+        have it open (API.md §5). Sent again with the same ``idempotency_key``, it answers no other question."""
         said: dict[str, JsonValue] = {"value": _written(value)}
         said |= {} if reason is None else {"metadata": {"reason": reason}}
         said |= {} if creator is None else {"creator": creator}
-        return await self._post(Answered, f"signals/{segment(signal_id)}", _json(said))
+        return await self._post(Answered, f"signals/{segment(signal_id)}", _json(said), idempotency_key)
 
     async def claim(self, suspension_id: str, seconds: int | None = None) -> Claim:
         """Say that you are on it: further attempts wait for ``seconds`` (60 to 7,200; 1,800 if left out). With the key

@@ -91,6 +91,17 @@ async def test_an_invocation_finds_its_questions_newest_first(room: World) -> No
     assert await ids(room, invocation_id="inv-nobody's") == []
 
 
+async def test_a_signal_finds_the_questions_that_registered_it(room: World) -> None:
+    first = await room.ask("Signalled once?", resume={"signal_id": "sig-filter"})
+    await room.answer(first, "approve")
+    await room.advance(seconds=1)
+    second = await room.ask("Signalled twice?", resume={"signal_id": "sig-filter"})
+    await room.ask("Signalled elsewhere?", resume={"signal_id": "sig-other"})
+    assert await ids(room, signal_id="sig-filter") == [second["suspension_id"], first["suspension_id"]]
+    assert await ids(room, status="open", signal_id="sig-filter") == [second["suspension_id"]]
+    assert await ids(room, "other_agent", signal_id="sig-filter") == []
+
+
 @pytest.mark.parametrize("words", ["100%", "under_score", "back\\slash", "it's", '"quoted"', "%", "_"])
 async def test_words_are_searched_as_they_are(room: World, words: str) -> None:
     asked = await room.ask(f"Discount of {words} granted?")

@@ -93,6 +93,19 @@ async def test_a_signal_answers(world: World, connect: Callable[..., Any]) -> No
         assert (await agent.get(asked.suspension_id)).reason == "Known."
 
 
+async def test_a_signal_that_is_sent_again_answers_no_other_question(world: World, connect: Callable[..., Any]) -> None:
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        waits = ResumeTarget(signal_id="refund-1")
+        first = await agent.suspend("Refund?", choices=["approve"], resume=waits)
+        await alice.signal("refund-1", "approve", idempotency_key="sent-1")
+        second = await agent.suspend("Refund again?", choices=["approve"], resume=waits)
+        again = await alice.signal("refund-1", "approve", idempotency_key="sent-1")
+        assert again.suspension_id == first.suspension_id
+        assert (await agent.get(second.suspension_id)).is_open
+        found = {record.id async for record in agent.list(signal_id="refund-1")}
+        assert found == {first.suspension_id, second.suspension_id}
+
+
 async def test_an_answer_that_is_one_of_several_says_how_many_are_needed(
     world: World, connect: Callable[..., Any]
 ) -> None:

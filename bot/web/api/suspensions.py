@@ -127,6 +127,7 @@ async def page(
     status: Literal["open", "responded", "expired", "cancelled"] | None = None,
     session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
     invocation_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
+    signal_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
     channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
     q: Annotated[
         str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
@@ -134,7 +135,7 @@ async def page(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    wanted = Filter(status, session_id, invocation_id, channel, q or None)
+    wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
     found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
     more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
     items = [replies.suspension_json(one) for one in found[:limit]]

@@ -52,12 +52,18 @@ async def test_what_comes_in_meanwhile_disturbs_no_page(database: Database) -> N
 async def test_each_filter_narrows_the_list(database: Database) -> None:
     ended = answered(numbered(1, created_by="other-agent"), after(minutes=1)).suspension
     by_mail = look(numbered(2, attempts=3, interval=HOUR, ladder=LADDER), after(hours=1)).suspension
-    await keep(database, ended, by_mail, numbered(3, resume=Resume(session_id="sess-3", invocation_id="inv-3")))
+    await keep(
+        database,
+        ended,
+        by_mail,
+        numbered(3, resume=Resume(session_id="sess-3", invocation_id="inv-3", signal_id="sig-3")),
+    )
     assert await listed(database, status="responded") == ["susp-1"]
     assert set(await listed(database, status="open")) == {"susp-2", "susp-3"}
     assert await listed(database, created_by="other-agent") == ["susp-1"]
     assert await listed(database, session_id="sess-3") == ["susp-3"]
     assert await listed(database, invocation_id="inv-3") == ["susp-3"]
+    assert await listed(database, signal_id="sig-3") == ["susp-3"]
     assert await listed(database, channel="email") == ["susp-2"]
     assert await listed(database, status="open", channel="slack", created_by="refund-agent") == ["susp-3"]
     assert await listed(database, status="responded", channel="email") == []
