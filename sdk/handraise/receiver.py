@@ -36,7 +36,8 @@ SessionLoader = Callable[[str], Session | Awaitable[Session | None] | None]
 
 
 class SessionEnded(HandraiseError):
-    """Raise it from ``load_session`` if the session will never go on: the server stops trying (410)."""
+    """Raise it from ``load_session`` or from the handler if the session will never go on: the server stops trying
+    (410), and records a failure of the intent."""
 
 
 class ResumeReceiver(Generic[Session]):
@@ -196,6 +197,8 @@ class ResumeReceiver(Generic[Session]):
                 return _again("no_session")
         try:
             await _called(handler, Turn(session, resumed, self._is_stale(resumed)))
+        except SessionEnded:
+            return refused(410, "session_ended")
         except SuspensionRecordInvalid as refusal:
             if refusal.reason == "running":
                 return _again("running")

@@ -386,6 +386,20 @@ async def test_a_session_that_has_ended_is_not_called_again(agent: Agent) -> Non
     assert (reply.status, json.loads(reply.body), agent.turns) == (410, {"error": "session_ended"}, [])
 
 
+async def test_a_handler_may_say_that_it_will_never_go_on() -> None:
+    called = []
+
+    def handle(turn: Turn[None]) -> None:
+        called.append(turn)
+        raise SessionEnded("never")
+
+    receiver = ResumeReceiver(SECRET, handle, now=lambda: NOW)
+    for _ in range(2):
+        reply = await receiver.receive(signed(body()), body())
+        assert (reply.status, json.loads(reply.body)) == (410, {"error": "session_ended"})
+    assert len(called) == 2
+
+
 async def test_a_question_without_a_session_has_none_to_go_on_in(agent: Agent) -> None:
     content = body(session_id=None)
     reply = await agent.receiver().receive(signed(content), content)
