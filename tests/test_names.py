@@ -61,7 +61,10 @@ MODULES: Mapping[str, tuple[str, str]] = {
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "coordinators": (LAYERS, "bot/web/api core/containers core/store"),
-    "errors": ("the errors of a layer", "bot/web channels/slack core sdk/handraise sdk/handraise/suspension"),
+    "errors": (
+        "the errors of a layer",
+        "bot/web channels/slack core sdk/handraise sdk/handraise/harness sdk/handraise/suspension",
+    ),
     "events": ("what a vendor tells of", "bot/inbound/pagerduty channels/slack"),
     "forms": (
         "a form: what it is, and how each way in reads it",

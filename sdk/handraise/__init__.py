@@ -58,6 +58,10 @@ if TYPE_CHECKING:
     from handraise.callback_stores import CallbackState as CallbackState
     from handraise.callback_stores import CallbackStore as CallbackStore
     from handraise.callback_stores import MemoryCallbackStore as MemoryCallbackStore
+    from handraise.harness import Harness as Harness
+    from handraise.harness import HarnessMode as HarnessMode
+    from handraise.harness import SignalCoordinator as SignalCoordinator
+    from handraise.harness import Transmission as Transmission
     from handraise.lifecycle_hooks import on_engagement_decision as on_engagement_decision
     from handraise.lifecycle_hooks import on_input_received as on_input_received
     from handraise.lifecycle_hooks import on_input_requested as on_input_requested
@@ -95,6 +99,8 @@ _LATER = {
     "CompletedOutcome": "suspension",
     "Denied": "approval",
     "ExpiredOutcome": "suspension",
+    "Harness": "harness",
+    "HarnessMode": "harness",
     "MemoryCallbackStore": "callback_stores",
     "MemorySessionStore": "suspension",
     "Outcome": "suspension",
@@ -106,6 +112,7 @@ _LATER = {
     "SessionLoadFailed": "suspension",
     "SessionSaveFailed": "suspension",
     "SessionStore": "suspension",
+    "SignalCoordinator": "harness",
     "SignalDescriptor": "suspension",
     "SqliteCallbackStore": "callback_sqlite",
     "SuspendedOutcome": "suspension",
@@ -114,6 +121,7 @@ _LATER = {
     "SuspensionPersistenceFailed": "suspension",
     "SuspensionRecordInvalid": "suspension",
     "SuspensionResumePayloadInvalid": "suspension",
+    "Transmission": "harness",
     "Turn": "session_turn",
     "VetoOutcome": "veto",
     "current_invocation_id": "suspension",
@@ -156,6 +164,8 @@ __all__ = [
     "Handraise",
     "HandraiseError",
     "HandraiseSync",
+    "Harness",
+    "HarnessMode",
     "HumanRetryPolicy",
     "InputCancelledError",
     "InputResponse",
@@ -185,6 +195,7 @@ __all__ = [
     "SessionLoadFailed",
     "SessionSaveFailed",
     "SessionStore",
+    "SignalCoordinator",
     "SignalDescriptor",
     "SqliteCallbackStore",
     "Suspended",
@@ -198,6 +209,7 @@ __all__ = [
     "SuspensionRecordInvalid",
     "SuspensionResumePayloadInvalid",
     "TimelineItem",
+    "Transmission",
     "Turn",
     "UnexpectedResponse",
     "UnfitAnswer",

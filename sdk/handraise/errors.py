@@ -10,8 +10,9 @@
     ├── ServerUnavailable       no answer for as long as the client was patient
     ├── UnexpectedResponse      something answered, but not Handraise
     ├── InvalidCallback         a callback that must not be believed
-    ├── SessionEnded            raised by your loader of sessions: never again (:mod:`handraise.receiver`)
+    ├── SessionEnded            raised by your loader or handler: never again (:mod:`handraise.receiver`)
     ├── Denied                  a person has not approved the call (:mod:`handraise.approval`)
+    ├── HarnessError            a transmission or a signal leads nowhere (:mod:`handraise.harness.errors`)
     ├── SuspensionError         a suspension or its resume can't be (:mod:`handraise.suspension.errors`)
     ├── SessionStoreFailed      the store of sessions has failed (:mod:`handraise.suspension.errors`)
     └── NotAnswered             the question ended, and nothing says how to go on (:mod:`handraise.records`)

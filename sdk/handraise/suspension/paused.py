@@ -171,7 +171,7 @@ class PausedInvocations:
     async def check_unused(self, invocation_id: str) -> None:
         """Raises :class:`SuspensionRecordInvalid` for an id whose question has ended: a new run of it would wait for an
         answer that has been given."""
-        newest = await self._newest(invocation_id)
+        newest = await last_question(self.client, invocation_id)
         if newest is not None and not newest.is_open:
             raise SuspensionRecordInvalid("used", "The question of this invocation has ended: resume it.")
 
@@ -181,7 +181,7 @@ class PausedInvocations:
         Raises :class:`SuspensionRecordInvalid`: ``unknown``, ``open``, ``foreign``, or ``resumed`` if the invocation
         has come to another question since that one.
         """
-        newest = await self._newest(invocation_id)
+        newest = await last_question(self.client, invocation_id)
         if newest is None:
             raise SuspensionRecordInvalid("unknown", "This key has suspended no such invocation.")
         if suspension_id not in {None, newest.id}:
@@ -204,7 +204,7 @@ class PausedInvocations:
             except RequestRefused as refusal:
                 raise await self._why(refusal, loaded) from refusal
             # Only now does nobody else move it.
-            newest = await self._newest(invocation_id)
+            newest = await last_question(self.client, invocation_id)
             if newest is None or newest.id != record.id or _is_marked(await self._intent(loaded), loaded):
                 raise _resumed()
             yield lease
@@ -221,24 +221,6 @@ class PausedInvocations:
                 # Somebody else has changed the intent meanwhile: look again.
                 if not left or refusal.code not in {"version_conflict", "invalid_transition"}:
                     raise
-
-    async def _newest(self, invocation_id: str) -> SuspensionRecord | None:
-        """The last question of the invocation that this very key has asked; operators see others' too.
-
-        It is the one that was suspended most often before: two processes of the server may give two questions the same
-        instant, or the wrong order.
-        """
-        found = [one async for one in self.client.list(invocation_id=invocation_id)]
-        newest: SuspensionRecord | None = None
-        for one in found:
-            whole = await self.client.get(one.id)
-            if whole.resume is None:
-                continue
-            if newest is None or _suspends(whole) > _suspends(newest):
-                newest = whole
-            if _suspends(newest) + 1 >= len(found):
-                break
-        return newest
 
     def _paused(self, record: SuspensionRecord) -> PausedInvocation:
         state = None if record.resume is None else record.resume.state
@@ -281,6 +263,25 @@ def _suspends(record: SuspensionRecord) -> int:
     state = None if record.resume is None else record.resume.state
     count = state.get("suspends") if isinstance(state, dict) else None
     return count if isinstance(count, int) else -1
+
+
+async def last_question(client: Handraise, invocation_id: str) -> SuspensionRecord | None:
+    """The last question of the invocation that this very key has asked; operators see others' too.
+
+    It is the one that was suspended most often before: two processes of the server may give two questions the same
+    instant, or the wrong order.
+    """
+    found = [one async for one in client.list(invocation_id=invocation_id)]
+    last: SuspensionRecord | None = None
+    for one in found:
+        whole = await client.get(one.id)
+        if whole.resume is None:
+            continue
+        if last is None or _suspends(whole) > _suspends(last):
+            last = whole
+        if _suspends(last) + 1 >= len(found):
+            break
+    return last
 
 
 def _resumed() -> SuspensionRecordInvalid:
