@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,15 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
     """The loop that ``handraise serve`` runs on: its transports are no asyncio ones, and connect with code of their
     own."""
     return {"uvloop": uvloop.new_event_loop}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What was left out since nobody has said where it is."""
+    folder = Path(__file__).parent / "conformance" / "openarmature"
+    given = [(config.invocation_params.dir / name.partition("::")[0]).resolve() for name in config.args]
+    asked = any(folder.is_relative_to(one) or one.is_relative_to(folder) for one in given)
+    if asked and not os.environ.get("HANDRAISE_CONFORMANCE_DIR"):
+        terminalreporter.line("OpenArmature's harness fixtures were not run: HANDRAISE_CONFORMANCE_DIR is not set.")
 
 
 def pytest_collection_finish() -> None:
