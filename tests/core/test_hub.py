@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from core.hub import EVERYTHING, Hub
+from core.store.database import Database
 
 PATIENCE = 30.0
 
@@ -24,6 +25,15 @@ async def test_one_word_may_be_about_several_topics() -> None:
         hub.tell("susp-1", EVERYTHING)
         assert question.is_set()
         assert stream.is_set()
+
+
+async def test_news_of_an_intent_reaches_those_who_follow_it_and_those_who_follow_everything(
+    database: Database,
+) -> None:
+    hub = Hub()
+    with hub.subscribe("intent-1") as one, hub.subscribe("intent-2") as other, hub.subscribe(EVERYTHING) as stream:
+        await database.write(lambda tx: hub.announce_intents(tx, "intent-1"))
+        assert (one.is_set(), other.is_set(), stream.is_set()) == (True, False, True)
 
 
 async def test_a_word_between_subscribing_and_waiting_is_not_lost() -> None:

@@ -45,6 +45,15 @@ async def test_a_draft_with_completed_dependencies_is_active_at_once(any_world: 
     assert (await move(any_world, one, "active")).json()["status"] == "active"
 
 
+async def test_whoever_follows_an_intent_hears_at_once_that_an_upstream_has_moved_it(any_world: World) -> None:
+    upstream = await make(any_world)
+    one = await waiting_for(any_world, upstream)
+    with any_world.service.services.hub.subscribe(one) as news:
+        await suspend(any_world, upstream)
+        assert news.is_set()
+    assert await status(any_world, one) == "blocked"
+
+
 async def test_nobody_completes_before_its_dependencies_and_children(any_world: World) -> None:
     upstream, root = await make(any_world), await make(any_world)
     below = await child(any_world, root)
