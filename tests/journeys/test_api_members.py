@@ -150,6 +150,13 @@ async def test_the_member_that_suspends_is_the_one_that_is_called_back_and_may_c
     assert (await team.told(asked))["type"] == "intent.suspension_cancelled"
 
 
+async def test_whoever_is_neither_owner_nor_member_suspends_nothing(team: World) -> None:
+    intent = await team.active_intent()
+    refused = await team.call("POST", f"/v1/intents/{intent['id']}/suspend", "other_agent", json=QUESTION)
+    assert (refused.status_code, refused.json()["detail"]["error"]) == (404, "not_found")
+    assert (await team.call("GET", f"/v1/intents/{intent['id']}")).json()["status"] == "active"
+
+
 async def test_neither_owner_nor_member_answers(team: World) -> None:
     """``helper`` may answer other questions: it is the intent that shuts it out."""
     alone = await suspended(team, await team.active_intent())
