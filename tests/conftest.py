@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     given = [(config.invocation_params.dir / name.partition("::")[0]).resolve() for name in config.args]
     asked = any(folder.is_relative_to(one) or one.is_relative_to(folder) for one in given)
     if asked and not os.environ.get("HANDRAISE_CONFORMANCE_DIR"):
-        terminalreporter.line("OpenArmature's harness fixtures were not run: HANDRAISE_CONFORMANCE_DIR is not set.")
+        terminalreporter.line("OpenArmature's fixtures were not run: HANDRAISE_CONFORMANCE_DIR is not set.")
 
 
 def pytest_collection_finish() -> None:

@@ -74,6 +74,8 @@ def _node(name: str, directives: Said, reducers: Said) -> Any:
                 return {field: _reduced(getattr(state, field), value, reducers[field]) for field, value in said.items()}
             case "suspend_with_descriptor":
                 await suspend(SignalDescriptor(said["signal_id"], said.get("metadata")))
+            case "update_pure":
+                return said
             case "raises":
                 raise Raised(said["category"], said["message"])
         raise AssertionError(f"no such directive here: {directive}")
