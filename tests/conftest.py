@@ -43,7 +43,10 @@ if settings.get_current_profile_name() == "default":  # with CI set, Hypothesis 
 
 _numbers = itertools.count(1)
 
-_LONG = ("openapi", "slack_properties", "closed_language", "retention_store", "export_audit", "replicas")
+_LONG = (
+    *("graph_concurrency", "openapi", "slack_properties", "closed_language", "retention_store", "export_audit"),
+    *("replicas", "graph_sizes", "terminal", "redaction_large", "portfolio_deadlines", "sdk_typing", "plugin_failures"),
+)
 """Files that start processes or fuzz: begun first, so that no worker is left with one at the end."""
 
 
