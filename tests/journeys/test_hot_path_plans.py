@@ -109,3 +109,16 @@ async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: Wo
         assert chosen, what
         found = plans(database, chosen)
         assert {text: plan for text, plan in found.items() if not any(index in plan for index in OF_WAITING)} == {}
+
+
+async def test_an_invocation_finds_its_questions_by_an_index_of_invocations(any_world: World) -> None:
+    database = any_world.service.database
+    await any_world.ask(resume={"invocation_id": "inv-1"})
+    async with executed(database) as statements:
+        for role in ("agent", "operator"):
+            found = await any_world.call("GET", "/v1/suspensions", role, params={"invocation_id": "inv-1"})
+            assert len(found.json()["items"]) == 1
+    chosen = {text: values for text, values in statements.items() if "suspensions.invocation_id =" in text}
+    assert chosen
+    found_by = plans(database, chosen)
+    assert {text: plan for text, plan in found_by.items() if "ix_suspensions_invocation" not in plan} == {}
