@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-import sqlalchemy as sa
-
 from core.domain.reception import Counted, Recorded, Unrecorded
 from core.domain.suspension import Suspension
 from core.errors import HandraiseError, IdempotencyConflict
 from core.store.database import Tx
-from core.store.idempotency import Kept, keep_reply, kept_reply
+from core.store.idempotency import Kept, keep_reply, kept_reply, wait_turn
 
 T = TypeVar("T")
 
@@ -46,7 +44,7 @@ def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[],
     """
     if once is None:
         return perform()
-    _wait_for_the_same_key(tx, once)
+    wait_turn(tx, f"{once.owner}\n{once.key}")  # of two at once, the second finds the first one's reply
     kept = kept_reply(tx.conn, once.owner, once.key)
     if kept is not None:
         if kept.fingerprint != once.fingerprint:
@@ -58,13 +56,6 @@ def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[],
         reply = Kept(once.fingerprint, status, body)
         keep_reply(tx, once.owner, once.key, reply, _suspension_of(done), now)
     return done
-
-
-def _wait_for_the_same_key(tx: Tx, once: Once) -> None:
-    """Two at once under one key: the second waits, and then finds the first one's reply."""
-    if tx.conn.dialect.name == "postgresql":
-        text = f"{once.owner}\n{once.key}"
-        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(text, 0))))
 
 
 def _suspension_of(done: object) -> str | None:

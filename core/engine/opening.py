@@ -53,6 +53,7 @@ class Opening:
         else:
             intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
             agents = others_of(tx, intent_id, creator)  # once more: held still from here on
+        self.check_quota(tx, creator, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
             ref=suspensions.free_ref(tx.conn),
@@ -84,8 +85,12 @@ class Opening:
         if signal_id is not None and suspensions.open_by_signal(tx.conn, signal_id, creator):
             message = "An open suspension of this key has registered this signal_id."
             raise SignalIdInUse(message, signal_id=signal_id)
-        self.quotas.check(tx, creator, now)
         return draft
+
+    def check_quota(self, tx: Tx, creator: str, now: datetime) -> None:
+        """Raises :class:`QuotaExceeded` if one more question of ``creator`` would be too many. An intent that is to be
+        suspended must be locked: callers of one key wait for each other here, and whoever is first waits no more."""
+        self.quotas.check(tx, creator, now)
 
 
 def _intent_to_suspend(tx: Tx, intent_id: str, creator: str, version: int | None) -> Intent:

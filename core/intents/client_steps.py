@@ -148,6 +148,7 @@ class ClientSteps:
         creator = by.key or by.identity
         agents = others_of(tx, intent.id, creator)
         draft = self._opening.draft(tx, record.request, creator, record.policy, now, found, agents)
+        self._opening.check_quota(tx, creator, now)
         ask = draft.ask(
             suspension_id=record.suspension_id,
             ref=suspensions.free_ref(tx.conn),

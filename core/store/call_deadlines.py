@@ -38,6 +38,8 @@ class Tx:
     hooks: list[Callable[[], None]] = field(default_factory=list)
     taken: frozenset[str] = frozenset()
     """Intents that were locked before the job began (:class:`BeginAgain`)."""
+    turn: str | None = None
+    """What it has waited for before it locked anything (:func:`core.store.idempotency.wait_turn`)."""
 
     def after_commit(self, hook: Callable[[], None]) -> None:
         """Run ``hook`` in the event loop once this transaction is committed; never if it is not."""

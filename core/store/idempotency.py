@@ -25,6 +25,14 @@ class Kept:
     body: str
 
 
+def wait_turn(tx: Tx, name: str) -> None:
+    """Until every transaction that came before under ``name`` has ended. Nothing may be locked in this one before; if
+    it begins again, it waits for its turn first, as whoever comes after it does."""
+    if tx.conn.dialect.name == "postgresql":
+        tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, 0))))
+        tx.turn = name
+
+
 def kept_reply(conn: sa.Connection, owner: str, key: str) -> Kept | None:
     statement = sa.select(idempotency).where(idempotency.c.owner == owner, idempotency.c.key == key)
     row = conn.execute(statement).first()

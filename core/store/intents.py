@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from core.domain.intent import UNBORN, Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
-from core.store import intent_agents
+from core.store import idempotency, intent_agents
 from core.store.call_deadlines import BeginAgain
 from core.store.database import Tx
 from core.store.prepared import Prepared
@@ -150,7 +150,8 @@ def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Inten
     statement = _HEADS.order_by(intents.c.id).with_for_update(skip_locked=True)
     rows = tx.conn.execute(statement, {"ids": list(intent_ids)}).all()
     if len(rows) < len(intent_ids):
-        raise BeginAgain(partial(_take_first, intent_ids=frozenset({intent.id, *intent_ids, *tx.taken})))
+        wanted = frozenset({intent.id, *intent_ids, *tx.taken})
+        raise BeginAgain(partial(_take_first, intent_ids=wanted, turn=tx.turn))
     return [_head(row) for row in rows]
 
 
@@ -181,7 +182,9 @@ def _head(row: Any) -> Intent:
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
-def _take_first(tx: Tx, intent_ids: frozenset[str]) -> None:
+def _take_first(tx: Tx, intent_ids: frozenset[str], turn: str | None) -> None:
+    if turn is not None:
+        idempotency.wait_turn(tx, turn)
     statement = sa.select(intents.c.id).where(intents.c.id.in_(sorted(intent_ids))).order_by(intents.c.id)
     tx.conn.execute(statement.with_for_update())
     tx.taken = intent_ids
