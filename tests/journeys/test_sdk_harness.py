@@ -213,6 +213,14 @@ async def test_an_invalid_payload_is_shown_and_the_person_answers_again(desk: De
     assert (await desk.signal()).shape == "completion_response"
 
 
+async def test_what_is_no_choice_is_an_invalid_payload_too(room: World, agent: Handraise, alice: Handraise) -> None:
+    desk = Desk(agent, alice, "one-of-two", room.agent.url, choices=["approve", "deny"])
+    told = await desk.begin()
+    assert failed(await desk.signal("perhaps")) == ("suspension_resume_payload_invalid", "user_correctable")
+    assert (await question_of(agent, told)).is_open
+    assert (await desk.signal("approve")).shape == "completion_response"
+
+
 async def test_what_only_the_model_refuses_is_user_correctable_too_and_says_no_value(desk: Desk) -> None:
     await desk.begin()
     reply = await desk.signal({"order": "forbidden"})

@@ -145,7 +145,7 @@ class Harness(Generic[StateT]):
         invocation_id, payload = transmission.invocation_id, transmission.signal_payload
         ended: SuspensionRecord | Unfinished
         if payload is NO_SIGNAL:
-            ended = await self._coordinator.recorded(invocation_id)
+            ended = await self._coordinator.last_of(invocation_id)
         else:
             signal_id, delivery_id = transmission.signal_id, transmission.delivery_id
             ended = await self._coordinator.deliver(invocation_id, signal_id, payload, delivery_id)

@@ -22,7 +22,7 @@ from handraise.environment import segment
 from handraise.errors import HandraiseError, RequestRefused, ServerUnavailable
 from handraise.harness.errors import HarnessSignalCorrelationFailed, HarnessSignalSubscriptionFailed
 from handraise.records import Answered, Received, SuspensionRecord
-from handraise.suspension.errors import SuspensionRecordInvalid, SuspensionResumePayloadInvalid
+from handraise.suspension.errors import SuspensionResumePayloadInvalid
 from handraise.suspension.outcomes import SuspendedOutcome
 from handraise.suspension.paused import last_question
 
@@ -122,17 +122,12 @@ class SignalCoordinator:
             return Unfinished(answered.received, answered.required)
         return await self._agent.get(answered.suspension_id)
 
-    async def recorded(self, invocation_id: str | None) -> SuspensionRecord:
-        """The question that the invocation has come to last, once it has ended.
-
-        Raises :class:`HarnessSignalCorrelationFailed` for an invocation that this key has not, and
-        :class:`SuspensionRecordInvalid` while nobody has answered.
-        """
+    async def last_of(self, invocation_id: str | None) -> SuspensionRecord:
+        """The question that the invocation has come to last. Raises :class:`HarnessSignalCorrelationFailed` for an
+        invocation that this key has not."""
         newest = None if invocation_id is None else await self.newest(invocation_id)
         if newest is None:
             raise HarnessSignalCorrelationFailed("A signal without a signal_payload names an invocation of this key.")
-        if newest.is_open:
-            raise SuspensionRecordInvalid("open", "Nobody has answered yet.")
         return newest
 
     async def newest(self, invocation_id: str) -> SuspensionRecord | None:

@@ -26,9 +26,12 @@ TYPES: Mapping[str, Any] = {"bool": bool, "int": int, "string": str, "list": lis
 
 
 def cases(capability: str, folder: str | None = FOLDER) -> dict[str, Said]:
-    """Each case of a capability's fixtures, by the file's number and the case's name."""
+    """Each case of a capability's fixtures, by the file's number and the case's name; none without a folder."""
     found: dict[str, Said] = {}
-    files = [] if folder is None else sorted((Path(folder) / capability).glob("*.yaml"))
+    if folder is None:
+        return {}
+    files = sorted((Path(folder) / capability).glob("*.yaml"))
+    assert files, f"{VARIABLE} names a folder that has no {capability}/*.yaml"
     for file in files:
         for case in yaml.safe_load(file.read_text())["cases"]:
             found[f"{file.name[:3]}-{case['name']}"] = case

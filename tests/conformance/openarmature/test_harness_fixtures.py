@@ -10,6 +10,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from handraise.harness.outbound import Outbound
 from pydantic import BaseModel
 
 from tests.conformance.openarmature.fixtures import Raised, cases, nodes_of, state_of
+from tests.mutants.page import PAGE, requirements
 from tests.world import KEYS, World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -197,6 +199,13 @@ async def test_a_fixture_of_the_harness(name: str, room: World, agent: Handraise
             check(what, resolved(expected, seen[:-1]), seen)
     for what, expected in case["invariants"].items():
         assert INVARIANTS[what](seen) is expected, what
+
+
+async def test_the_page_has_a_row_for_each_fixture() -> None:
+    page = (Path(__file__).parents[3] / PAGE).read_text()
+    rows = [row.tests for row in requirements(page) if row.id.startswith("H-fixture.")]
+    here = f"tests/conformance/openarmature/{Path(__file__).name}::test_a_fixture_of_the_harness"
+    assert rows == [(f"{here}[{name}]",) for name in CASES]
 
 
 def check(what: str, expected: Any, seen: Sequence[Seen]) -> None:
