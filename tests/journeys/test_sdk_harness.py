@@ -289,6 +289,31 @@ async def test_a_delivery_that_is_repeated_never_answers_the_next_question_with_
     assert (await desk.signal(delivery_id="d-2")).shape == "completion_response"
 
 
+@pytest.mark.parametrize(
+    ("names", "delivery_id"), [({"signal_id", "invocation_id"}, None), ({"invocation_id"}, "delivery 3")]
+)
+async def test_a_delivery_that_is_repeated_never_answers_the_next_gate(
+    room: World, agent: Handraise, alice: Handraise, names: set[str], delivery_id: str | None
+) -> None:
+    first, second = f"gate-1-{delivery_id}", f"gate-2-{delivery_id}"
+
+    async def second_gate(order: Order) -> None:
+        await suspend(SignalDescriptor(second))
+
+    desk = Desk(agent, alice, first, room.agent.url)
+    two = Pipeline(Order, [desk.nodes[0], second_gate], agent, asking={"resume": {"callback_url": room.agent.url}})
+    desk.harness = Harness(two, SESSIONED, desk.coordinator, initial_state=lambda _: {})
+    told = await desk.begin()
+    named = {name: told[name] for name in names}
+    assert (await desk.signal(delivery_id=delivery_id, **named)).payload()["signal_id"] == second
+    assert (await desk.signal(delivery_id=delivery_id, **named)).shape == "resumed_acknowledgment"
+    [waiting] = [one async for one in agent.list(signal_id=second)]
+    assert waiting.is_open
+    other = await desk.signal({"approved": False}, delivery_id=delivery_id, **named)
+    assert failed(other)[0] in {"harness_signal_correlation_failed", "idempotency_conflict"}
+    assert (await agent.get(waiting.id)).is_open
+
+
 async def test_an_answer_that_is_not_enough_is_acknowledged_as_still_suspended(
     room: World, agent: Handraise, alice: Handraise
 ) -> None:

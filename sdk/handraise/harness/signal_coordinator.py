@@ -28,7 +28,10 @@ from handraise.suspension.paused import last_question
 
 log = logging.getLogger("handraise")
 
-_LATE = {"already_answered", "suspension_ended"}
+_LATE = {"already_answered", "suspension_ended", "idempotency_conflict"}
+"""Refusals of what may have been recorded before: a delivery's id conflicts if its invocation waits for another signal
+by now."""
+
 _NO_WAY_BACK = "The invocation has no way back: neither the question nor its session names a callback_url."
 
 
@@ -106,15 +109,16 @@ class SignalCoordinator:
         :class:`SuspensionResumePayloadInvalid` if it is no answer, and the question stays open;
         :class:`RequestRefused` if somebody else has answered otherwise, or the key may not.
         """
-        named = await self._signal_of(invocation_id, signal_id)
         try:
-            answered = await self._post(named, payload, delivery_id)
-        except RequestRefused as refusal:
-            if refusal.code not in _LATE:
-                raise
-            if refusal.details.get("same_answer") is True and "required" in refusal.details:
-                return Unfinished(_count(refusal, "received"), _count(refusal, "required"))
-            ended = await self._answered_before(invocation_id, named, payload)
+            waited_for = await self._signal_of(invocation_id, signal_id)
+            answered = await self._post(waited_for, payload, delivery_id)
+        except (RequestRefused, HarnessSignalCorrelationFailed) as refusal:
+            if isinstance(refusal, RequestRefused):
+                if refusal.code not in _LATE:
+                    raise
+                if refusal.details.get("same_answer") is True and "required" in refusal.details:
+                    return Unfinished(_count(refusal, "received"), _count(refusal, "required"))
+            ended = await self._answered_before(invocation_id, signal_id, payload)
             if ended is None:
                 raise
             return ended
@@ -161,16 +165,15 @@ class SignalCoordinator:
         raise refused
 
     async def _answered_before(
-        self, invocation_id: str | None, signal_id: str, payload: JsonValue
+        self, invocation_id: str | None, signal_id: str | None, payload: JsonValue
     ) -> SuspensionRecord | None:
-        """The question that this very signal has ended before; ``None`` if something else has."""
-        if invocation_id is not None:
-            last = await self.newest(invocation_id)
-            return last if last is not None and _is_the_answer(last, payload) else None
-        latest = None
-        async for one in self._agent.list(signal_id=signal_id):
-            latest = latest or one.suspended_at
-            if one.suspended_at != latest:
+        """The question that this very signal has ended before. By its ``signal_id`` alone, only the newest counts."""
+        if invocation_id is None and signal_id is None:
+            return None
+        newest = None
+        async for one in self._agent.list(invocation_id=invocation_id, signal_id=signal_id):
+            newest = newest or one.suspended_at
+            if invocation_id is None and one.suspended_at != newest:
                 break
             if _is_the_answer(one, payload) and (whole := await self._agent.get(one.id)).resume is not None:
                 return whole
