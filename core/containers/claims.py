@@ -9,19 +9,18 @@ Source: RFC-0012 (claims); RFC-0026 §6; API.md §7, "plans, tasks".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from core.domain.intent import IntentStatus
+from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.propagation import ENDED
 from core.domain.task import Task, TaskStatus, claimed
-from core.domain.wire import JsonObject
 from core.errors import DependenciesIncomplete, IntentNotActive
 from core.idempotency import Once, Replayed, perform_once
-from core.intents.phase_inputs import claim_inputs, upstream_suspended
+from core.intents.phase_inputs import claim_inputs, phase_of, upstream_suspended, with_inputs
 from core.intents.tasks import keep, lock
 from core.intents.writing import IntentLog
 from core.ports import Clock
@@ -51,7 +50,7 @@ class TaskClaims:
             if intent.status in ENDED:
                 raise IntentNotActive(f"The intent has ended; it is {intent.status}.")
             after = claimed(before, by.key or by.identity, now)
-            check_own_intent(tx.conn, before, intent.status, now)
+            check_own_intent(tx.conn, before, intent, now)
             check_inputs(tx, before, by, now)
             after = with_inputs(after, claim_inputs(tx, intent, before, now))
             keep(tx, self.log, intent, before, after, by, now)
@@ -60,10 +59,11 @@ class TaskClaims:
         return await self.database.write(lambda tx: perform_once(tx, once, now, lambda: job(tx)))
 
 
-def check_own_intent(conn: sa.Connection, task: Task, status: IntentStatus, now: datetime) -> None:
+def check_own_intent(conn: sa.Connection, task: Task, intent: Intent, now: datetime) -> None:
     """Raises :class:`UpstreamIntentSuspended` while the task's own intent waits."""
-    if status is IntentStatus.SUSPENDED:
-        raise upstream_suspended(conn, task.id, task.intent_id, now)
+    if intent.status is IntentStatus.SUSPENDED:
+        phase = phase_of(conn, intent, task)
+        raise upstream_suspended(conn, task.id, intent.id, now, None if phase is None else phase.name)
 
 
 def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
@@ -86,15 +86,6 @@ def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
         raise DependenciesIncomplete(
             "The task can be claimed once those it depends on are completed.", task_ids=[*left]
         )
-
-
-def with_inputs(task: Task, inputs: JsonObject) -> Task:
-    """``task`` with what its phase takes in, beside what its input says already."""
-    if not inputs:
-        return task
-    details = task.details or {}
-    said = details.get("input")
-    return replace(task, details={**details, "input": {**(said if isinstance(said, dict) else {}), **inputs}})
 
 
 def depends_on(task: Task) -> Sequence[str]:

@@ -143,6 +143,12 @@ def claimed(task: Task, by: str, now: datetime) -> Task:
     return changed(replace(task, assigned_agent=by), TaskChange(TaskStatus.CLAIMED), now)
 
 
+def is_taken_up(task: Task, change: TaskChange) -> bool:
+    """Whether ``change`` lets an agent begin with ``task``: a claim in all but name, since the published client has no
+    other."""
+    return task.status in _FREE and change.status in {TaskStatus.CLAIMED, TaskStatus.RUNNING}
+
+
 _FREE = frozenset({TaskStatus.PENDING, TaskStatus.READY})
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -24,7 +25,7 @@ from core.domain.workflow import client_inputs, client_names, resolve_inputs, so
 from core.errors import DependenciesIncomplete, UnresolvableInput, UpstreamIntentSuspended
 from core.store import suspensions, workflows
 from core.store.database import Tx
-from core.store.workflows import PhaseUpstream
+from core.store.workflows import PhaseRecord, PhaseUpstream
 
 ASK_AGAIN = 60
 """Seconds after which it is worth another try: an answer may come at any time."""
@@ -36,8 +37,8 @@ def claim_inputs(tx: Tx, intent: Intent, task: Task, now: datetime) -> JsonObjec
     Raises :class:`UpstreamIntentSuspended` if a phase before it waits for a person, :class:`DependenciesIncomplete` if
     one is just not completed, and :class:`UnresolvableInput` for references that lead to nothing.
     """
-    phase = workflows.phase_of_intent(tx.conn, intent.id) if intent.links & Link.PHASE else None
-    if phase is None or phase.task_id != task.id:
+    phase = phase_of(tx.conn, intent, task)
+    if phase is None:
         return {}
     before = workflows.phases_named(tx.conn, phase.workflow_id, [*phase.depends_on, *sources_of(phase.inputs)])
     _check_none_waits(tx.conn, before, task.id, phase.name, now)
@@ -52,6 +53,21 @@ def claim_inputs(tx: Tx, intent: Intent, task: Task, now: datetime) -> JsonObjec
     if missing:
         raise UnresolvableInput("Not every input of the phase has a value.", unresolvable=[*missing])
     return found
+
+
+def with_inputs(task: Task, inputs: JsonObject) -> Task:
+    """``task`` with what its phase takes in, beside what its input says already."""
+    if not inputs:
+        return task
+    details = task.details or {}
+    said = details.get("input")
+    return replace(task, details={**details, "input": {**(said if isinstance(said, dict) else {}), **inputs}})
+
+
+def phase_of(conn: sa.Connection, intent: Intent, task: Task) -> PhaseRecord | None:
+    """The phase whose intent and task these are."""
+    phase = workflows.phase_of_intent(conn, intent.id) if intent.links & Link.PHASE else None
+    return None if phase is None or phase.task_id != task.id else phase
 
 
 def check_sources(tx: Tx, intent: Intent, now: datetime) -> None:

@@ -15,13 +15,14 @@ import sqlalchemy as sa
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.domain.people import Actor
-from core.domain.task import Task, TaskChange, TaskStatus, changed, check_task_version, event_of
+from core.domain.task import Task, TaskChange, TaskStatus, changed, check_task_version, event_of, is_taken_up
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.errors import IntentNotActive, NotFound
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
+from core.intents.phase_inputs import claim_inputs, with_inputs
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.propagation.phases import check_given
@@ -72,15 +73,20 @@ class Tasks:
         return await self.database.read(job)
 
     async def change(self, task_id: str, wanted: TaskChange, by: Actor, version: int) -> Task:
-        """Raises :class:`VersionConflict` or :class:`InvalidTransition`; for the task of a phase that has not given
-        what it declares :class:`MissingOutput` or :class:`OutputTypeMismatch`. A task that is to run while its intent
-        waits is blocked with it."""
+        """A task that is to run while its intent waits is blocked with it.
+
+        Raises :class:`VersionConflict` or :class:`InvalidTransition`. For the task of a phase it raises
+        :class:`MissingOutput` or :class:`OutputTypeMismatch` unless that has given what it declares, and what a claim
+        raises if an agent begins with it too early.
+        """
 
         def job(tx: Tx) -> Task:
             now = self.clock.now()
             intent, before = lock(tx, task_id, by, _right(wanted))
             check_task_version(before, version)
             after = changed(before, wanted, now, waits=intent.status is IntentStatus.SUSPENDED)
+            if is_taken_up(before, wanted):
+                after = with_inputs(after, claim_inputs(tx, intent, before, now))
             if after.status is TaskStatus.COMPLETED and intent.links & Link.PHASE:
                 check_given(tx.conn, intent.id, after.output)
             keep(tx, self.log, intent, before, after, by, now)

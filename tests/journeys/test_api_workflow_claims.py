@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.workflows import complete, make_workflow, phase_of, report
 from tests.world import World
@@ -43,6 +44,38 @@ async def test_a_claim_waits_for_a_person_and_succeeds_after(any_world: World) -
     await complete(any_world, fetch, {"rows": [1, 2]})
     taken = await claim(any_world, review)
     assert (taken.status_code, taken.json()["status"], taken.json()["input"]) == (200, "claimed", {"rows": [1, 2]})
+
+
+@pytest.mark.parametrize("status", ["claimed", "running"])
+async def test_a_task_that_is_taken_up_by_its_status_is_held_to_the_same(any_world: World, status: str) -> None:
+    made = await make_workflow(any_world, report())
+    fetch, review = made["phases"]
+    asked = await suspend(any_world, fetch["intent_id"])
+
+    async def take_up() -> httpx.Response:
+        shown = (await any_world.call("GET", f"/v1/tasks/{review['task_id']}")).json()
+        headers = {"If-Match": str(shown["version"])}
+        return await any_world.call("PATCH", f"/v1/tasks/{shown['id']}", json={"status": status}, headers=headers)
+
+    refused = await take_up()
+    detail = refused.json()["detail"]
+    assert (refused.status_code, detail["error"]) == (409, "upstream_intent_suspended")
+    assert (detail["phase_name"], detail["suspended_intent_id"]) == ("review", fetch["intent_id"])
+    await any_world.answer(asked, "yes")
+    assert (await take_up()).json()["detail"]["error"] == "dependencies_incomplete"
+    await complete(any_world, fetch, {"rows": [1, 2]})
+    assert (await any_world.call("GET", f"/v1/tasks/{review['task_id']}")).json()["status"] == "ready"
+    taken = (await take_up()).json()
+    assert (taken["status"], taken["input"]) == (status, {"rows": [1, 2]})
+
+
+async def test_a_phase_that_waits_itself_is_named_when_its_task_is_claimed(any_world: World) -> None:
+    made = await make_workflow(any_world, report())
+    fetch = phase_of(made, "fetch")
+    await suspend(any_world, fetch["intent_id"])
+    detail = (await claim(any_world, fetch)).json()["detail"]
+    assert (detail["error"], detail["phase_name"]) == ("upstream_intent_suspended", "fetch")
+    assert detail["suspended_intent_id"] == fetch["intent_id"]
 
 
 async def test_inputs_come_from_the_task_before_the_intents_state_and_from_the_start(any_world: World) -> None:
