@@ -28,15 +28,23 @@ GATE = SignalDescriptor("refund-1")
 
 @dataclass
 class Runner:
-    """Runs bodies and keeps what they ask for. ``stored`` is set to let a pause end, ``refusal`` what befalls it."""
+    """Runs bodies and keeps what they ask for. ``stored`` is set to let a pause end, ``refusal`` what befalls it.
+
+    Unless ``may_suspend``, a body is never admitted.
+    """
 
     invocation_id: str = "inv-1"
     asked: list[dict[str, Any]] = field(default_factory=list)
     stored: asyncio.Event = field(default_factory=asyncio.Event)
     refusal: Exception | None = None
+    may_suspend: bool = True
 
     def __post_init__(self) -> None:
         self.stored.set()
+
+    async def admit(self) -> None:
+        if not self.may_suspend:
+            await asyncio.Event().wait()
 
     async def pause(self, descriptor: SignalDescriptor, **asked: Any) -> SuspendedOutcome[None]:
         self.asked.append({"descriptor": descriptor, **asked})
@@ -367,3 +375,13 @@ def test_the_exception_that_leaves_a_body_is_not_public() -> None:
     public = {*handraise.__all__, *handraise.suspension.__all__}
     assert InvocationPaused.__name__ not in public
     assert not issubclass(InvocationPaused, Exception)
+
+
+async def test_a_body_that_is_cancelled_before_it_may_suspend_stores_nothing(runner: Runner) -> None:
+    runner.may_suspend = False
+    waits = asyncio.create_task(runner.outcome_of(lambda: suspend(GATE)))
+    await asyncio.sleep(0)
+    waits.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waits
+    assert runner.asked == []

@@ -62,6 +62,22 @@ async def swallows(state: Any, next_: Any) -> Update:
         return {"degraded": True}
 
 
+async def calls_again(state: Any, next_: Any) -> Update:
+    try:
+        return await next_(state)
+    except BaseException:
+        return await next_(state)
+
+
+async def leaves_behind(state: Any, next_: Any) -> Update:
+    """Goes on while the node still runs."""
+    TASKS.append(asyncio.create_task(next_(state)))
+    return {}
+
+
+TASKS: list[asyncio.Task[Any]] = []
+
+
 async def gives_up(state: Any, next_: Any) -> Update:
     return await asyncio.wait_for(next_(state), 0.01)
 
@@ -134,6 +150,7 @@ MIDDLEWARE = {
     "isolation around retry": (ISOLATION, RETRY),
     "a bare except": (swallows,),
     "a bare except and retry": (RETRY, swallows, RETRY),
+    "a second call": (calls_again,),
     "a timeout, isolated": (ISOLATION, gives_up),
 }
 
@@ -142,6 +159,17 @@ MIDDLEWARE = {
 async def test_no_middleware_gets_a_suspended_run_past_its_gate(graph: Graph, around: tuple[Any, ...]) -> None:
     outcome = await graph.invoke(graph.line(graph.gate, *around))
     assert (outcome.outcome, graph.ran) == ("suspended", ["gate"])
+
+
+async def test_code_behind_next_does_not_run(graph: Graph) -> None:
+    async def counts(state: Any, next_: Any) -> Update:
+        graph.ran.append("before")
+        update: Update = await next_(state)
+        graph.ran.append("behind")
+        return update
+
+    outcome = await graph.invoke(graph.line(graph.gate, counts))
+    assert (outcome.outcome, graph.ran) == ("suspended", ["before", "gate"])
 
 
 @pytest.mark.parametrize("around", [(ISOLATION,), (swallows,)], ids=["isolation", "a bare except"])
@@ -158,6 +186,16 @@ async def test_a_retry_may_open_the_gate_after_all(graph: Graph) -> None:
 
     outcome = await graph.invoke(graph.line(first_refused, ISOLATION, RETRY))
     assert (outcome.outcome, graph.ran) == ("suspended", ["gate", "gate"])
+
+
+async def test_a_retry_that_comes_to_no_gate_makes_up_for_it_too(graph: Graph) -> None:
+    async def first_refused(state: Any) -> Update:
+        if not graph.ran:
+            await graph.refused_gate(state)
+        return {}
+
+    outcome = await graph.invoke(graph.line(first_refused, ISOLATION, RETRY))
+    assert (outcome.outcome, outcome.state.degraded, graph.ran) == ("completed", False, ["gate", "after"])
 
 
 async def test_a_node_may_answer_for_its_own_gate(graph: Graph) -> None:
@@ -261,6 +299,25 @@ async def test_a_task_that_outlives_its_node_does_not_suspend(graph: Graph) -> N
     assert isinstance(raised, SuspensionInUnsupportedContext)
 
 
+async def test_a_node_that_was_left_behind_does_not_come_to_a_gate_later(graph: Graph) -> None:
+    left = asyncio.Event()
+
+    async def slow(state: Any) -> Update:
+        await left.wait()
+        await suspend(SignalDescriptor(graph.signal))
+
+    async def next_one(state: Any) -> Update:
+        left.set()
+        await asyncio.gather(*TASKS, return_exceptions=True)
+        return {}
+
+    builder = GraphBuilder(Whole).add_node("slow", slow, middleware=[leaves_behind]).add_node("next", next_one)
+    builder.add_node("after", graph.after).set_entry("slow").add_edge("slow", "next").add_edge("next", "after")
+    with pytest.raises(SuspensionInUnsupportedContext):
+        await graph.invoke(builder.add_edge("after", END).compile())
+    assert graph.ran == [] and not await graph.is_open()
+
+
 # --- Side by side -----------------------------------------------------------------------------------------------------
 
 
@@ -288,6 +345,12 @@ async def test_of_two_instances_that_suspend_neither_does(
         await graph.invoke(graph.fan_out(graph.suspends_at(0, 2), *around, inside=inside, concurrency=width))
     assert "after" not in graph.ran
     assert not await graph.is_open()
+
+
+async def test_after_two_were_refused_a_third_is_refused_too(graph: Graph) -> None:
+    with pytest.raises(SuspensionInUnsupportedContext):
+        await graph.invoke(graph.fan_out(graph.suspends_at(0, 1, 2), inside=(IN_PART,), concurrency=2))
+    assert graph.ran == [] and not await graph.is_open()
 
 
 async def test_an_instance_can_not_suspend_while_others_have_yet_to_begin(graph: Graph) -> None:
@@ -333,6 +396,25 @@ async def test_an_instance_that_was_about_to_suspend_is_not_isolated_away(graph:
     with pytest.raises(SuspensionInUnsupportedContext):
         await graph.invoke(whole)
     assert "after" not in graph.ran and not await graph.is_open()
+
+
+async def test_a_run_that_is_cancelled_while_an_instance_waits_to_suspend_ends(graph: Graph) -> None:
+    """One instance waits, one runs, and one has not begun."""
+    runs = asyncio.Event()
+
+    async def part(state: Part) -> Update:
+        if state.item == 0:
+            await suspend(SignalDescriptor(graph.signal))
+        runs.set()
+        await asyncio.Event().wait()
+        return {}
+
+    invoked = asyncio.create_task(graph.invoke(graph.fan_out(part, concurrency=2)))
+    await runs.wait()
+    invoked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await invoked
+    assert not await graph.is_open()
 
 
 async def test_a_fan_out_in_an_instance_counts_those_around_it_too(graph: Graph) -> None:

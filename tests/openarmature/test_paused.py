@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
@@ -17,14 +18,24 @@ from handraise import (
 )
 from handraise.openarmature import GraphRunner, SuspendedEvent
 from handraise.openarmature.span_observer import SpanObserver
+from handraise.suspension import invocation_lease
 from openarmature.checkpoint import InMemoryCheckpointer
-from openarmature.graph import END, CompiledGraph, GraphBuilder, NodeEvent, NodeException, State, SubscribedObserver
+from openarmature.graph import (
+    END,
+    CompiledGraph,
+    FailureIsolationMiddleware,
+    GraphBuilder,
+    NodeEvent,
+    NodeException,
+    State,
+    SubscribedObserver,
+)
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import BaseModel, Field
 
 from tests.openarmature.agent import nested
-from tests.openarmature.office import Office
+from tests.openarmature.office import AGENT, Office
 
 Update = Mapping[str, Any]
 
@@ -93,6 +104,59 @@ async def test_a_run_that_fails_after_its_resume_is_resumed_again(place: Office)
         line.fails = False
         done = await line.runner(people).invoke(resume_invocation=paused.invocation_id)
     assert (done.outcome, done.state.approved, line.ran) == ("completed", True, ["gate", "send", "send"])
+
+
+async def renewal() -> None:
+    """Return when the lease of the run is given up for lost."""
+    [renewing] = [task for task in asyncio.all_tasks() if "_renew_until_cancelled" in repr(task.get_coro())]
+    await asyncio.wait({renewing})
+
+
+async def test_a_run_whose_lease_is_taken_away_goes_no_further(place: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invocation_lease, "DURATION", timedelta(seconds=1))
+    line = Line("lost")
+    line.may_send.clear()
+
+    async def takes_it_away(leases: str) -> None:
+        await line.is_sending.wait()
+        [lease, *_] = (await place.call("GET", leases, AGENT)).json()["leases"]
+        assert (await place.call("DELETE", f"{leases}/{lease['id']}", AGENT)).is_success
+        await renewal()
+        line.may_send.set()
+
+    async def after(state: Any) -> Update:
+        line.ran.append("after")
+        return {}
+
+    isolated = FailureIsolationMiddleware(degraded_update={}, event_name="isolated")
+    builder = GraphBuilder(Stock).add_subgraph_node("line", line.graph, middleware=[isolated]).set_entry("line")
+    graph = builder.add_node("after", after).add_edge("line", "after").add_edge("after", END).compile()
+    async with place.people() as people, asyncio.timeout(60):
+        paused = await GraphRunner(graph, people).invoke()
+        await place.signal("lost", {"approved": True})
+        taking = asyncio.create_task(takes_it_away(f"/v1/intents/{paused.suspended.intent_id}/leases"))
+        with pytest.raises(SuspensionRecordInvalid) as raised:
+            await GraphRunner(graph, people).invoke(resume_invocation=paused.invocation_id)
+        await taking
+    assert (raised.value.reason, line.ran) == ("running", ["gate", "send"])
+
+
+async def test_what_middleware_makes_of_the_state_is_not_what_is_paused(place: Office) -> None:
+    """The engine goes on with the state that it handed to the middleware; so does a resume."""
+
+    async def colours(state: Any, next_: Any) -> Update:
+        return await next_(state.model_copy(update={"anything": "coloured"}))
+
+    seen: list[Any] = []
+
+    async def gate(state: Any) -> Update:
+        seen.append(state.anything)
+        await suspend(SignalDescriptor("coloured"))
+
+    builder = GraphBuilder(Stock).add_node("gate", gate, middleware=[colours]).set_entry("gate")
+    async with place.people() as people:
+        outcome = await GraphRunner(builder.add_edge("gate", END).compile(), people).invoke({"anything": "plain"})
+    assert (outcome.state.anything, seen) == ("plain", ["coloured"])
 
 
 async def test_a_callback_resumes_what_it_is_about_once(place: Office) -> None:

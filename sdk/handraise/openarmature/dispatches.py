@@ -47,7 +47,7 @@ class Dispatch:
             self._wake()
 
     async def alone(self) -> None:
-        """Return when every other instance has ended well.
+        """Return when every other instance has ended well. Whoever cancels the instance ends the wait.
 
         Raises :class:`handraise.SuspensionInUnsupportedContext` if another one suspends, or can't run before this one
         has ended; ``CancelledError`` if another one fails, which ends this one.

@@ -7,7 +7,8 @@ put around the node, such as middleware that isolates failures, can't make it pa
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -33,10 +34,12 @@ Gate: TypeAlias = tuple[tuple[str, ...], tuple[int | None, ...], tuple[str | Non
 
 @dataclass(eq=False)
 class NodeStep:
-    """``path`` is the node's, from the outermost graph. ``state`` is what the engine holds, before any middleware."""
+    """``path`` is the node's, from the outermost graph. ``state`` is what the engine holds, before any middleware.
+    ``unopened`` are the gates in it that were come to and not opened, with what kept each shut."""
 
     path: tuple[str, ...]
     state: BaseModel
+    is_over: bool = False
     dispatch: Dispatch | None = None
     unopened: dict[Gate, BaseException] = field(default_factory=dict, repr=False)
 
@@ -60,12 +63,25 @@ class PausePoint:
 
 @dataclass(eq=False)
 class Run:
-    """One ``invoke``. ``check`` raises if it may not go on. ``paused`` is what it ends with once a question is open."""
+    """One ``invoke``. ``check`` raises if this process may not go on.
+
+    ``paused`` is what it ends with once a question is open. ``passed`` says that a gate was come to only after its step
+    had ended, so that it was passed.
+    """
 
     invocation_id: str
     store: Store
     check: Callable[[], None]
     paused: SuspendedOutcome[Any] | None = None
+    passed: SuspensionInUnsupportedContext | None = None
+
+    def go_on(self) -> None:
+        """Raises unless a further node may run."""
+        if self.paused is not None:
+            raise InvocationPaused(self.paused)
+        if self.passed is not None:
+            raise self.passed
+        self.check()
 
 
 @dataclass(frozen=True)
@@ -97,12 +113,11 @@ async def in_step(state: BaseModel, call: Callable[[], Awaitable[Result]]) -> Re
     try:
         result = await run_body(_Middleware(here.run, (*here.steps, step)), call)
     finally:
+        step.is_over = True
         _HERE.reset(token)
-    if here.run.paused is not None:
-        raise InvocationPaused(here.run.paused)
+    here.run.go_on()
     for kept_shut in step.unopened.values():
         raise kept_shut
-    here.run.check()
     return result
 
 
@@ -134,9 +149,7 @@ async def in_instance(call: Callable[[], Awaitable[Result]]) -> Result:
 async def in_body(call: Callable[[], Awaitable[Result]], branch: str | None = None) -> Result:
     """A node's own function, the only place to suspend. ``branch`` names a branch that is a function."""
     here = _here()
-    if here.run.paused is not None:
-        raise InvocationPaused(here.run.paused)
-    here.run.check()
+    here.run.go_on()
     path = current_namespace_prefix() if branch is None else (*current_namespace_prefix(), branch)
     gate = _gate(path)
     for step in here.steps:
@@ -176,16 +189,17 @@ class _Middleware:
     def invocation_id(self) -> str:
         return self.run.invocation_id
 
-    async def pause(
-        self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
-    ) -> SuspendedOutcome[Any]:
-        refused = SuspensionInUnsupportedContext(
-            "Middleware called suspend(); put the gate into a node before this one."
-        )
+    async def admit(self) -> None:
+        refused = SuspensionInUnsupportedContext("Middleware called suspend(); put the gate into a node before it.")
         gate = _gate((*current_namespace_prefix(), "middleware of it"))  # no run of the body makes up for it
         for step in self.steps:
             step.unopened[gate] = refused
         raise refused
+
+    async def pause(
+        self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
+    ) -> SuspendedOutcome[Any]:
+        raise RuntimeError("Middleware is never admitted.")
 
 
 @dataclass
@@ -201,26 +215,37 @@ class _NodeBody:
     def invocation_id(self) -> str:
         return self.run.invocation_id
 
-    async def pause(
-        self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
-    ) -> SuspendedOutcome[Any]:
+    async def admit(self) -> None:
         self.has_come_to_gate, self.kept_shut = True, None
-        try:
+        with self._noting():
             self.run.check()
             self._check_place()
             for step in reversed(self.steps):
                 if step.dispatch is not None:
                     await step.dispatch.alone()
+
+    async def pause(
+        self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
+    ) -> SuspendedOutcome[Any]:
+        with self._noting():
             pause = PausePoint(_attributed(descriptor), mark_node_completed, _suspending(self.steps))
             self.run.paused = await self.run.store(pause, question=question, options=options)
-        except BaseException as raised:
-            self.kept_shut = raised
-            raise
         alone = all(step.dispatch is None for step in self.steps)
         tell_suspended(self.name, self.namespace, self.steps[-1].state, pause.descriptor, is_last=alone)
         return self.run.paused
 
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as raised:
+            self.kept_shut = raised
+            raise
+
     def _check_place(self) -> None:
+        if any(step.is_over for step in self.steps):
+            self.run.passed = SuspensionInUnsupportedContext("The node had been left behind when it called suspend().")
+            raise self.run.passed
         if self.run.paused is not None:
             raise SuspensionInUnsupportedContext("This invocation is suspended already.")
         if (current_namespace_prefix(), current_invocation_id()) != (self.namespace, self.run.invocation_id):

@@ -249,6 +249,9 @@ class _Body(Generic[StateModel]):
     def invocation_id(self) -> str:
         return self.invocation.invocation_id
 
+    async def admit(self) -> None:
+        """A pipeline's body may always suspend: nothing runs beside it."""
+
     async def pause(
         self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
     ) -> SuspendedOutcome[StateModel]:

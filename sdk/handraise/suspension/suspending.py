@@ -34,13 +34,19 @@ class RunningBody(Protocol):
     @property
     def invocation_id(self) -> str: ...
 
+    async def admit(self) -> None:
+        """Return when the body may suspend. Nothing is stored yet, and whoever cancels the body ends this.
+
+        Raises :class:`handraise.SuspensionInUnsupportedContext` for a body that may not.
+        """
+        ...
+
     def pause(
         self, descriptor: SignalDescriptor, *, mark_node_completed: bool, question: str, options: Options
     ) -> Coroutine[Any, Any, SuspendedOutcome[Any]]:
         """Store the paused invocation, and return what the run ends with. ``options`` are those of the call alone.
 
-        Raises :class:`handraise.SuspensionPersistenceFailed` if nothing could be stored, and
-        :class:`handraise.SuspensionInUnsupportedContext` for a body that may not suspend.
+        Raises :class:`handraise.SuspensionPersistenceFailed` if nothing could be stored.
         """
         ...
 
@@ -118,6 +124,8 @@ async def suspend(
     if not isinstance(descriptor, SignalDescriptor):
         raise TypeError("descriptor is a SignalDescriptor")
     check_options(options)
+    await gate.body.admit()
+    gate = _open_gate()  # meanwhile the body may have ended without this task of it
     asked = question or descriptor.description() or f"Signal {descriptor.signal_id}"
     pausing = gate.body.pause(descriptor, mark_node_completed=mark_node_completed, question=asked, options=options)
     raise InvocationPaused(await gate.store(pausing))
