@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from openarmature.graph import CompiledGraph, Observer, RuntimeGraphError, State, SubscribedObserver
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from handraise.callbacks import Resumed
 from handraise.client import Handraise
@@ -22,18 +22,17 @@ from handraise.openarmature.graph_copy import copied
 from handraise.openarmature.reentry import reentered, states_of
 from handraise.openarmature.steps import NodeStep, PausePoint, Run, in_run
 from handraise.questions import Options
-from handraise.suspension.descriptor import check_id
+from handraise.suspension.descriptor import check_ids
 from handraise.suspension.errors import (
-    SessionLoadFailed,
     SuspensionError,
     SuspensionPersistenceFailed,
     SuspensionRecordInvalid,
 )
 from handraise.suspension.invocation_lease import InvocationLease
-from handraise.suspension.merging import problems_of, read, written
+from handraise.suspension.merging import read, written
 from handraise.suspension.outcomes import CompletedOutcome, Outcome, SuspendedOutcome
 from handraise.suspension.paused import LoadedInvocation, PausedInvocation, PausedInvocations, StoredDescriptor
-from handraise.suspension.sessions import SessionStore, load_session, save_session
+from handraise.suspension.sessions import SessionStore, first_state, load_session, save_session, save_suspended
 from handraise.suspension.suspending import InvocationPaused, check_options
 
 StateT = TypeVar("StateT", bound=State)
@@ -114,13 +113,10 @@ class GraphRunner(Generic[StateT]):
         are; ``ValueError`` or ``TypeError`` for arguments that can't be any.
         """
         given = {"invocation_id": invocation_id, "correlation_id": correlation_id, "session_id": session_id}
-        for name, value in given.items():
-            if value is not None:
-                check_id(value, name)
+        check_ids(**given, resume_invocation=resume_invocation)
         if resume_invocation is not None:
-            check_id(resume_invocation, "resume_invocation")
             loaded = await self._paused.load(resume_invocation)
-            _check_same(loaded.paused, given)
+            loaded.paused.check_same(**given)
             return await self._go_on(loaded, signal_payload, observers, metadata)
         if signal_payload is not None:
             raise ValueError("signal_payload belongs to resume_invocation")
@@ -128,7 +124,8 @@ class GraphRunner(Generic[StateT]):
             await self._paused.check_unused(invocation_id)
         begun = _Invocation(invocation_id or str(uuid.uuid4()), correlation_id or str(uuid.uuid4()), session_id)
         saved = await load_session(self._sessions, session_id)
-        return await self._run(begun, self._graph, self._first(saved, initial_state), observers, metadata)
+        state = first_state(self._graph.state_cls, saved, initial_state)
+        return await self._run(begun, self._graph, state, observers, metadata)
 
     async def resume(
         self, resumed: Resumed, *, observers: Observers = (), metadata: Metadata | None = None
@@ -220,11 +217,7 @@ class GraphRunner(Generic[StateT]):
     ) -> SuspendedOutcome[Any]:
         step = pause.steps[-1]
         paused = _paused(invocation, pause)
-        # First the session: a question is open only once both can be found again.
-        try:
-            await save_session(self._sessions, invocation.session_id, pause.steps[0].state)
-        except Exception as failure:
-            raise SuspensionPersistenceFailed("The session could not be saved.") from failure
+        await save_suspended(self._sessions, invocation.session_id, pause.steps[0].state)
         intent = None if invocation.resumes is None else invocation.resumes.intent_id
         model = type(step.state)
         suspended = await self._paused.store(paused, pause.descriptor, model, question, options, intent)
@@ -237,30 +230,6 @@ class GraphRunner(Generic[StateT]):
             step.path,
             suspended,
         )
-
-    def _first(self, saved: Mapping[str, JsonValue] | None, initial: Mapping[str, JsonValue] | State | None) -> State:
-        given = initial.model_dump(exclude_unset=True) if isinstance(initial, State) else dict(initial or {})
-        return self._valid({**self._loaded(saved), **given})
-
-    def _loaded(self, saved: Mapping[str, JsonValue] | None) -> dict[str, Any]:
-        if saved is None:
-            return {}
-        model = self._graph.state_cls
-        try:
-            return dict(read(model, saved))
-        except ValidationError as problem:
-            wrong = problems_of(problem)
-        raise SessionLoadFailed(f"The session's state is no {model.__name__}: {wrong}.")
-
-    def _valid(self, fields: Mapping[str, Any]) -> State:
-        model = self._graph.state_cls
-        try:
-            state: State = model.model_validate(fields, by_alias=False, by_name=True)
-            return state
-        except ValidationError as problem:
-            wrong = problems_of(problem)
-        # Outside the handler, so that no traceback carries the values along.
-        raise ValueError(f"The initial state is no {model.__name__}: {wrong}.")
 
 
 def _paused(invocation: _Invocation, pause: PausePoint) -> PausedInvocation:
@@ -305,13 +274,6 @@ def _read_path(paused: PausedInvocation, models: list[type[Any]]) -> list[Any]:
     if path.schema_versions != now:
         raise SuspensionRecordInvalid("foreign", f"States were {path.schema_versions} when it was paused, now {now}.")
     return around
-
-
-def _check_same(paused: PausedInvocation, given: Mapping[str, str | None]) -> None:
-    """A resume takes its ids and its session from the record."""
-    for name, value in given.items():
-        if value is not None and value != getattr(paused, name):
-            raise ValueError(f"{name} is another one than that of the paused invocation; leave it out")
 
 
 def _unwrapped(raised: Exception) -> Exception:

@@ -51,6 +51,13 @@ class SignalDescriptor:
         return told if isinstance(told, str) and told.strip() else None
 
 
+def check_ids(**given: object) -> None:
+    """:func:`check_id` for each that is not ``None``."""
+    for name, value in given.items():
+        if value is not None:
+            check_id(value, name)
+
+
 def check_id(value: object, name: str) -> None:
     """Raises ``TypeError`` or ``ValueError``, naming the argument, unless ``value`` can be an id."""
     if not isinstance(value, str):

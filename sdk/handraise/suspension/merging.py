@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
@@ -59,6 +59,16 @@ def merged(model: type[StateModel], state: Mapping[str, JsonValue], payload: Jso
         wrong = problems_of(problem)
     # Outside the handler, so that no traceback carries the payload along.
     raise SuspensionResumePayloadInvalid(f"The payload does not fit {model.__name__}: {wrong}.")
+
+
+def valid(model: type[StateModel], fields: Mapping[str, Any], what: str) -> StateModel:
+    """The state that has these fields. Raises ``ValueError``, which says ``what`` they are and names no value."""
+    try:
+        return model.model_validate(fields, by_alias=False, by_name=True)
+    except ValidationError as problem:
+        wrong = problems_of(problem)
+    # Outside the handler, so that no traceback carries the values along.
+    raise ValueError(f"{what} is no {model.__name__}: {wrong}.")
 
 
 def problems_of(problem: ValidationError) -> str:

@@ -76,6 +76,12 @@ class PausedInvocation(BaseModel):
     state: dict[str, JsonValue]
     engine: JsonValue = None
 
+    def check_same(self, **given: str | None) -> None:
+        """Raises ``ValueError`` for an id or a session that is given and is another one than the record's."""
+        for name, value in given.items():
+            if value is not None and value != getattr(self, name):
+                raise ValueError(f"{name} is another one than that of the paused invocation; leave it out")
+
     def idempotency_key(self) -> str:
         """The same for the same suspension of an invocation, in whatever process; a loop's next one has another."""
         named = json.dumps([self.invocation_id, *self.namespace, self.suspends])

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue
 
 from handraise.callbacks import Resumed
 from handraise.client import Handraise
 from handraise.questions import Options
-from handraise.suspension.descriptor import SignalDescriptor, check_id
-from handraise.suspension.errors import SessionLoadFailed, SuspensionPersistenceFailed, SuspensionRecordInvalid
+from handraise.suspension.descriptor import SignalDescriptor, check_ids
+from handraise.suspension.errors import SuspensionPersistenceFailed, SuspensionRecordInvalid
 from handraise.suspension.invocation_lease import InvocationLease
-from handraise.suspension.merging import StateModel, problems_of, read, written
+from handraise.suspension.merging import StateModel, valid, written
 from handraise.suspension.outcomes import CompletedOutcome, Outcome, SuspendedOutcome
 from handraise.suspension.paused import LoadedInvocation, PausedInvocation, PausedInvocations, StoredDescriptor
-from handraise.suspension.sessions import SessionStore, load_session, save_session
+from handraise.suspension.sessions import SessionStore, first_state, load_session, save_session, save_suspended
 from handraise.suspension.suspending import InvocationPaused, check_options, run_body
 
 Node = Callable[[StateModel], Awaitable[Mapping[str, Any] | StateModel | None]]
@@ -94,13 +94,10 @@ class Pipeline(Generic[StateModel]):
         ``TypeError`` for arguments that can't be any, and has run nothing then.
         """
         given = {"invocation_id": invocation_id, "correlation_id": correlation_id, "session_id": session_id}
-        for name, value in given.items():
-            if value is not None:
-                check_id(value, name)
+        check_ids(**given, resume_invocation=resume_invocation)
         if resume_invocation is not None:
-            check_id(resume_invocation, "resume_invocation")
             loaded = await self._paused.load(resume_invocation)
-            _check_same(loaded.paused, given)
+            loaded.paused.check_same(**given)
             return await self._go_on(loaded, signal_payload)
         if signal_payload is not None:
             raise ValueError("signal_payload belongs to resume_invocation")
@@ -108,7 +105,7 @@ class Pipeline(Generic[StateModel]):
             await self._paused.check_unused(invocation_id)
         begun = _Invocation(invocation_id or str(uuid.uuid4()), correlation_id or str(uuid.uuid4()), session_id)
         saved = await load_session(self._sessions, session_id)
-        return await self._run(begun, self._first(saved, initial_state), 0)
+        return await self._run(begun, first_state(self._model, saved, initial_state), 0)
 
     async def resume(self, resumed: Resumed) -> Outcome[StateModel]:
         """Go on with the invocation that a callback is about.
@@ -183,11 +180,7 @@ class Pipeline(Generic[StateModel]):
             descriptor=stored,
             state=state,
         )
-        # First the session: a question is open only once both can be found again.
-        try:
-            await save_session(self._sessions, invocation.session_id, body.state)
-        except Exception as failure:
-            raise SuspensionPersistenceFailed("The session could not be saved.") from failure
+        await save_suspended(self._sessions, invocation.session_id, body.state)
         suspended = await self._paused.store(paused, descriptor, self._model, question, options, invocation.intent_id)
         return SuspendedOutcome(
             invocation.invocation_id,
@@ -199,21 +192,6 @@ class Pipeline(Generic[StateModel]):
             suspended,
         )
 
-    def _first(
-        self, saved: Mapping[str, JsonValue] | None, initial: Mapping[str, JsonValue] | StateModel | None
-    ) -> StateModel:
-        given = initial.model_dump(exclude_unset=True) if isinstance(initial, BaseModel) else dict(initial or {})
-        return self._valid({**self._loaded(saved), **given}, "The initial state")
-
-    def _loaded(self, saved: Mapping[str, JsonValue] | None) -> dict[str, Any]:
-        if saved is None:
-            return {}
-        try:
-            return dict(read(self._model, saved))
-        except ValidationError as problem:
-            wrong = problems_of(problem)
-        raise SessionLoadFailed(f"The session's state is no {self._model.__name__}: {wrong}.")
-
     def _changed(self, state: StateModel, changed: Any, name: str) -> StateModel:
         if changed is None:
             return state
@@ -224,15 +202,7 @@ class Pipeline(Generic[StateModel]):
         unknown = changed.keys() - self._model.model_fields.keys()
         if unknown and self._model.model_config.get("extra") != "allow":
             raise ValueError(f"{name} changes what the state does not have: {', '.join(sorted(map(str, unknown)))}")
-        return self._valid({**dict(state), **changed}, f"The state after {name}")
-
-    def _valid(self, fields: Mapping[str, Any], what: str) -> StateModel:
-        try:
-            return self._model.model_validate(fields, by_alias=False, by_name=True)
-        except ValidationError as problem:
-            wrong = problems_of(problem)
-        # Outside the handler, so that no traceback carries the values along.
-        raise ValueError(f"{what} is no {self._model.__name__}: {wrong}.")
+        return valid(self._model, {**dict(state), **changed}, f"The state after {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +242,3 @@ def _named(nodes: Sequence[Node[StateModel]]) -> dict[str, Node[StateModel]]:
     if not named:
         raise ValueError("A pipeline has at least one node.")
     return named
-
-
-def _check_same(paused: PausedInvocation, given: Mapping[str, str | None]) -> None:
-    """A resume takes its ids and its session from the record."""
-    for name, value in given.items():
-        if value is not None and value != getattr(paused, name):
-            raise ValueError(f"{name} is another one than that of the paused invocation; leave it out")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from handraise.suspension.errors import SessionLoadFailed, SessionSaveFailed
-from handraise.suspension.merging import written
+from handraise.suspension.errors import SessionLoadFailed, SessionSaveFailed, SuspensionPersistenceFailed
+from handraise.suspension.merging import StateModel, problems_of, read, valid, written
 
 
 class SessionStore(Protocol):
@@ -74,6 +74,41 @@ async def save_session(store: SessionStore | None, session_id: str | None, state
         if _has_category(failure):
             raise
         raise SessionSaveFailed("The session could not be saved.") from failure
+
+
+async def save_suspended(store: SessionStore | None, session_id: str | None, state: BaseModel) -> None:
+    """:func:`save_session` before a question is opened: it is open only once both can be found again.
+
+    Raises :class:`handraise.SuspensionPersistenceFailed` (§8.6).
+    """
+    try:
+        await save_session(store, session_id, state)
+    except Exception as failure:
+        raise SuspensionPersistenceFailed("The session could not be saved.") from failure
+
+
+def first_state(
+    model: type[StateModel],
+    saved: Mapping[str, JsonValue] | None,
+    initial: Mapping[str, JsonValue] | BaseModel | None,
+) -> StateModel:
+    """What a run begins with: what was ``saved`` for its session, and over it the fields of ``initial``.
+
+    Raises :class:`SessionLoadFailed` if the former is no ``model``, ``ValueError`` if the whole is none.
+    """
+    given = initial.model_dump(exclude_unset=True) if isinstance(initial, BaseModel) else dict(initial or {})
+    return valid(model, {**_read(model, saved), **given}, "The initial state")
+
+
+def _read(model: type[BaseModel], saved: Mapping[str, JsonValue] | None) -> dict[str, Any]:
+    if saved is None:
+        return {}
+    try:
+        return dict(read(model, saved))
+    except ValidationError as problem:
+        wrong = problems_of(problem)
+    # Outside the handler, so that no traceback carries the values along.
+    raise SessionLoadFailed(f"The session's state is no {model.__name__}: {wrong}.")
 
 
 def _has_category(failure: Exception) -> bool:
