@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from tests.ports import free_port
 from tests.process import ServiceProcess
 
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 AGENT, OTHER_AGENT, OPERATOR = "agent-key-1", "agent-key-2", "alice-key"
 
 
@@ -29,13 +30,14 @@ def settings(folder: Path) -> dict[str, Any]:
         "database_url": f"sqlite+aiosqlite:///{folder / 'handraise.db'}",
         "secret_key": "the-secret-key-of-the-tests-alone",
         "api_keys": [
-            {"name": "refund-agent", "key": AGENT, "roles": ["agent"]},
+            {"name": "refund-agent", "key": AGENT, "roles": ["agent"], "webhook_secrets": [SECRET]},
             {"name": "other-agent", "key": OTHER_AGENT, "roles": ["agent"]},
             {"name": "alice@example.com", "key": OPERATOR, "roles": ["operator"]},
         ],
         "people": [{"name": "Alice", "email": "alice@example.com"}],
         "email": {"smtp_url": nobody, "from": "handraise@handraise.example", "default_to": ["alice@example.com"]},
         "suspension": {"default_channel": "email"},
+        "resume": {"allow_networks": ["127.0.0.0/8"]},
     }
 
 
