@@ -208,7 +208,9 @@ async def test_an_invalid_payload_is_shown_and_the_person_answers_again(desk: De
     reply = await desk.signal({"approved": "perhaps"})
     assert failed(reply) == ("suspension_resume_payload_invalid", "user_correctable")
     assert reply.payload()["user_action_required"] is True
-    assert "approved" in str(reply.payload()["diagnostic_message"])
+    assert 'approved: "perhaps" does not match' in str(reply.payload()["diagnostic_message"])
+    assert isinstance(reply, ErrorResponse)
+    assert "perhaps" not in str(reply.error)
     assert (await question_of(agent, told)).is_open
     assert (await desk.signal()).shape == "completion_response"
 
@@ -235,7 +237,12 @@ async def test_what_only_the_model_refuses_is_user_correctable_too_and_says_no_v
 
 @pytest.mark.parametrize(
     ("name", "delivery_id"),
-    [("signal_id", None), ("signal_id", "delivery ä 1"), ("invocation_id", None), ("invocation_id", "delivery ä 2")],
+    [
+        ("signal_id", None),
+        ("signal_id", "delivery \ud800 1"),
+        ("invocation_id", None),
+        ("invocation_id", "delivery ä 2"),
+    ],
 )
 async def test_a_signal_that_is_delivered_twice_is_acknowledged_and_runs_nothing_again(
     desk: Desk, name: str, delivery_id: str | None

@@ -20,7 +20,7 @@ from enum import StrEnum
 import httpx
 
 from handraise.errors import RequestRefused, ServerUnavailable
-from handraise.suspension.errors import SuspensionRecordInvalid
+from handraise.suspension.errors import SuspensionRecordInvalid, SuspensionResumePayloadInvalid
 
 
 class Bucket(StrEnum):
@@ -145,7 +145,11 @@ def _category(error: BaseException) -> str | None:
 
 
 def _message(error: BaseException) -> str | None:
-    return None if isinstance(error, _NETWORK) else str(error) or None
+    if isinstance(error, _NETWORK):
+        return None
+    if isinstance(error, SuspensionResumePayloadInvalid) and isinstance(error.__cause__, RequestRefused):
+        return error.__cause__.message  # what the server says of the payload, to whoever has sent it
+    return str(error) or None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

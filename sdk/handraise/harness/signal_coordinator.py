@@ -157,9 +157,9 @@ class SignalCoordinator:
             return await self._signals.signal(signal_id, payload, creator=self._name, idempotency_key=once)
         except RequestRefused as refusal:
             refused = refusal
-        # Outside the handler, so that no traceback carries the signal along.
         if refused.status in {400, 413, 422}:
-            raise SuspensionResumePayloadInvalid(refused.message) from refused
+            message = f"The signal's payload is no answer to the question ({refused.code})."
+            raise SuspensionResumePayloadInvalid(message) from refused
         if refused.code == HarnessSignalCorrelationFailed.category:
             raise HarnessSignalCorrelationFailed("No invocation of this key waits for the signal.") from refused
         raise refused
@@ -182,7 +182,9 @@ class SignalCoordinator:
 
 def _once(delivery_id: str | None) -> str | None:
     """A delivery's id as a header may hold it."""
-    return None if delivery_id is None else f"signal-{sha256(delivery_id.encode()).hexdigest()}"
+    if delivery_id is None:
+        return None
+    return f"signal-{sha256(json.dumps(delivery_id).encode()).hexdigest()}"
 
 
 def _is_the_answer(record: SuspensionRecord, payload: JsonValue) -> bool:
