@@ -348,9 +348,21 @@ async def test_of_two_instances_that_suspend_neither_does(
 
 
 async def test_after_two_were_refused_a_third_is_refused_too(graph: Graph) -> None:
+    both_refused, refused = asyncio.Event(), list[int]()
+
+    async def part(state: Part) -> Update:
+        if state.item == 2:
+            await both_refused.wait()
+        try:
+            await suspend(SignalDescriptor(f"{graph.signal}-{state.item}"))
+        finally:
+            refused.append(state.item)
+            if len(refused) == 2:
+                both_refused.set()
+
     with pytest.raises(SuspensionInUnsupportedContext):
-        await graph.invoke(graph.fan_out(graph.suspends_at(0, 1, 2), inside=(IN_PART,), concurrency=2))
-    assert graph.ran == [] and not await graph.is_open()
+        await graph.invoke(graph.fan_out(part, inside=(IN_PART,)))
+    assert len(refused) == 3 and graph.ran == [] and not await graph.is_open()
 
 
 async def test_an_instance_can_not_suspend_while_others_have_yet_to_begin(graph: Graph) -> None:
