@@ -25,7 +25,7 @@ async def reach(world: World, plan: dict[str, Any], role: str = "agent", **field
 
 async def reached(world: World, plan: dict[str, Any], **fields: Any) -> dict[str, Any]:
     response = await reach(world, plan, **fields)
-    assert response.status_code == 201, response.text
+    assert response.status_code == 200, response.text
     checkpoint: dict[str, Any] = response.json()
     return checkpoint
 
@@ -187,7 +187,7 @@ async def test_repeated_requests_make_one_checkpoint_and_one_answer(room: World)
     body, headers = {"name": "n", "requires_approval": True}, {"Idempotency-Key": f"reach-{plan['id']}"}
     path = f"/v1/plans/{plan['id']}/checkpoints"
     first, again = [await room.call("POST", path, json=body, headers=headers) for _ in range(2)]
-    assert (again.json(), again.status_code, again.headers["idempotency-replayed"]) == (first.json(), 201, "true")
+    assert (again.json(), again.status_code, again.headers["idempotency-replayed"]) == (first.json(), 200, "true")
     path = f"/v1/checkpoints/{first.json()['id']}/approve"
     headers = {"Idempotency-Key": f"approve-{plan['id']}"}
     one, two = [await room.call("POST", path, "operator", json={}, headers=headers) for _ in range(2)]

@@ -325,9 +325,8 @@ def _with_etag(shown: ShownPlan) -> Response:
 
 @routes.post(
     "/plans/{plan_id}/checkpoints",
-    status_code=201,
     summary="Come to a checkpoint; ask for approval if it needs that",
-    responses={201: {"model": CheckpointReply}, **refusals(*BODY, 403, 404, 409, 429)},
+    responses={200: {"model": CheckpointReply}, **refusals(*BODY, 403, 404, 409, 429)},
 )
 async def reach(
     services: Served, request: Request, plan_id: Id, actor: Agent, body: CheckpointBody, key: IdempotencyKey = None
@@ -398,4 +397,4 @@ async def _judge(
 
 
 def _reached(shown: ShownCheckpoint) -> tuple[int, str]:
-    return 201, write(checkpoint_json(shown))
+    return 200, write(checkpoint_json(shown))
