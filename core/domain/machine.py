@@ -353,7 +353,7 @@ def _abandon(suspension: Suspension, signal: DeadlineReached, now: datetime) -> 
     """The portfolio's deadline bypasses the fallback (RFC-0026 §2 rule 5)."""
     ended = _end(suspension, Status.EXPIRED, Ended(now, error=PORTFOLIO_DEADLINE))
     effects = (AbandonIntent(PORTFOLIO_DEADLINE), ResumeAgent(EXPIRED), Withdraw())
-    return Outcome(ended, (_expired_event(suspension, "portfolio_deadline", None),), effects)
+    return Outcome(ended, (_expired_event(suspension, "portfolio_deadline", None, PORTFOLIO_DEADLINE),), effects)
 
 
 # --- The end by silence -------------------------------------------------------------------------------------------

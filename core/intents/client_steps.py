@@ -187,7 +187,7 @@ class ClientSteps:
     def portfolio_deadline(self, tx: Tx, intent: Intent, now: datetime) -> None:
         """The deadline of a portfolio comes between the steps (RFC-0026 §2 rule 5); the intent must be locked."""
         if _awaits(tx.conn, intent):
-            said: JsonObject = {"suspension_id": None, "reason": "portfolio_deadline"}
+            said: JsonObject = {"suspension_id": None, "reason": "portfolio_deadline", "error": PORTFOLIO_DEADLINE}
             given_up = replace(intent, abandonment_reason=PORTFOLIO_DEADLINE)
             self._move(tx, given_up, IntentStatus.ABANDONED, now, Event(EXPIRED, said))
         self._times.clear(tx, DueKind.RECORD_MISSING, intent.id)

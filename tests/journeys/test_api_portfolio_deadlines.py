@@ -39,7 +39,8 @@ async def test_the_deadline_abandons_what_waits_bypasses_the_fallback_and_calls_
     told = await world.told(asked)
     assert (told["type"], told["data"]["error"]) == ("intent.suspension_expired", "portfolio_deadline_exceeded")
     [expired] = [one for one in await world.events(asked) if one["event_type"] == "intent.suspension_expired"]
-    assert expired["payload"]["reason"] == "portfolio_deadline"
+    said = expired["payload"]
+    assert (said["reason"], said["error"]) == ("portfolio_deadline", "portfolio_deadline_exceeded")
     now = await shown(world, portfolio)
     assert (now["aggregate_status"]["status"], now["suspended_member_count"]) == ("failed", 0)
     assert now["status"] == "active"
@@ -154,7 +155,8 @@ async def test_the_deadline_finds_an_intent_between_the_published_clients_steps(
     given_up = {"intent_id": early["id"]}
     assert await is_given_up(world, given_up)
     [expired] = [one for one in await world.events(given_up) if one["event_type"] == "intent.suspension_expired"]
-    assert (expired["payload"]["reason"], expired["payload"]["suspension_id"]) == ("portfolio_deadline", None)
+    error = "portfolio_deadline_exceeded"
+    assert expired["payload"] == {"suspension_id": None, "reason": "portfolio_deadline", "error": error}
     assert (await write_record(world, await world.intent(given_up), record())).status_code == 403
     await first_step(world, late)  # after it
     await world.advance(seconds=59)

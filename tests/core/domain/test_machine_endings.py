@@ -121,6 +121,7 @@ def test_a_portfolio_deadline_bypasses_the_fallback() -> None:
     (event,) = outcome.events
     assert (event.type, event.payload["reason"]) == ("intent.suspension_expired", "portfolio_deadline")
     assert event.payload["fallback_value"] is None
+    assert event.payload["error"] == "portfolio_deadline_exceeded"
 
 
 def test_a_confirm_ends_with_yes_or_no() -> None:
