@@ -100,12 +100,13 @@ async def test_what_has_gone_on_already_or_was_never_paused_is_not_resumed(place
         assert (told["raised"], told["reason"], told["ran"]) == ("suspension_record_invalid", reason, [])
 
 
-async def test_a_graph_without_the_node_that_suspended_does_not_go_on(place: Office) -> None:
-    first = await place.agent("nested", initial_state={"signal": "moved"})
-    await place.signal("moved-1", {"approved": True})
-    told = await place.agent("line", resume_invocation=first["invocation_id"])
+@pytest.mark.parametrize(("graph", "other"), [("nested", "line"), ("line", "nested")])
+async def test_a_graph_without_the_node_that_suspended_does_not_go_on(place: Office, graph: str, other: str) -> None:
+    first = await place.agent(graph, initial_state={"signal": f"moved-{graph}"})
+    await place.signal(first["signal"], {"approved": True})
+    told = await place.agent(other, resume_invocation=first["invocation_id"])
     assert (told["raised"], told["reason"], told["ran"]) == ("suspension_record_invalid", "foreign", [])
-    assert (await place.agent("nested", resume_invocation=first["invocation_id"]))["outcome"] == "completed"
+    assert (await place.agent(graph, resume_invocation=first["invocation_id"]))["outcome"] == "completed"
 
 
 async def test_an_answer_that_does_not_fit_the_state_is_refused_when_it_is_given(place: Office) -> None:
