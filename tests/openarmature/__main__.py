@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
     except NoPython as problem:
         print(problem, file=sys.stderr)
         return 1
+    if not os.environ.get("HANDRAISE_CONFORMANCE_DIR"):
+        print("OpenArmature's fixtures are not run: HANDRAISE_CONFORMANCE_DIR is not set.", flush=True)
     environ = os.environ | {"PYTHONPATH": str(ROOT), "HANDRAISE_SERVICE_PYTHON": sys.executable}
     types = [] if arguments else [["mypy", "--python-version", "3.12", "--cache-dir", VENV / "mypy", ADAPTER]]
     tests = ["pytest", "-c", HERE / "pytest.ini", "--rootdir", ROOT, *(arguments or [HERE])]

@@ -37,6 +37,7 @@ def cases(folder: Path) -> dict[str, Said]:
     for file in sorted((folder / "suspension").glob("*.yaml")):
         for case in yaml.safe_load(file.read_text())["cases"]:
             found[f"{file.name[:3]}-{case['name']}"] = case
+    assert found, "HANDRAISE_CONFORMANCE_DIR names a folder that has no suspension fixtures"
     return found
 
 

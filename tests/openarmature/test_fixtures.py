@@ -25,8 +25,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tests.openarmature.fixtures import Built, Said, built, cases
 from tests.openarmature.office import Office
 
-FOLDER = os.environ.get("HANDRAISE_CONFORMANCE_DIR")
-CASES = cases(Path(FOLDER)) if FOLDER else {}
+CASES = cases(Path(os.environ["HANDRAISE_CONFORMANCE_DIR"]))
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
