@@ -31,6 +31,9 @@ PREFIX = "HANDRAISE_"
 CLIENT_VARIABLES = frozenset({"HANDRAISE_URL", "HANDRAISE_API_KEY"})
 """These belong to the command line and the SDK (API.md §8)."""
 
+TESTS_VARIABLE = "HANDRAISE_CONFORMANCE_DIR"
+"""Where the tests find OpenArmature's fixtures: no setting, and no reason to refuse to start where it is set."""
+
 _KUBERNETES = re.compile(r"HANDRAISE(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)\w*)?)")
 """What Kubernetes sets in every container beside a Service named ``handraise…``; ``…_PORT`` holds a URL there.
 
@@ -106,7 +109,7 @@ def our_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables that are settings and not empty. Raises :class:`ConfigError` for one that is no setting."""
     ours = {}
     for name, value in sorted(environ.items()):
-        if not name.startswith(PREFIX) or name in CLIENT_VARIABLES:
+        if not name.startswith(PREFIX) or name in {*CLIENT_VARIABLES, TESTS_VARIABLE}:
             continue
         if _KUBERNETES.fullmatch(name) and ("SERVICE" in name or "://" in value):
             continue

@@ -143,6 +143,7 @@ def test_a_null_and_an_empty_variable_mean_absent(read: Reads) -> None:
 def test_the_clients_variables_and_those_of_kubernetes_are_left_alone(read: Reads) -> None:
     environ = {
         "HANDRAISE_URL": "http://localhost:8080",
+        "HANDRAISE_CONFORMANCE_DIR": "/somewhere",
         "HANDRAISE_API_KEY": "k",
         "HANDRAISE_SERVICE_HOST": "10.0.0.1",
         "HANDRAISE_SERVICE_PORT_HTTP": "8080",

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from core.engine.opening import Opening
 from tests.world import World, running
 
 Samples = dict[tuple[str, ...], float]
@@ -102,14 +103,13 @@ async def test_what_was_rolled_back_counts_nothing(world: World, monkeypatch: An
     """The transition is whole, and its transaction fails after it."""
     before = await scrape(world)
     body = {"question": "Deploy?", "response_type": "confirm"}
-    engine = world.service.engine
-    made = engine._open
+    opened = Opening.open
 
     def open_and_fail(*given: Any) -> None:
-        made(*given)
+        opened(*given)
         raise httpx.HTTPError("the power is cut")
 
-    monkeypatch.setattr(engine, "_open", open_and_fail)
+    monkeypatch.setattr(Opening, "open", open_and_fail)
     assert (await world.call("POST", "/v1/suspensions", json=body)).status_code == 500
     await world.settle()
     assert changed(before, await scrape(world)) == {}
