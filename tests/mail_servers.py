@@ -186,7 +186,7 @@ def mail_servers() -> Iterator[MailServers]:
             "the tests of real mail servers need root and Debian's packages postfix, dovecot-imapd and dovecot-lmtpd"
             + (f" (not found: {', '.join(missing)})" if missing else "")
         )
-    root = Path(tempfile.mkdtemp(prefix="mail-"))
+    root = Path(tempfile.mkdtemp(prefix="mail-", dir="/tmp"))  # postfix does not start in /dev/shm
     servers = MailServers(root, free_port(), free_port(), free_port(), free_port())
     try:
         _write(servers)
