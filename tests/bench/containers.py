@@ -110,14 +110,15 @@ async def family(url: str) -> str:
 
 
 async def suspensions(place: Place) -> None:
-    """An upstream that is suspended, beside a lone intent, in turn."""
+    """An upstream that is suspended, beside a lone intent, in turn; others read and ask while either is."""
     for _ in range(10):  # warms up
         await place.suspend(await place.intent())
     for dependents, rounds in ((10, 5), (100, 5), (1000, 3)):
         lone, upstream, meanwhile = [], [], []
         for _ in range(rounds):
-            first = await _upstream(place, dependents)
-            lone.append(await place.suspend(await place.intent()))
+            first, second = await _upstream(place, dependents), await place.intent()
+            async with _others(place, []):
+                lone.append(await place.suspend(second))
             async with _others(place, meanwhile):
                 upstream.append(await place.suspend(first))
         cost, alone = statistics.median(upstream), statistics.median(lone)
