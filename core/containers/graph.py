@@ -120,7 +120,8 @@ class Graphs:
             if dependency_id in intent.depends_on:
                 return shown(tx.conn, [intent], by)[0]
             upstream = _upstream(tx, there.get(dependency_id), intent, dependency_id, by)
-            upstreams = [dependency_id, *(one for one in unlinked if one in there)]
+            mine = () if intent.links & Link.DEPENDENCIES else intent.depends_on  # they may have been linked meanwhile
+            upstreams = [dependency_id, *(one for one in mine if one in there)]
             intent_edges.put(tx, intent_id, upstreams)
             intents.link(tx, [intent_id], Link.DEPENDENCIES)
             intents.link(tx, upstreams, Link.DEPENDENTS)
@@ -151,7 +152,7 @@ class Graphs:
 
         return await self.database.write(job)
 
-    def _keep(self, tx: Tx, before: Intent, after: Followed, said: Event, now: datetime, by: Actor) -> Shown:
+    def _keep(self, tx: Tx, before: Intent, after: Followed[Intent], said: Event, now: datetime, by: Actor) -> Shown:
         """Keep an intent whose dependencies have changed, one version on."""
         changed = replace(after.intent, version=before.version + 1, updated_at=now)
         intents.update(tx, changed)

@@ -6,13 +6,18 @@ written here as it wrote it, and the newer service runs on the same database.
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from core.domain.intent_links import EdgeKind, Link
+from core.store.container_tables import intent_edges
 from core.store.tables import intents, tasks
-from tests.world import World
+from tests.journeys.test_lock_order import held, waiting
+from tests.world import World, running
 
 
 async def older(world: World, intent_id: str, **values: Any) -> None:
@@ -131,3 +136,23 @@ async def test_a_lone_intent_is_not_looked_at(any_world: World) -> None:
     await within_a_minute(any_world)
     assert await any_world.event_types({"intent_id": made["id"]}) == ["intent_created"]
     assert await any_world.service.database.read(lambda conn: conn.scalar(sa.select(sa.func.count(tasks.c.id)))) == 0
+
+
+async def test_a_dependency_that_is_added_while_the_sweep_brings_along_the_others(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    async with running(tmp_path, postgres_url) as world:
+        upstream, other, made = [await intent(world) for _ in range(3)]
+        await within_a_minute(world)  # the service's own sweep is not in the way
+        await older(world, made["id"], depends_on=[upstream["id"]])
+        version = str((await shown(world, made))["version"])
+        with held(postgres_url, made["id"]) as sweep:
+            path, body = f"/v1/intents/{made['id']}/dependencies", {"dependency_id": other["id"]}
+            adding = asyncio.create_task(world.call("POST", path, json=body, headers={"If-Match": version}))
+            await waiting(postgres_url, 1)
+            edge = {"intent_id": made["id"], "upstream_id": upstream["id"], "kind": EdgeKind.DEPENDENCY}
+            sweep.execute(intent_edges.insert().values(edge))
+            sweep.execute(intents.update().where(intents.c.id == made["id"]).values(links=int(Link.DEPENDENCIES)))
+        added = await adding
+        assert added.status_code == 200, added.text
+        assert added.json()["depends_on"] == [upstream["id"], other["id"]]
