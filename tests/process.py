@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import yaml
 
+from tests import preloaded
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
@@ -34,16 +35,20 @@ class ServiceProcess:
         self.url = f"http://127.0.0.1:{self.port}"
         self.file = folder / "handraise.yaml"
         self.file.write_text(yaml.safe_dump({**settings, "http": {"port": self.port}}))
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: preloaded.Fork | asyncio.subprocess.Process | None = None
 
     async def start(self, patience: float = 120) -> None:
         """Return when it is ready, within ``patience`` seconds; raises with what it printed if it ends instead."""
-        command = [self.python, "-m", "bot.cli", "serve", "--config", str(self.file), *self.roles]
+        arguments = ["serve", "--config", str(self.file), *self.roles]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
         with (self.file.parent / "log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *command, cwd=ROOT, env=environ, stdout=log, stderr=log
-            )
+            if self.python == sys.executable:
+                self._process = preloaded.start(arguments, environ, log.fileno(), log.fileno())
+            else:
+                command = [self.python, "-m", "bot.cli", *arguments]
+                self._process = await asyncio.create_subprocess_exec(
+                    *command, cwd=ROOT, env=environ, stdout=log, stderr=log
+                )
         async with asyncio.timeout(patience), httpx.AsyncClient(trust_env=False) as http:
             while not await self._is_ready(http):
                 if self._process.returncode is not None:

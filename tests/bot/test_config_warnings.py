@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from bot.config import Settings
 from bot.config.loading import warnings_about
-from tests.process import ROOT
+from tests import preloaded
 
 PAGER = {"routing_key": "R0000000000000000000000000000000", "api_token": "u+token-not-to-be-told"}
 
@@ -59,8 +58,7 @@ def test_serve_prints_it_before_anything_else_begins(tmp_path: Path) -> None:
             f"public_url: {PUBLIC}\nhttp: {{port: {taken.getsockname()[1]}}}\n"
         )
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-        command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(tmp_path / "handraise.yaml")]
-        ran = subprocess.run(command, check=False, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60)
-    warning, refusal = ran.stderr.splitlines()
+        status, _, err = asyncio.run(preloaded.run(["serve", "--config", str(tmp_path / "handraise.yaml")], environ))
+    warning, refusal = err.decode().splitlines()
     assert warning.startswith("handraise: warning: pagerduty.api_token")
-    assert (ran.returncode, "can't be listened on" in refusal) == (2, True)
+    assert (status, "can't be listened on" in refusal) == (2, True)

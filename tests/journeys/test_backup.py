@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from tests.process import ROOT, ServiceProcess, service_process
+from tests import preloaded
+from tests.process import ServiceProcess, service_process
 
 pytestmark = pytest.mark.kills
 
@@ -35,11 +34,8 @@ def settings(folder: Path) -> dict[str, Any]:
 async def handraise(service: ServiceProcess, *arguments: str) -> tuple[int, str]:
     """The command's exit status, and all that it has printed."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-    command = [sys.executable, "-m", "bot.cli", *arguments, "--config", str(service.file)]
-    ran = await asyncio.to_thread(
-        subprocess.run, command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120
-    )
-    return ran.returncode, ran.stdout + ran.stderr
+    status, out, err = await preloaded.run([*arguments, "--config", str(service.file)], environ, seconds=120)
+    return status, (out + err).decode()
 
 
 async def ask(service: ServiceProcess, http: httpx.AsyncClient) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import preloaded
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, signed_reply, written_back
-from tests.process import ROOT
 from tests.world import World, config, running
 
 OPS = "ops@example.com"
@@ -98,16 +96,8 @@ async def start(folder: Path, **email: Any) -> tuple[int | None, str]:
     file = folder / "handraise.yaml"
     file.write_text(yaml.safe_dump(settings))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot.cli", "serve", "--config", str(file)),
-        cwd=ROOT,
-        env=environ,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    async with asyncio.timeout(60):
-        printed, _ = await process.communicate()
-    return process.returncode, printed.decode()
+    status, out, err = await preloaded.run(["serve", "--config", str(file)], environ)
+    return status, (out + err).decode()
 
 
 def templates(folder: Path, source: str) -> Path:
@@ -145,8 +135,8 @@ async def test_a_preview_writes_every_mail_in_the_operators_looks(tmp_path: Path
         yaml.safe_dump({"email": {"smtp_url": "smtp://h", "from": "ask@acme.example", "templates": "looks"}})
     )
     arguments = ("mail", "preview", str(tmp_path / "out"), "--config", str(tmp_path / "handraise.yaml"))
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "bot.cli", *arguments, cwd=ROOT)
-    assert await process.wait() == 0
+    status, _, _ = await preloaded.run(arguments, os.environ)
+    assert status == 0
 
     assert "ACME asks" in (tmp_path / "out" / "veto.txt").read_text()
     assert "From: ask@acme.example" in (tmp_path / "out" / "alert.eml").read_text()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +9,9 @@ from typing import Any
 from bot.sandbox.slack.faults import DropAfterStoring, RateLimited
 from core.delivery.pause import Pausing
 from core.domain.people import Actor
+from tests import cli
 from tests.vendors.slack import shown
-from tests.world import KEYS, World, running
+from tests.world import World, running
 
 EVERY_HOUR = {"max_attempts": 4, "interval_seconds": 3600}
 
@@ -216,14 +214,9 @@ async def test_a_pause_is_seen_where_people_look(world: World) -> None:
 
 
 async def handraise(world: World, *words: str, role: str = "admin") -> tuple[int | None, str, str]:
-    """The command, as a process of its own: status, output, errors."""
-    where = {"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS[role]}
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli", *words, env={**os.environ, **where}, stdout=pipe, stderr=pipe
-    )
-    out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
+    """The command: status, output, errors."""
+    ran = await cli.handraise(world, *words, role=role)
+    return ran.status, ran.out, ran.err
 
 
 async def test_the_command_line_pauses_says_so_and_unpauses(world: World) -> None:

@@ -5,9 +5,9 @@ Rules: https://docs.slack.dev/reference/app-manifest, written down in ``manifest
 
 from __future__ import annotations
 
+import asyncio
 import json
-import subprocess
-import sys
+import os
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -21,6 +21,7 @@ import yaml
 from channels.slack.channel import SlackChannel
 from core.domain.people import Address
 from core.ports import Delivered, Refused, Sending
+from tests import preloaded
 from tests.channels.slack.slack_examples import ASKED, a_notice, an_ending
 from tests.process import ROOT
 from tests.vendors.slack import SlackSandbox
@@ -38,20 +39,20 @@ PLACES = [Address("slack", "C1"), Address("slack", "G1"), Address("slack", "U1",
 
 
 @cache
-def handraise(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bot.cli", "slack", "manifest", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def handraise(*arguments: str) -> tuple[int, str, str]:
+    status, out, err = asyncio.run(preloaded.run(["slack", "manifest", *arguments], os.environ))
+    return status, out.decode(), err.decode()
 
 
 def printed(*arguments: str) -> dict[str, Any]:
-    ran = handraise(*arguments)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    manifest: dict[str, Any] = yaml.safe_load(ran.stdout)
+    status, out, err = handraise(*arguments)
+    assert (status, err) == (0, "")
+    manifest: dict[str, Any] = yaml.safe_load(out)
     return manifest
 
 
 def test_the_file_at_the_top_is_what_the_command_prints() -> None:
-    assert handraise().stdout == FILE
+    assert handraise() == (0, FILE, "")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--http", URL)])
@@ -109,9 +110,7 @@ def test_both_are_the_same_app_but_for_the_way_in() -> None:
     "url", ["http://h.example.com", "h.example.com", "https://", "https://h:port", "https://h/ x: 1"]
 )
 def test_an_address_that_slack_can_not_use_is_refused_in_one_line(url: str) -> None:
-    ran = handraise("--http", url)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "handraise: --http must look like https://host.\n"
+    assert handraise("--http", url) == (2, "", "handraise: --http must look like https://host.\n")
 
 
 async def everything(channel: SlackChannel) -> list[Any]:
