@@ -22,6 +22,7 @@ from tests.bench import (
     mails,
     measures,
     plugin,
+    processes,
     reminders,
     replicas,
     replies,
@@ -40,6 +41,7 @@ async def sdk(_folder: Path, sheet: Sheet) -> None:
 
 PARTS: dict[str, tuple[str, Part]] = {
     "cycle": ("the start, from an answer to the agent, full cycles; SQLite", cycle.sqlite),
+    "processes": ("full cycles by one process, by two and by one for each role; PostgreSQL", processes.both),
     "sdk": ("import of the SDK", sdk),
     "plugin": ("the pytest plugin's example", plugin.measured),
     "crowded": ("start and memory with 100,000 open questions; SQLite", crowded.sqlite),

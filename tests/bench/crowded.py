@@ -37,7 +37,7 @@ async def sqlite(folder: Path, sheet: Sheet, seconds: float = 8) -> None:
             async with memory_of(process.pid) as watched:
                 for _ in range(5):
                     await caller.listed("open")
-                rate = await measures.cycles(caller, here, seconds)
+                rate = await measures.cycles([caller], here, seconds)
         sheet.note("cycles beside them, 16 clients", rate, "/s")
         sheet.note("reminders meanwhile", sum(mailbox.endswith(f".{MAILBOX}") for mailbox in here.mails), "")
         sheet.at_most("memory while serving, the most", max(watched.samples), 300, "MB")

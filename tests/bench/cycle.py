@@ -36,7 +36,7 @@ async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10, runs: int = 30
                     sheet.note(f"answer sent → {what}, most", spread.most, "ms")
                 await _sdk_waits(url, caller, here, runs, sheet)
                 before, began = processor_seconds(process.pid), time.monotonic()
-                rate = await measures.cycles(caller, here, seconds)
+                rate = await measures.cycles([caller], here, seconds)
                 used, done = processor_seconds(process.pid) - before, rate * (time.monotonic() - began)
                 sheet.at_least("cycles, 16 clients (aim: 300/s)", rate, 100, "/s")
                 sheet.note("cycles as a share of bare commits", rate / bare, "")

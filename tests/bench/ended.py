@@ -70,7 +70,7 @@ class Cost:
     async def measure(self, here: Around, seconds: float = 3) -> None:
         await measures.until_ready(self._caller, time.monotonic())
         before, started = processor_seconds(self._pid), time.monotonic()
-        rate = await measures.cycles(self._caller, here, seconds)
+        rate = await measures.cycles([self._caller], here, seconds)
         done = rate * (time.monotonic() - started)
         self._times.append(1000 / rate)
         self._processor.append(1000 * (processor_seconds(self._pid) - before) / done)

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,13 +97,13 @@ async def _timed(wait: Wait, asked: object) -> float:
     return time.monotonic()
 
 
-async def cycles(caller: Caller, here: Around, seconds: float) -> float:
-    """Full cycles a second: suspend, the mail arrives, answer, the callback arrives; with sixteen clients."""
+async def cycles(callers: Sequence[Caller], here: Around, seconds: float, clients: int = CLIENTS) -> float:
+    """Full cycles a second: suspend, the mail arrives, answer, the callback arrives. The clients share the callers."""
     done, end = 0, time.monotonic() + seconds
 
     async def client(number: int) -> None:
         nonlocal done
-        mailbox = f"client{number}@example.com"
+        caller, mailbox = callers[number % len(callers)], f"client{number}@example.com"
         while time.monotonic() < end:
             asked = await caller.ask(here.callback_url, mailbox)
             await here.mail_to(mailbox)
@@ -112,7 +112,7 @@ async def cycles(caller: Caller, here: Around, seconds: float) -> float:
             done += 1
 
     started = time.monotonic()
-    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    await asyncio.gather(*(client(number) for number in range(clients)))
     return done / (time.monotonic() - started)
 
 
