@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
 
 from core.store.database import Database
@@ -15,28 +16,35 @@ _READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 @asynccontextmanager
 async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
-    """Every statement that reads or writes rows, with values of one execution."""
+    """Every statement that reads or writes rows, with values of one execution; SQLite's have them in their text."""
     found: dict[str, Any] = {}
-    engine = database.engine
 
-    def traced(statement: str) -> None:
+    class Traced(psycopg.Cursor[Any]):
+        def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+            note(str(query), params)
+            return super().execute(query, params, **options)
+
+        def executemany(self, query: Any, params_seq: Any, **options: Any) -> Any:
+            note(str(query), params_seq[0])
+            return super().executemany(query, params_seq, **options)
+
+    def note(statement: str, values: Any = None) -> None:
         if statement.startswith(_READING):
-            found[statement] = None
+            found[statement] = values
 
     def checked_out(connection: Any, *_: Any) -> None:
-        connection.set_trace_callback(traced)
+        """What is prepared does not pass SQLAlchemy's own events."""
+        if isinstance(connection, psycopg.Connection):
+            connection.cursor_factory = Traced
+        else:
+            connection.set_trace_callback(note)
 
-    def about_to(_conn: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: bool) -> None:
-        if statement.startswith(_READING):
-            found[statement] = values[0] if many else values
-
-    sa.event.listen(engine, "before_cursor_execute", about_to)
-    if database.dialect == "sqlite":  # where a prepared statement does not pass SQLAlchemy
+    engines = {database.engine, database.reading}
+    for engine in engines:
         sa.event.listen(engine, "checkout", checked_out)
     try:
         await database.write(lambda _tx: None)  # a group under way has its connection already, and may take more jobs
         yield found
     finally:
-        sa.event.remove(engine, "before_cursor_execute", about_to)
-        if database.dialect == "sqlite":
+        for engine in engines:
             sa.event.remove(engine, "checkout", checked_out)

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
@@ -74,6 +74,24 @@ class Intent:
     governance_policy: Mapping[str, JsonValue] | None = None
     links: Link = Link.NONE
     held: Hold = Hold.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """As much of an intent as changes when another moves that it hangs on: there may be thousands of them."""
+
+    id: str
+    status: IntentStatus
+    version: int
+    links: Link
+    held: Hold
+    log_length: int
+    log_mac: str
+    log_seal: str | None
+
+
+Moving = TypeVar("Moving", Intent, Dependent)
+"""Whichever of the two is at hand."""
 
 
 UNBORN = ""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Generic
 
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Intent, IntentStatus, Moving
 from core.domain.intent_links import HOLD_OF, EdgeKind, Hold
 from core.domain.vocabulary import STATUS_CHANGED, Event
 from core.domain.wire import JsonObject
@@ -56,17 +57,17 @@ class Upstreams:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Generic[Moving]):
     """An intent after a rule, and the line that says so; ``None`` if there is nothing to say."""
 
-    intent: Intent
+    intent: Moving
     event: Event | None = None
 
 
 # --- The intent that moves ------------------------------------------------------------------------------------------
 
 
-def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: Hold = Hold.NONE) -> Followed:
+def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: Hold = Hold.NONE) -> Followed[Intent]:
     """The intent that has come from ``before``, as its own upstreams leave it.
 
     A draft is activated only with its dependencies completed (RFC-0002). One that was owed a block becomes blocked when
@@ -119,7 +120,7 @@ def check_completion(upstreams: Upstreams) -> None:
 # --- Those that depend on it ----------------------------------------------------------------------------------------
 
 
-def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Followed:
+def upstream_suspended(dependent: Moving, upstream_id: str, hold: Hold) -> Followed[Moving]:
     """An active dependent becomes blocked; one that is suspended itself is owed it (RFC-0026 §2 rule 2; by a
     coordinator: §3). A block of its agent's own stays its agent's. Without a ``hold`` it stays as it is: it takes
     outputs of the upstream, and no coordinator has it wait for them."""
@@ -138,7 +139,7 @@ def upstream_suspended(dependent: Intent, upstream_id: str, hold: Hold) -> Follo
             return Followed(dependent)
 
 
-def dependency_added(dependent: Intent, upstream: Intent) -> Followed:
+def dependency_added(dependent: Intent, upstream: Intent) -> Followed[Intent]:
     """``upstream`` is one more that it depends on. An active intent goes on, unless that one is suspended (API.md
     §7)."""
     if upstream.status is not IntentStatus.SUSPENDED:
@@ -146,7 +147,7 @@ def dependency_added(dependent: Intent, upstream: Intent) -> Followed:
     return upstream_suspended(dependent, upstream.id, Hold.UPSTREAM)
 
 
-def upstreams_changed(dependent: Intent, upstreams: Upstreams) -> Followed:
+def upstreams_changed(dependent: Moving, upstreams: Upstreams) -> Followed[Moving]:
     """Our own block ends when all upstreams are completed, not when one resumes (RFC-0026 §2 rule 2). ``upstreams``
     are those that are left."""
     held = dependent.held & upstreams.holds()
@@ -158,7 +159,7 @@ def upstreams_changed(dependent: Intent, upstreams: Upstreams) -> Followed:
     return Followed(active, _status_changed(dependent.status, active.status, DEPENDENCIES_COMPLETED))
 
 
-def upstream_abandoned(dependent: Intent, upstream: Intent) -> Followed:
+def upstream_abandoned(dependent: Moving, upstream: Intent) -> Followed[Moving]:
     """Its dependents stay as they are, and their logs say why they will not go on by themselves (API.md §7)."""
     if dependent.status in ENDED:
         return Followed(dependent)

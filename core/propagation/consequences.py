@@ -13,7 +13,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from core.domain.checkpoint import verdict_event
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
 from core.domain.propagation import ENDED, check_completion, check_ready, check_unblocked, member_event, settled
 from core.domain.vocabulary import Event
@@ -79,12 +79,12 @@ class Consequences:
             events += _member_events(tx, before, intent, suspension_id)
         return events
 
-    def _keep(self, tx: Tx, followed: Sequence[tuple[Intent, Sequence[Event]]], now: datetime) -> None:
+    def _keep(self, tx: Tx, followed: Sequence[tuple[Dependent, Sequence[Event]]], now: datetime) -> None:
         """Keep others that have moved with it, and their logs."""
         if not followed:
             return
         grown = event_log.append_all(tx, followed, now, self.key)
-        intents.advance_all(tx, grown, now)
+        intents.advance_dependents(tx, grown, now)
         self.announce(tx, *(intent.id for intent in grown))
 
     def check(self, tx: Tx, intent: Intent, wanted: IntentStatus) -> None:

@@ -18,7 +18,7 @@ from core.domain.coordinator import (
     SuspensionPolicy,
     escalation,
 )
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
 from core.domain.vocabulary import Event
 from core.store import coordinators, intent_edges
@@ -54,7 +54,7 @@ def hold_by_sources(conn: sa.Connection, intent_id: str, now: datetime) -> Hold:
     return input_hold([one for those in found.values() for one in those])
 
 
-def abandoned(tx: Tx, dependents: Sequence[Intent], now: datetime) -> Mapping[str, list[Event]]:
+def abandoned(tx: Tx, dependents: Sequence[Dependent], now: datetime) -> Mapping[str, list[Event]]:
     """For each dependent of an intent that was abandoned: a line for everybody who looks after it (API.md §7)."""
     looked_after = [one.id for one in dependents if one.links & _LOOKED_AFTER]
     found = coordinators.covering(tx.conn, looked_after, now) if looked_after else {}

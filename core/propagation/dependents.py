@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.intent_links import EdgeKind, Hold, Link
 from core.domain.propagation import Followed, Upstreams, upstream_abandoned, upstream_suspended, upstreams_changed
 from core.domain.vocabulary import Event
@@ -17,7 +17,7 @@ from core.propagation.phases import tasks_ready
 from core.store import intent_edges, intents
 from core.store.database import Tx
 
-Lines = tuple[Intent, Sequence[Event]]
+Lines = tuple[Dependent, Sequence[Event]]
 
 
 def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[Lines]:
@@ -47,7 +47,9 @@ _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.
 """What dependents feel of an upstream."""
 
 
-def _rule(upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold) -> Callable[[Intent, Sequence[str]], Followed]:
+def _rule(
+    upstream: Intent, left: Mapping[str, Upstreams], inputs: Hold
+) -> Callable[[Dependent, Sequence[str]], Followed[Dependent]]:
     """What ``upstream``'s status does to a dependent that hangs on it by edges of those kinds. ``left`` are the others
     that each still waits for."""
     match upstream.status:

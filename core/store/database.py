@@ -50,8 +50,10 @@ class Database:
         file: DatabaseFile | None,
         writer: GroupWriter | PooledWriter,
         deadlines: Deadlines,
+        reading: sa.Engine | None = None,
     ) -> None:
         self.engine = engine
+        self.reading = engine if reading is None else reading
         self.dialect = dialect
         self.deadlines = deadlines
         self.written_at: float | None = None
@@ -59,7 +61,7 @@ class Database:
         self._file = file
         self._closed = False
         self._watch = Watchdog(deadlines.call.total_seconds())
-        self._readers = Readers(engine, _READERS)
+        self._readers = Readers(self.reading, _READERS)
         self._writer = writer
 
     @property
@@ -122,6 +124,7 @@ class Database:
         if not all(ended):
             raise DatabaseUnavailable("The database did not close in time: a call is still under way.")
         self.engine.dispose()
+        self.reading.dispose()
         if self._file is not None:
             self._file.release()
 
@@ -158,9 +161,9 @@ def open_database(url: str, deadlines: Deadlines | None = None) -> Database:
         return _open_sqlite(parsed, deadlines)
     from core.store import postgres
 
-    engine = postgres.open_engine(parsed, deadlines)
+    engine, reading = postgres.open_engines(parsed, deadlines)
     writer = PooledWriter(engine, postgres.THREADS)
-    return Database(engine, dialect="postgresql", file=None, writer=writer, deadlines=deadlines)
+    return Database(engine, dialect="postgresql", file=None, writer=writer, deadlines=deadlines, reading=reading)
 
 
 def _open_sqlite(url: sa.URL, deadlines: Deadlines) -> Database:

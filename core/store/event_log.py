@@ -23,7 +23,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.domain.intent import UNBORN, Intent
+from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
@@ -31,6 +31,7 @@ from core.store import intent_agents
 from core.store.container_tables import portfolio_members
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.recordsets import Recordset
 from core.store.tables import events, log_starts
 
 _SEALING = "sealed head\n"
@@ -70,7 +71,11 @@ def same(left: str, right: str) -> bool:
 
 def _canonical(line: Mapping[str, Any]) -> str:
     shown = {**line, "created_at": instant(line["created_at"])}
-    return json.dumps(shown, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(shown)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
+"""``json.dumps`` would make one anew for each line."""
 
 
 def _mac(key: bytes, text: str) -> str:
@@ -97,18 +102,18 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
     return append_all(tx, [(intent, added)], now, key)[0]
 
 
-def append_all(tx: Tx, logs: Iterable[tuple[Intent, Sequence[Event]]], now: datetime, key: bytes) -> list[Intent]:
+def append_all(tx: Tx, logs: Iterable[tuple[Moving, Sequence[Event]]], now: datetime, key: bytes) -> list[Moving]:
     """As :func:`append`, to the logs of many."""
     rows: list[dict[str, Any]] = []
     grown = [_grown(tx.conn, intent, added, now, key, rows) for intent, added in logs]
     if rows:
-        _INSERT_ON[tx.conn.dialect.name].run(tx.conn, *rows)
+        _insert(tx.conn, rows)
     return grown
 
 
 def _grown(
-    conn: sa.Connection, intent: Intent, added: Sequence[Event], now: datetime, key: bytes, rows: list[dict[str, Any]]
-) -> Intent:
+    conn: sa.Connection, intent: Moving, added: Sequence[Event], now: datetime, key: bytes, rows: list[dict[str, Any]]
+) -> Moving:
     """The intent with its new head; its lines are added to ``rows``."""
     if not added:
         return intent
@@ -130,7 +135,7 @@ def _grown(
     return replace(intent, log_length=position, log_mac=mac, log_seal=seal)
 
 
-def _is_head(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
+def _is_head(conn: sa.Connection, intent: Intent | Dependent, key: bytes) -> bool:
     """Whether the log really ended where the intent says. A head that somebody has set is never sealed over: the next
     check of the trail finds it still."""
     seal, length = intent.log_seal, intent.log_length
@@ -145,7 +150,7 @@ def _is_head(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
     return mac is not None and is_seal(key, intent.id, sealed, mac, seal)
 
 
-def _ends_unsealed(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
+def _ends_unsealed(conn: sa.Connection, intent: Intent | Dependent, key: bytes) -> bool:
     """Whether the last line is by a version that sealed no heads, or was moved out."""
     last = (events.c.intent_id == intent.id) & (events.c.position == intent.log_length)
     row = conn.execute(sa.select(events).where(last)).first()
@@ -156,11 +161,19 @@ def _ends_unsealed(conn: sa.Connection, intent: Intent, key: bytes) -> bool:
     return is_older(_line(row), (before or "") if previous is None else previous, key)
 
 
+def _insert(conn: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    if conn.dialect.name == "postgresql":
+        _INSERT_TOGETHER.run(conn, _ROWS.document(conn.dialect, rows))
+    else:
+        _INSERT.run(conn, *rows)
+
+
+_NAMES = ("id", "intent_id", "position", "type", "actor", "payload", "created_at", "mac")
+_ROWS = Recordset(*(events.c[name] for name in _NAMES))
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
-_INSERT_ON = {
-    "sqlite": Prepared(events.insert()),
-    "postgresql": Prepared(events.insert().values(transaction_id=_POSTGRES_TRANSACTION)),
-}
+_TOGETHER = sa.select(*(_ROWS.c[name] for name in _NAMES), _POSTGRES_TRANSACTION).order_by(_ROWS.place)
+_INSERT = Prepared(events.insert())
+_INSERT_TOGETHER = Prepared(events.insert().from_select([*_NAMES, "transaction_id"], _TOGETHER))
 
 
 def is_genuine(line: Logged, previous: str, key: bytes) -> bool:

@@ -186,6 +186,8 @@ class Readers:
 
     def _read(self, conn: sa.Connection, call: Call[T]) -> T:
         try:
+            if call.statement is not None and conn.dialect.name == "postgresql":  # has no transaction otherwise
+                conn.execution_options(isolation_level="READ COMMITTED")
             allow(conn, call)
             value = call.job(conn)
             conn.rollback()
@@ -200,6 +202,6 @@ _ALLOW = sa.text("SELECT set_config('statement_timeout', :span, true)")
 
 
 def allow(conn: sa.Connection, call: Call[Any]) -> None:
-    """A call that was given more time than usual is given it by PostgreSQL too."""
+    """A call that was given more time than usual is given it by PostgreSQL too, until its transaction ends."""
     if call.statement is not None and conn.dialect.name == "postgresql":
         conn.execute(_ALLOW, {"span": f"{call.statement:.0f}s"})

@@ -113,8 +113,15 @@ _PARKED_OF = Prepared(
 
 
 def due(conn: sa.Connection, now: datetime, limit: int) -> list[Parked]:
-    statement = sa.select(parked).where(parked.c.look_at <= now).order_by(parked.c.look_at, parked.c.id).limit(limit)
-    return [_parked(row) for row in conn.execute(statement)]
+    return [_parked(row) for row in _DUE.all(conn, {"now": now, "limit": limit})]
+
+
+_DUE = Prepared(
+    sa.select(parked)
+    .where(parked.c.look_at <= sa.bindparam("now"))
+    .order_by(parked.c.look_at, parked.c.id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
 
 
 def next_look(conn: sa.Connection) -> datetime | None:

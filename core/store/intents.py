@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from core.domain.intent import UNBORN, Intent, IntentStatus
+from core.domain.intent import UNBORN, Dependent, Intent, IntentStatus
 from core.domain.intent_links import Hold, Link
 from core.store import idempotency, intent_agents
 from core.store.call_deadlines import BeginAgain
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import intents, suspensions
 
 _BY_ID = sa.select(intents).where(intents.c.id == sa.bindparam("id"))
@@ -54,12 +55,6 @@ def update(tx: Tx, intent: Intent) -> None:
 def advance(tx: Tx, intent: Intent) -> None:
     """Replace what a suspension's move changes, and leave title, state and constraints unread and unwritten."""
     _ADVANCE.run(tx.conn, _advanced(intent))
-
-
-def advance_all(tx: Tx, moved: Sequence[Intent], now: datetime) -> None:
-    """As :func:`advance`, for many, all updated ``now``."""
-    if moved:
-        _ADVANCE.run(tx.conn, *({**_advanced(intent), "updated_at": now} for intent in moved))
 
 
 def _advanced(intent: Intent) -> dict[str, Any]:
@@ -101,7 +96,7 @@ def get(conn: sa.Connection, intent_id: str) -> Intent | None:
 
 def those(conn: sa.Connection, intent_ids: Sequence[str]) -> dict[str, Intent]:
     """By id, of those that there are."""
-    return {row.id: _record(row) for row in conn.execute(_BY_IDS, {"ids": list(intent_ids)})}
+    return {row.id: _record(row) for row in _BY_IDS[conn.dialect.name].all(conn, listed(intent_ids))}
 
 
 def creator(conn: sa.Connection, intent_id: str) -> str | None:
@@ -124,12 +119,12 @@ def lock_free(tx: Tx, intent_id: str) -> Intent | None:
 
 def lock_in_order(tx: Tx, intent_ids: Iterable[str]) -> dict[str, Intent]:
     """Those that there are, locked, by id. Nothing else may be locked in this transaction before: it waits."""
-    statement = _BY_IDS.order_by(intents.c.id).with_for_update()
     ids = sorted({*intent_ids, *tx.taken})
-    return {row.id: _record(row) for row in tx.conn.execute(statement, {"ids": ids})}
+    return {row.id: _record(row) for row in _BY_IDS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(ids))}
 
 
-_BY_IDS = sa.select(intents).where(intents.c.id.in_(sa.bindparam("ids", expanding=True)))
+_BY_IDS = by_ids(sa.select(intents), intents.c.id)
+_BY_IDS_LOCKED = by_ids(sa.select(intents).order_by(intents.c.id).with_for_update(), intents.c.id)
 
 
 def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
@@ -138,48 +133,62 @@ def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
     return list(tx.conn.scalars(statement.with_for_update(skip_locked=True)))
 
 
-def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Intent]:
-    """Those of ``intent_ids`` that there are, locked, while ``intent`` is: without what they say (title, state), for
-    :func:`advance_all` alone to keep.
+def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Dependent]:
+    """Those of ``intent_ids`` that there are, locked, while ``intent`` is.
 
     Nobody is waited for: if another transaction holds one of them, this one begins again with all of them
     (:class:`BeginAgain`).
     """
     if not intent_ids:
         return []
-    statement = _HEADS.order_by(intents.c.id).with_for_update(skip_locked=True)
-    rows = tx.conn.execute(statement, {"ids": list(intent_ids)}).all()
+    rows = _DEPENDENTS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(intent_ids))
     if len(rows) < len(intent_ids):
         wanted = frozenset({intent.id, *intent_ids, *tx.taken})
         raise BeginAgain(partial(_take_first, intent_ids=wanted, turn=tx.turn))
-    return [_head(row) for row in rows]
+    return [_dependent(row) for row in rows]
 
 
-def _head(row: Any) -> Intent:
-    """Made outright: a copy of a blank one takes ten times as long, and there may be thousands."""
-    return Intent(
-        id=row.id,
-        title="",
-        description="",
-        status=IntentStatus(row.status),
-        version=row.version,
-        state={},
-        constraints={},
-        confidence=0.0,
-        created_by="",
-        created_at=_LONG_AGO,
-        updated_at=_LONG_AGO,
-        abandonment_reason=None,
-        suspension_id=row.suspension_id,
-        log_length=row.log_length,
-        log_mac=row.log_mac,
-        log_seal=row.log_seal or None,
-        links=Link(row.links),
-        held=Hold(row.held),
+def _dependent(row: Any) -> Dependent:
+    intent_id, status, version, links, held, log_length, log_mac, log_seal = row
+    return Dependent(
+        intent_id, IntentStatus(status), version, Link(links), Hold(held), log_length, log_mac, log_seal or None
     )
 
 
-_LONG_AGO = datetime.fromtimestamp(0, UTC)
+def advance_dependents(tx: Tx, moved: Sequence[Dependent], now: datetime) -> None:
+    """Replace what changes of them, all updated ``now``."""
+    rows = [
+        {
+            "_id": one.id,
+            "status": one.status.value,
+            "settled": one.status.value,
+            "held": int(one.held),
+            "version": one.version,
+            "log_length": one.log_length,
+            "log_mac": one.log_mac,
+            "log_seal": one.log_seal,
+            "updated_at": now,
+        }
+        for one in moved
+    ]
+    if tx.conn.dialect.name == "postgresql":
+        _ADVANCE_TOGETHER.run(tx.conn, _MOVED.document(tx.conn.dialect, rows))
+    elif rows:
+        _ADVANCE_DEPENDENT.run(tx.conn, *rows)
+
+
+_ADVANCING_DEPENDENT = ("status", "settled", "held", "version", "log_length", "log_mac", "log_seal", "updated_at")
+_ADVANCE_DEPENDENT = Prepared(
+    intents.update()
+    .where(intents.c.id == sa.bindparam("_id"))
+    .values({name: sa.bindparam(name) for name in _ADVANCING_DEPENDENT})
+)
+_MOVED = Recordset(sa.column("_id", sa.Text), *(intents.c[name] for name in _ADVANCING_DEPENDENT))
+_ADVANCE_TOGETHER = Prepared(
+    intents.update()
+    .where(intents.c.id == _MOVED.c["_id"])
+    .values({name: _MOVED.c[name] for name in _ADVANCING_DEPENDENT})
+)
 
 
 def _take_first(tx: Tx, intent_ids: frozenset[str], turn: str | None) -> None:
@@ -239,8 +248,12 @@ def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: i
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
-_HEAD = ("id", "status", "version", "links", "held", "suspension_id", "log_length", "log_mac", "log_seal")
-_HEADS = sa.select(*(intents.c[name] for name in _HEAD)).where(intents.c.id.in_(sa.bindparam("ids", expanding=True)))
+_DEPENDENTS_LOCKED = by_ids(
+    sa.select(*(intents.c[field.name] for field in fields(Dependent)))
+    .order_by(intents.c.id)
+    .with_for_update(skip_locked=True),
+    intents.c.id,
+)
 
 
 def _columns(intent: Intent) -> dict[str, Any]:

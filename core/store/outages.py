@@ -59,8 +59,10 @@ def take_off(tx: Tx, now: datetime, by: timedelta) -> None:
 
 def newest(conn: sa.Connection) -> int:
     """The number of the last outage, 0 where there never was one."""
-    return conn.scalar(sa.select(sa.func.max(outages.c.id))) or 0
+    return _NEWEST.scalar(conn, {}) or 0
 
+
+_NEWEST = Prepared(sa.select(sa.func.max(outages.c.id).label("id")))
 
 _MINE = (
     (suspensions.c.status == sa.literal_column("'open'"))

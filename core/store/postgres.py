@@ -110,17 +110,24 @@ def async_connections(deadlines: Deadlines) -> type[AsyncConnection]:
     return Keeping
 
 
-def open_engine(url: sa.URL, deadlines: Deadlines) -> sa.Engine:
-    """SQLAlchemy over a pool whose connections keep ``deadlines``. Nothing is connected yet."""
+def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engine]:
+    """One that writes, and one that reads without a transaction: a statement is then one way there and back, in place
+    of three. Nothing is connected yet."""
+    return _open(url, deadlines, THREADS), _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
+
+
+def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -> sa.Engine:
+    """SQLAlchemy over a pool whose connections keep ``deadlines``."""
     engine = sa.create_engine(
         _with_patience(url.set(drivername="postgresql+psycopg")),
         poolclass=QueuePool,
-        pool_size=THREADS + READERS,
+        pool_size=connections,
         max_overflow=4,
         pool_timeout=deadlines.statement.total_seconds(),
         pool_pre_ping=False,  # see _ask_a_rested_one
         pool_recycle=1800,
         hide_parameters=True,  # questions and answers must not be in an error's text
+        **options,
     )
     seconds = deadlines.statement.total_seconds()
 
@@ -135,10 +142,11 @@ def open_engine(url: sa.URL, deadlines: Deadlines) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _record: Any) -> None:
         values = {"statement": _milliseconds(deadlines.statement * 0.9), "idle": _milliseconds(_IDLE_IN_TRANSACTION)}
+        reads = connection.autocommit
         connection.autocommit = True
         compiled = _LET_GO.compile(dialect=engine.dialect)
         connection.execute(str(compiled), values)
-        connection.autocommit = False
+        connection.autocommit = reads
 
     _ask_a_rested_one(engine)
     return engine

@@ -1,14 +1,13 @@
 """Statements of the hot path, compiled once.
 
 SQLAlchemy works a statement out anew each time it is executed: about a tenth of a millisecond, five times what SQLite
-itself takes for it. A cycle of suspend, notify, answer and callback has sixteen of them. On SQLite a
-:class:`Prepared` statement goes to the driver as it was compiled; on PostgreSQL, where the way to the server costs
-more than that, it is executed as usual.
+itself takes for it, and half of what a way to PostgreSQL and back takes. A cycle of suspend, notify, answer and
+callback has sixteen of them. A :class:`Prepared` statement goes to the driver as it was compiled. PostgreSQL plans it
+once for each connection, which psycopg does by itself.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,19 +16,19 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 Values = Mapping[str, Any]
-_Convert = Callable[[Any], Any]
+Convert = Callable[[Any], Any]
 
 
 class _Compiled(NamedTuple):
     """SQL text for the driver; the values to be given and those that never change; the name and the converter of each
-    of its places; what makes a record of a row."""
+    of its places; the columns of its rows, and what makes a record of one."""
 
     text: str
     names: frozenset[str]
     fixed: Values
-    places: Sequence[tuple[str, _Convert | None]]
+    places: Sequence[tuple[str, Convert | None]]
+    columns: Sequence[sa.ColumnElement[Any]]
     record: Callable[[Iterable[Any]], Any] | None
-    converters: Sequence[tuple[int, _Convert]]
 
 
 class Prepared:
@@ -38,9 +37,10 @@ class Prepared:
     Rows have their columns as attributes and ``_asdict()``. Driver errors come as SQLAlchemy's.
     """
 
-    def __init__(self, statement: sa.Select[Any] | sa.Insert | sa.Update) -> None:
+    def __init__(self, statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete) -> None:
         self.statement = statement
-        self._compiled: _Compiled | None = None
+        self._compiled: dict[str, _Compiled] = {}
+        self._converters: dict[str, Sequence[tuple[int, Convert]]] = {}
 
     def first(self, conn: sa.Connection, values: Values) -> Any | None:
         """The first row, ``None`` if there is none."""
@@ -53,47 +53,92 @@ class Prepared:
         return None if row is None else row[0]
 
     def all(self, conn: sa.Connection, values: Values) -> Sequence[Any]:
-        if conn.dialect.name != "sqlite":
-            return conn.execute(self.statement, values).all()
-        compiled = self._compiled or self._compile(conn.dialect, values)
-        return [_record(compiled, row) for row in self._run(conn, compiled, [values]).fetchall()]
+        dialect = conn.dialect
+        compiled = self._compile(dialect, values)
+        cursor = _run(conn, compiled, [values])
+        converters = self._converters.get(dialect.name)
+        if converters is None:
+            converters = self._converters[dialect.name] = _converters(compiled, dialect, cursor)
+        return [_record(compiled, converters, row) for row in cursor.fetchall()]
 
     def run(self, conn: sa.Connection, *values: Values) -> int:
         """Execute once for each of ``values``; returns how many rows were changed."""
-        if conn.dialect.name != "sqlite":
-            return conn.execute(self.statement, list(values)).rowcount
-        return int(self._run(conn, self._compiled or self._compile(conn.dialect, values[0]), values).rowcount)
-
-    def _run(self, conn: sa.Connection, compiled: _Compiled, values: Sequence[Values]) -> sqlite3.Cursor:
-        rows = [_placed(compiled, one) for one in values]
-        driver: Any = conn.connection.driver_connection
-        try:
-            if len(rows) == 1:
-                return driver.execute(compiled.text, rows[0])  # type: ignore[no-any-return]
-            return driver.executemany(compiled.text, rows)  # type: ignore[no-any-return]
-        except sqlite3.Error as failure:
-            raise DBAPIError.instance(  # the values must not be in an error's text: they are what people wrote
-                compiled.text, None, failure, sqlite3.Error, hide_parameters=True, dialect=conn.dialect
-            ) from failure
+        return int(_run(conn, self._compile(conn.dialect, values[0]), values).rowcount)
 
     def _compile(self, dialect: sa.Dialect, values: Values) -> _Compiled:
-        written = self.statement if isinstance(self.statement, sa.Select) else None
-        compiled = self.statement.compile(dialect=dialect, column_keys=None if written is not None else list(values))
-        assert isinstance(compiled, sa.sql.compiler.SQLCompiler)  # noqa: S101 (no DDL comes here)
-        binds = [compiled.binds[name] for name in compiled.positiontup or ()]
-        places = [(bind.key, _to_driver(bind.type, dialect)) for bind in binds]
-        names = frozenset(bind.key for bind in binds if bind.required)
-        fixed = {bind.key: bind.value for bind in binds if not bind.required}
-        columns = list(written.selected_columns) if written is not None else []
-        record: Any = namedtuple("Record", [str(column.key) for column in columns]) if columns else None
-        converters = [
-            (place, convert)
-            for place, column in enumerate(columns)
-            if (convert := _from_driver(column.type, dialect)) is not None
-        ]
-        make = None if record is None else record._make
-        self._compiled = _Compiled(str(compiled), names, fixed, places, make, converters)
-        return self._compiled
+        compiled = self._compiled.get(dialect.name)
+        if compiled is None:
+            compiled = self._compiled[dialect.name] = _compile(self.statement, _positional(dialect), values)
+        return compiled
+
+
+def _compile(
+    statement: sa.Select[Any] | sa.Insert | sa.Update | sa.Delete, dialect: sa.Dialect, values: Values
+) -> _Compiled:
+    written = statement if isinstance(statement, sa.Select) else None
+    if isinstance(statement, sa.Insert):
+        statement = statement.inline()  # nobody asks for the number of the new row
+    compiled = statement.compile(dialect=dialect, column_keys=None if written is not None else list(values))
+    assert isinstance(compiled, sa.sql.compiler.SQLCompiler)  # noqa: S101 (no DDL comes here)
+    binds = [compiled.binds[name] for name in compiled.positiontup or ()]
+    places = [(bind.key, to_driver(bind.type, dialect)) for bind in binds]
+    names = frozenset(bind.key for bind in binds if bind.required)
+    fixed = {bind.key: bind.value for bind in binds if not bind.required}
+    columns = list(written.selected_columns) if written is not None else []
+    record: Any = namedtuple("Record", [str(column.key) for column in columns]) if columns else None
+    make = None if record is None else record._make
+    return _Compiled(str(compiled), names, fixed, places, columns, make)
+
+
+def _converters(compiled: _Compiled, dialect: sa.Dialect, cursor: Any) -> Sequence[tuple[int, Convert]]:
+    """What makes of a driver's value what SQLAlchemy would, at each place where that is another; by the driver's own
+    types too."""
+    found = []
+    for place, (column, described) in enumerate(zip(compiled.columns, cursor.description, strict=True)):
+        convert = column.type.dialect_impl(dialect).result_processor(dialect, described[1])
+        if convert is not None:
+            found.append((place, convert))
+    return found
+
+
+def _positional(dialect: sa.Dialect) -> sa.Dialect:
+    """As ``dialect``, with the values in a row: psycopg need not look them up by name."""
+    kind: Any = type(dialect)
+    positional: sa.Dialect = dialect if dialect.positional else kind(paramstyle="format")
+    return positional
+
+
+def _run(conn: sa.Connection, compiled: _Compiled, values: Sequence[Values]) -> Any:
+    """The driver's cursor, after the statement was executed for each of ``values``."""
+    rows = [_placed(compiled, one) for one in values]
+    driver: Any = conn.connection.driver_connection
+    try:
+        if len(rows) == 1:
+            return driver.execute(compiled.text, rows[0])
+        cursor = driver.cursor()
+        cursor.executemany(compiled.text, rows)
+        return cursor
+    except conn.dialect.loaded_dbapi.Error as failure:
+        raise _in_sqlalchemys_words(conn, compiled.text, failure) from failure
+
+
+def _in_sqlalchemys_words(conn: sa.Connection, text: str, failure: Exception) -> BaseException:
+    """A connection that has broken is no longer used, nor are those that were made with it. The values must not be in
+    an error's text: they are what people wrote."""
+    dialect = conn.dialect
+    broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)  # type: ignore[arg-type]
+    if broken:
+        conn.invalidate(failure)
+        conn.engine.dispose()
+    return DBAPIError.instance(
+        text,
+        None,
+        failure,
+        dialect.loaded_dbapi.Error,
+        hide_parameters=True,
+        connection_invalidated=broken,
+        dialect=dialect,
+    )
 
 
 def _placed(compiled: _Compiled, values: Values) -> list[Any]:
@@ -103,17 +148,14 @@ def _placed(compiled: _Compiled, values: Values) -> list[Any]:
     return [given[name] if convert is None else convert(given[name]) for name, convert in compiled.places]
 
 
-def _record(compiled: _Compiled, row: Sequence[Any]) -> Any:
+def _record(compiled: _Compiled, converters: Sequence[tuple[int, Convert]], row: Sequence[Any]) -> Any:
     assert compiled.record is not None  # noqa: S101 (only a SELECT has rows)
     converted = list(row)
-    for place, convert in compiled.converters:
+    for place, convert in converters:
         converted[place] = convert(converted[place])
     return compiled.record(converted)
 
 
-def _to_driver(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> _Convert | None:
+def to_driver(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Convert | None:
+    """What makes a value of that type what the driver takes; ``None`` if it takes it as it is."""
     return kind.dialect_impl(dialect).bind_processor(dialect)
-
-
-def _from_driver(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> _Convert | None:
-    return kind.dialect_impl(dialect).result_processor(dialect, None)

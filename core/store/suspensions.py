@@ -253,13 +253,15 @@ def waits(conn: sa.Connection, intent_id: str) -> list[Wait]:
 
 def due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
     """Ids of open suspensions that the clock has to look at, the most overdue first."""
-    statement = (
-        sa.select(suspensions.c.id)
-        .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at <= now)
-        .order_by(suspensions.c.look_at)
-        .limit(limit)
-    )
-    return list(conn.scalars(statement))
+    return [row.id for row in _DUE.all(conn, {"now": now, "limit": limit})]
+
+
+_DUE = Prepared(
+    sa.select(suspensions.c.id)
+    .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at <= sa.bindparam("now"))
+    .order_by(suspensions.c.look_at)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
 
 
 def share_of_due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
@@ -272,13 +274,15 @@ def share_of_due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
 
 
 def next_look(conn: sa.Connection) -> datetime | None:
-    found: datetime | None = conn.scalar(
-        sa.select(suspensions.c.look_at)
-        .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at.is_not(None))
-        .order_by(suspensions.c.look_at)
-        .limit(1)
-    )
-    return found
+    return _NEXT_LOOK.scalar(conn, {})
+
+
+_NEXT_LOOK = Prepared(
+    sa.select(suspensions.c.look_at)
+    .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at.is_not(None))
+    .order_by(suspensions.c.look_at)
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ import structlog
 from core.errors import DatabaseUnavailable
 from core.hub import Hub
 from core.store.database import Database, Tx
+from core.store.prepared import Prepared
 from core.work.health import Health
 
 if TYPE_CHECKING:  # loaded if PostgreSQL is used
@@ -37,7 +38,7 @@ ALIVE_EVERY = timedelta(seconds=5)
 """How often a silent connection is asked whether it still stands."""
 
 _AGAIN = 0.5
-_NOTIFY = sa.text("SELECT pg_notify(:channel, :payload)").bindparams(channel=CHANNEL)
+_NOTIFY = Prepared(sa.select(sa.func.pg_notify(CHANNEL, sa.bindparam("payload", type_=sa.Text)).label("notified")))
 
 
 class News:
@@ -56,7 +57,7 @@ class News:
     def spread(self, tx: Tx, topics: tuple[str, ...]) -> None:
         """From the transaction's thread."""
         for payload in payloads(self._me, topics):
-            tx.conn.execute(_NOTIFY, {"payload": payload})
+            _NOTIFY.all(tx.conn, {"payload": payload})
 
     async def start(self) -> None:
         """Returns when this process hears everything from now on; raises :class:`DatabaseUnavailable`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from tests.journeys.test_api_checkpoints import judge, reached, seen
 from tests.journeys.test_api_plans import planned, shown_plan
@@ -14,11 +13,6 @@ from tests.statements import executed
 from tests.world import World
 
 
-def sent(statements: dict[str, Any]) -> list[str]:
-    """Those that passed SQLAlchemy; SQLite tells of each again, with its values in it."""
-    return [one for one, values in statements.items() if values is not None]
-
-
 async def test_however_many_tasks_run_one_update_and_one_line_stop_them(any_world: World) -> None:
     world = any_world
     intent = await world.active_intent()
@@ -26,7 +20,7 @@ async def test_however_many_tasks_run_one_update_and_one_line_stop_them(any_worl
     plan = await planned(world, intent, tasks=[task["id"] for task in tasks])
     async with executed(world.service.database) as statements:
         asked = await suspend(world, intent)
-    assert len([one for one in sent(statements) if one.startswith("UPDATE tasks")]) == 1
+    assert len([one for one in statements if one.startswith("UPDATE tasks")]) == 1
     waiting = (await shown_plan(world, plan))["progress"]["suspended_tasks"]
     assert [one["task_id"] for one in waiting] == sorted(task["id"] for task in tasks)
     assert (await world.event_types(asked)).count("task.blocked") == 1
@@ -44,7 +38,7 @@ async def test_progress_is_one_query_however_many_plans_there_are(any_world: Wor
     async with executed(world.service.database) as statements:
         found = (await world.call("GET", f"/v1/intents/{intent['id']}/plans")).json()
     assert [len(plan["progress"]["suspended_tasks"]) for plan in found] == [1, 1, 1]
-    assert len([one for one in sent(statements) if "FROM tasks" in one]) == 1
+    assert len([one for one in statements if "FROM tasks" in one]) == 1
 
 
 async def test_of_many_that_claim_at_once_one_gets_the_task(any_world: World) -> None:

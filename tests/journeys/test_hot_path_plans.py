@@ -55,7 +55,8 @@ def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
         else:
             conn.exec_driver_sql("SET enable_seqscan = off")
             for statement, values in statements.items():
-                found[statement] = "\n".join(conn.exec_driver_sql(f"EXPLAIN {statement}", values).scalars())
+                given = tuple(values) if isinstance(values, list) else values
+                found[statement] = "\n".join(conn.exec_driver_sql(f"EXPLAIN {statement}", given).scalars())
             conn.rollback()
     return found
 
