@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format bench corpus chaos document kills mutants openarmature mail browser lock clean
+.PHONY: help install demo quick test slow check format bench corpus chaos document kills mutants openarmature mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ quick: $(STAMP) ## the pure third of the tests, in less than half a minute: no d
 
 test: $(STAMP) ## the tests, on SQLite and on a PostgreSQL of their own
 	$(BIN)/python -m pytest $(ARGS)
+
+slow: $(STAMP) ## the tests that take seconds each: crowds, generated examples, programs that start others
+	$(BIN)/python -m pytest -m slow $(ARGS)
 
 check: $(STAMP) ## lint, format, types, and who may know whom
 	$(BIN)/ruff check .

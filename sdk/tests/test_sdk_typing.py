@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CASES = Path(__file__).parent / "typing_cases.py"
 SDK = Path(__file__).parents[1]
 

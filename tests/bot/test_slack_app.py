@@ -493,10 +493,11 @@ async def test_no_signed_payload_whatever_its_shape_is_our_fault(service: SlackS
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
     def shapes(kind: str, changes: dict[str, Any]) -> None:
         body = urlencode({"payload": json.dumps({**PAYLOAD, "type": kind, **changes})}).encode()
-        response = httpx.post(url, content=body, headers=signed(service, body), trust_env=False, timeout=30)
+        response = client.post(url, content=body, headers=signed(service, body))
         assert response.status_code < 500
 
-    await loop.run_in_executor(None, shapes)
+    with httpx.Client(trust_env=False, timeout=30) as client:
+        await loop.run_in_executor(None, shapes)
     await service.sandbox.click("U1", message, "ans:0")
     assert await service.answered(asked) == "approve"
 

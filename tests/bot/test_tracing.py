@@ -59,12 +59,14 @@ def test_the_standard_variables_switch_it_on(name: str, monkeypatch: pytest.Monk
     assert tracing is not NO_TRACING
 
 
+@pytest.mark.slow
 def test_a_service_without_tracing_does_not_import_the_extra() -> None:
     extra = ("opentelemetry.sdk", "opentelemetry.exporter")
     code = f"import sys, bot.server; print([name for name in sys.modules if name.startswith({extra})])"
     assert python(code).stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_service_runs_where_the_extra_is_not_installed() -> None:
     code = f"{BLOCKED}\nimport bot.server\nfrom bot.observability.tracing import NO_TRACING, tracing_of"
     there = f"{{'OTEL_EXPORTER_OTLP_ENDPOINT': '{COLLECTOR}'}}"
@@ -73,6 +75,7 @@ def test_the_service_runs_where_the_extra_is_not_installed() -> None:
     assert "tracing.not_installed" in done.stdout
 
 
+@pytest.mark.slow
 def test_our_own_setting_needs_the_extra_and_says_so() -> None:
     done = python(f"{BLOCKED}\nfrom bot.observability.tracing import tracing_of\ntracing_of('{COLLECTOR}', {{}})")
     assert "pip install 'handraise-server[otel]'" in done.stderr
@@ -100,6 +103,7 @@ print([span.name for span in exporter.get_finished_spans()])
 """
 
 
+@pytest.mark.slow
 def test_the_web_framework_makes_no_spans_of_its_own_whose_paths_hold_tokens(tmp_path: Path) -> None:
     command = [sys.executable, "-c", GLOBAL, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd=ROOT)
@@ -129,6 +133,7 @@ def collecting() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
         server.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("telemetry", "is_told"), [({}, False), ({"signal_metadata": True}, True)])
 async def test_what_is_attached_to_a_signal_leaves_only_if_the_configuration_says_so(
     telemetry: dict[str, bool], is_told: bool, tmp_path: Path
@@ -160,6 +165,7 @@ async def test_what_is_attached_to_a_signal_leaves_only_if_the_configuration_say
     assert (b"openarmature.suspension.metadata.kind" in spans) is is_told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "name"), [({}, b"handraise"), ({"OTEL_SERVICE_NAME": "approvals"}, b"approvals")])
 def test_spans_reach_the_collector_when_the_service_stops(
     given: dict[str, str], name: bytes, monkeypatch: pytest.MonkeyPatch

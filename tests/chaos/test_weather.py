@@ -23,6 +23,8 @@ from tests.chaos.store import Store
 from tests.chaos.weather import Weather
 from tests.chaos.world import World, a_world
 
+pytestmark = pytest.mark.slow
+
 _RUSH = 200.0
 _MEASURES = Measures(freeze=(0, 0), bad_disk=0, forward=timedelta(), pause=0)
 

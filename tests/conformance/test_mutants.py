@@ -24,6 +24,7 @@ MUTANTS = {
 """What is broken, and how."""
 
 
+@pytest.mark.slow
 def test_what_stays_green_or_does_not_apply_or_can_not_be_run_fails_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text("".join(f"| {name} | A rule. | `{TEST}` |\n" for name in MUTANTS))
     (tmp_path / "list.toml").write_text(

@@ -16,6 +16,8 @@ from tests.family import around, child, depend, make, move, read, refused, statu
 from tests.statements import executed
 from tests.world import World
 
+pytestmark = pytest.mark.slow
+
 DEEP = 1000
 
 

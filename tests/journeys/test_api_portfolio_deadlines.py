@@ -6,6 +6,8 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.journeys.portfolios import at, ended_with, portfolio_of, put_in, shown, suspend
 from tests.journeys.test_api_client_suspends import first_step, record, write_record
 from tests.world import World
@@ -131,6 +133,7 @@ async def test_both_over_when_the_clock_comes_to_them_what_was_due_first_counts(
     assert await is_given_up(world, given_up)
 
 
+@pytest.mark.slow
 async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_with_it(any_world: World) -> None:
     world = any_world
     pairs = [await waiting(world) for _ in range(60)]

@@ -14,6 +14,8 @@ from tests.journeys.test_roads import page_of
 from tests.vendors.slack import type_command
 from tests.world import World, running
 
+pytestmark = pytest.mark.slow
+
 ALICE = "alice@example.com"
 PAGER_ALICE = User("PALICE", "Alice", ALICE)
 LONG = {"action": {"tool": "shell", "script": "echo fine; " * 7_000 + "rm -rf /"}}

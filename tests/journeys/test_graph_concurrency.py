@@ -25,6 +25,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.world import KEYS, World, running
 
+pytestmark = pytest.mark.slow
+
 AGENTS, NODES = 50, 200
 _DEEDS = ("suspend", "answer", "complete", "add", "remove", "block", "unblock", "cancel")
 

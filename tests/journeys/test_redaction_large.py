@@ -18,6 +18,8 @@ from core.domain.action import ShownAction
 from core.domain.redaction.redaction import Redaction
 from tests.world import running
 
+pytestmark = pytest.mark.slow
+
 LOOKS_LIKE_CARDS = "4111 " * 30_000
 """The most expensive thing there is to look through."""
 LARGE: dict[str, Any] = {

@@ -15,6 +15,8 @@ from core.errors import ConfigError
 from tests.cli import handraise
 from tests.world import World, running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def keeping_a_month(tmp_path: Path, database_url: str) -> AsyncIterator[World]:

@@ -167,7 +167,7 @@ def test_async_tests_run_with_anyio_alone(tmp_path: Path) -> None:
 import pytest
 from handraise import Handraise
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture

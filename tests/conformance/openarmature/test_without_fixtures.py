@@ -11,6 +11,8 @@ import pytest
 
 from tests.conformance.openarmature.fixtures import VARIABLE, cases
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 LINE = "OpenArmature's fixtures were not run: HANDRAISE_CONFORMANCE_DIR is not set."
