@@ -162,7 +162,7 @@ def open_database(url: str, deadlines: Deadlines | None = None) -> Database:
     from core.store import postgres
 
     engine, reading = postgres.open_engines(parsed, deadlines)
-    writer = PooledWriter(engine, postgres.THREADS)
+    writer = PooledWriter(engine, postgres.FEW, postgres.MOST)
     return Database(engine, dialect="postgresql", file=None, writer=writer, deadlines=deadlines, reading=reading)
 
 

@@ -11,6 +11,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 
+import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, DBAPIError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -46,6 +47,30 @@ _OF_POSTGRES = {
 """By SQLSTATE. 25006 is what a server says that has become a standby."""
 
 _ABORTED = "25P02"  # an earlier statement failed, and somebody went on all the same: a bug of ours
+
+
+@contextlib.contextmanager
+def in_sqlalchemys_words(conn: sa.Connection, text: str) -> Iterator[None]:
+    """What the driver raises inside, where SQLAlchemy is not asked, is what SQLAlchemy would raise. A connection that
+    has broken is no longer used, nor are those that were made with it. The values must not be in an error's text: they
+    are what people wrote."""
+    dialect = conn.dialect
+    try:
+        yield
+    except dialect.loaded_dbapi.Error as failure:
+        broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)
+        if broken:
+            conn.invalidate(failure)
+            conn.engine.dispose()
+        raise DBAPIError.instance(
+            text,
+            None,
+            failure,
+            dialect.loaded_dbapi.Error,
+            hide_parameters=True,
+            connection_invalidated=broken,
+            dialect=dialect,
+        ) from failure
 
 
 @contextlib.contextmanager

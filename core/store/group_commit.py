@@ -5,9 +5,10 @@ A call whose time was over before its turn came is never begun.
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -24,6 +25,10 @@ Done = tuple[Call[Any], Hooks, Any, BaseException | None]
 
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
+
+_STANDSTILL = 0.1
+"""So many seconds in which no transaction ends are taken for a wait for locks."""
+_TAKEN = object()
 
 _AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: PostgreSQL asks to run it again
 
@@ -115,21 +120,47 @@ def _has_bad_disk(failure: BaseException) -> bool:
 
 
 class PooledWriter:
-    """PostgreSQL: every job a transaction of its own, in a pool of threads."""
+    """PostgreSQL: every job a transaction of its own, in a pool of threads.
 
-    def __init__(self, engine: sa.Engine, threads: int) -> None:
+    ``few`` threads do the work: each one more that has something to compute takes the interpreter from the others, and
+    three times as many get a third less done. While all of those wait for locks, the rest of ``most`` take over.
+    """
+
+    def __init__(self, engine: sa.Engine, few: int, most: int) -> None:
         self._engine = engine
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db-write")
+        self._few = ThreadPoolExecutor(few, thread_name_prefix="db-write")
+        self._rest = ThreadPoolExecutor(most - few, thread_name_prefix="db-write-more")
+        self._unbegun: dict[Call[Any], None] = {}
+        self._ended = 0
+        self._is_watched = False
 
     def submit(self, call: Call[Any]) -> None:
-        self._threads.submit(self._run, call)
+        self._unbegun[call] = None
+        self._few.submit(self._run, call)
+        if not self._is_watched:
+            self._watch(call.loop)
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_watched = True
+        loop.call_later(_STANDSTILL, self._look, loop, self._ended, [*self._unbegun])
+
+    def _look(self, loop: asyncio.AbstractEventLoop, ended: int, waited: Sequence[Call[Any]]) -> None:
+        """Whether anything has moved since ``ended``; ``waited`` have not begun then."""
+        self._is_watched = False
+        if ended == self._ended:
+            for call in waited:
+                if call in self._unbegun:
+                    self._rest.submit(self._run, call)
+        if self._unbegun:
+            self._watch(loop)
 
     def close(self) -> None:
         """Finish the calls that were submitted, then end."""
-        self._threads.shutdown(wait=True)
+        self._few.shutdown(wait=True)
+        self._rest.shutdown(wait=True)
 
     def _run(self, call: Call[Any]) -> None:
-        if call.given_up:
+        if self._unbegun.pop(call, _TAKEN) is _TAKEN or call.given_up:
             return
         try:
             with spending(call.until, call.statement):
@@ -138,6 +169,7 @@ class PooledWriter:
             call.settle([], None, error)
         else:
             call.settle(hooks, value, None)
+        self._ended += 1
 
     def _attempt(self, call: Call[T], tries: int = 5) -> tuple[Hooks, T]:
         first: Callable[[Tx], None] | None = None

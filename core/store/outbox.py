@@ -245,7 +245,7 @@ def settle(
 
     False if ``owner`` has it in hand no longer; nothing is changed then.
     """
-    settled = _SETTLE.run(
+    settled = _SETTLE.count(
         tx.conn,
         {
             "_id": row.id,

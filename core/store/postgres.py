@@ -8,6 +8,7 @@ Source: https://www.psycopg.org/psycopg3/docs/; https://www.postgresql.org/docs/
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -21,14 +22,19 @@ from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy.pool import QueuePool
 
+from core.store import pipeline
 from core.store.call_deadlines import Deadlines, left, spending
 
 RV = TypeVar("RV")
 
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+"""Of a pipeline that fails it warns a second time; the first error is raised."""
+
 CONNECT_SECONDS = 5
 """How long PostgreSQL may take to let us in, where its URL has no ``connect_timeout``."""
 
-THREADS = 12
+FEW, MOST = 4, 12
+"""Threads that write; see :class:`core.store.group_commit.PooledWriter`."""
 READERS = 4
 
 _NETWORK: Mapping[str, str] = {
@@ -70,8 +76,9 @@ class Connection(psycopg.Connection[Any]):
         most = left(self.statement_seconds) if timeout is None else timeout
         try:
             return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=most)
-        except BaseException:
-            _throw_away_unanswered(self.pgconn)
+        except BaseException as failure:
+            if not _is_the_answer(failure):
+                _throw_away_unanswered(self.pgconn)
             raise
 
 
@@ -94,6 +101,11 @@ class AsyncConnection(psycopg.AsyncConnection[Any]):
             raise
 
 
+def _is_the_answer(failure: BaseException) -> bool:
+    """Whether it is what the server has said to a statement; of a pipeline it owes more answers, and they will come."""
+    return isinstance(failure, psycopg.Error) and failure.sqlstate is not None
+
+
 def _throw_away_unanswered(pgconn: PGconn) -> None:
     """Close it if the server still owes an answer; nothing can be asked on it before that has come."""
     if pgconn.transaction_status == TransactionStatus.ACTIVE:
@@ -113,7 +125,7 @@ def async_connections(deadlines: Deadlines) -> type[AsyncConnection]:
 def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engine]:
     """One that writes, and one that reads without a transaction: a statement is then one way there and back, in place
     of three. Nothing is connected yet."""
-    return _open(url, deadlines, THREADS), _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
+    return _open(url, deadlines, MOST), _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
 
 
 def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -> sa.Engine:
@@ -149,6 +161,7 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
         connection.autocommit = reads
 
     _ask_a_rested_one(engine)
+    pipeline.install(engine)
     return engine
 
 

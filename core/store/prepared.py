@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+
+from core.store import pipeline
+from core.store.failures import in_sqlalchemys_words
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -55,15 +57,28 @@ class Prepared:
     def all(self, conn: sa.Connection, values: Values) -> Sequence[Any]:
         dialect = conn.dialect
         compiled = self._compile(dialect, values)
-        cursor = _run(conn, compiled, [values])
+        cursor = _run(conn, compiled, values)
         converters = self._converters.get(dialect.name)
         if converters is None:
             converters = self._converters[dialect.name] = _converters(compiled, dialect, cursor)
         return [_record(compiled, converters, row) for row in cursor.fetchall()]
 
-    def run(self, conn: sa.Connection, *values: Values) -> int:
-        """Execute once for each of ``values``; returns how many rows were changed."""
-        return int(_run(conn, self._compile(conn.dialect, values[0]), values).rowcount)
+    def run(self, conn: sa.Connection, *values: Values) -> None:
+        """Execute once for each of ``values``. On PostgreSQL it may be done with what this transaction reads next, or
+        with its commit, and fail only there."""
+        compiled = self._compile(conn.dialect, values[0])
+        if conn.dialect.name == "postgresql":
+            pipeline.later(conn, *((compiled.text, _placed(compiled, one)) for one in values))
+        elif len(values) == 1:
+            _run(conn, compiled, values[0])
+        else:
+            rows = [_placed(compiled, one) for one in values]
+            with in_sqlalchemys_words(conn, compiled.text):
+                _driver(conn).executemany(compiled.text, rows)
+
+    def count(self, conn: sa.Connection, values: Values) -> int:
+        """Execute; how many rows were changed."""
+        return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
 
     def _compile(self, dialect: sa.Dialect, values: Values) -> _Compiled:
         compiled = self._compiled.get(dialect.name)
@@ -108,37 +123,17 @@ def _positional(dialect: sa.Dialect) -> sa.Dialect:
     return positional
 
 
-def _run(conn: sa.Connection, compiled: _Compiled, values: Sequence[Values]) -> Any:
-    """The driver's cursor, after the statement was executed for each of ``values``."""
-    rows = [_placed(compiled, one) for one in values]
-    driver: Any = conn.connection.driver_connection
-    try:
-        if len(rows) == 1:
-            return driver.execute(compiled.text, rows[0])
-        cursor = driver.cursor()
-        cursor.executemany(compiled.text, rows)
-        return cursor
-    except conn.dialect.loaded_dbapi.Error as failure:
-        raise _in_sqlalchemys_words(conn, compiled.text, failure) from failure
+def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
+    """The driver's cursor, after the statement was executed."""
+    placed = _placed(compiled, values)
+    if conn.dialect.name == "postgresql":
+        return pipeline.now(conn, (compiled.text, placed))
+    with in_sqlalchemys_words(conn, compiled.text):
+        return _driver(conn).execute(compiled.text, placed)
 
 
-def _in_sqlalchemys_words(conn: sa.Connection, text: str, failure: Exception) -> BaseException:
-    """A connection that has broken is no longer used, nor are those that were made with it. The values must not be in
-    an error's text: they are what people wrote."""
-    dialect = conn.dialect
-    broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)  # type: ignore[arg-type]
-    if broken:
-        conn.invalidate(failure)
-        conn.engine.dispose()
-    return DBAPIError.instance(
-        text,
-        None,
-        failure,
-        dialect.loaded_dbapi.Error,
-        hide_parameters=True,
-        connection_invalidated=broken,
-        dialect=dialect,
-    )
+def _driver(conn: sa.Connection) -> Any:
+    return conn.connection.driver_connection
 
 
 def _placed(compiled: _Compiled, values: Values) -> list[Any]:

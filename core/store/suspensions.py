@@ -74,7 +74,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
     values = {**_moving(suspension), "_id": suspension.id, "_version": version}
-    if _UPDATE.run(tx.conn, values) != 1:
+    if _UPDATE.count(tx.conn, values) != 1:
         raise Conflict("The suspension has moved meanwhile; ask again.")
 
 

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from core.errors import DatabaseUnavailable, SchemaTooOld
 from core.store import intents, schema
 from core.store.database import Database, Tx, open_database
+from core.store.postgres import FEW
 from tests.core.store_examples import an_intent, keep_intents
 
 PATIENCE = 30.0
@@ -154,3 +155,20 @@ async def test_nothing_is_migrated_behind_the_operators_back(empty_postgres: Dat
 def test_a_url_that_can_not_be_read_is_refused(url: str) -> None:
     with pytest.raises(DatabaseUnavailable, match="can't be read"):
         open_database(url)
+
+
+async def test_others_go_on_while_as_many_transactions_as_usually_run_wait_for_a_lock(
+    pg: Database, postgres_url: str
+) -> None:
+    def wait(tx: Tx) -> None:
+        tx.conn.execute(sa.text("LOCK TABLE sessions IN EXCLUSIVE MODE"))
+
+    engine = sa.create_engine(postgres_url, poolclass=sa.NullPool)
+    with engine.begin() as stranger:
+        stranger.execute(sa.text("LOCK TABLE sessions IN EXCLUSIVE MODE"))
+        waiting = [asyncio.create_task(pg.write(wait)) for _ in range(FEW)]
+        await asyncio.sleep(0)  # they are submitted
+        await keep_intents(pg, an_intent())
+        assert not any(task.done() for task in waiting)
+    await asyncio.gather(*waiting)
+    engine.dispose()

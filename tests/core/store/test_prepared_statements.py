@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from core.store.database import Database, open_database
+from core.store.database import Database, Tx, open_database
 from core.store.prepared import Prepared
 from core.store.tables import sessions
 from tests.core.examples import START, after
@@ -34,8 +34,8 @@ def a_session(session_id: str, owner: str = "refund-agent") -> dict[str, Any]:
     }
 
 
-async def keep(database: Database, *kept: dict[str, Any]) -> int:
-    return await database.write(lambda tx: INSERT.run(tx.conn, *kept))
+async def keep(database: Database, *kept: dict[str, Any]) -> None:
+    await database.write(lambda tx: INSERT.run(tx.conn, *kept))
 
 
 async def of_owner(database: Database, owner: str = "refund-agent") -> Sequence[Any]:
@@ -64,8 +64,8 @@ async def test_the_first_row_or_value_is_none_where_there_is_none(database: Data
 async def test_it_tells_how_many_rows_changed_and_keeps_values_that_are_its_own(database: Database) -> None:
     await keep(database, a_session("a"), a_session("b"))
     renamed = {"_owner": "refund-agent", "owner": "other-agent"}
-    assert await database.write(lambda tx: RENAME.run(tx.conn, renamed)) == 2
-    assert await database.write(lambda tx: RENAME.run(tx.conn, renamed)) == 0
+    assert await database.write(lambda tx: RENAME.count(tx.conn, renamed)) == 2
+    assert await database.write(lambda tx: RENAME.count(tx.conn, renamed)) == 0
     assert [row.callback_url for row in await of_owner(database, "other-agent")] == [None, None]
 
 
@@ -92,3 +92,40 @@ async def test_on_sqlite_a_value_without_a_place_is_never_dropped(sqlite_url: st
         await keep(database, {**a_session("s-2"), "surplus": 1})
     assert [row.id for row in await of_owner(database)] == ["s-1"]
     await database.close()
+
+
+async def test_what_was_written_is_there_for_whatever_is_read_next(database: Database) -> None:
+    def job(tx: Tx) -> tuple[int, int, int]:
+        INSERT.run(tx.conn, a_session("a"), a_session("b"))
+        prepared = len(BY_OWNER.all(tx.conn, {"owner": "refund-agent"}))
+        INSERT.run(tx.conn, a_session("c"))
+        plain = tx.conn.scalar(sa.select(sa.func.count()).select_from(sessions)) or 0
+        INSERT.run(tx.conn, a_session("d"))
+        return prepared, plain, RENAME.count(tx.conn, {"_owner": "refund-agent", "owner": "other-agent"})
+
+    assert await database.write(job) == (2, 3, 4)
+
+
+async def test_what_fails_with_the_commit_undoes_the_transaction_and_no_other(database: Database) -> None:
+    def twice(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        INSERT.run(tx.conn, a_session("a"))
+
+    for _ in range(20):  # more often than there are connections
+        with pytest.raises(IntegrityError):
+            await database.write(twice)
+    assert await of_owner(database) == []
+    await keep(database, a_session("b"))
+    assert [row.id for row in await of_owner(database)] == ["b"]
+
+
+async def test_what_waits_when_a_job_fails_is_never_executed(database: Database) -> None:
+    def torn(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        raise LookupError
+
+    for _ in range(20):
+        with pytest.raises(LookupError):
+            await database.write(torn)
+    await keep(database, a_session("b"))
+    assert [row.id for row in await of_owner(database)] == ["b"]

@@ -1,0 +1,67 @@
+"""PostgreSQL: statements whose results nobody reads wait for the next one that is read, or for the commit.
+
+They then go out together, and the transaction's BEGIN with the first: a question of ten statements is three ways to
+the server and back. If one fails, the statement that it went out with says so. Nothing of the transaction stands then.
+
+Source: https://www.postgresql.org/docs/current/libpq-pipeline-mode.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.store.failures import in_sqlalchemys_words
+
+Statement = tuple[str, Sequence[Any]]
+"""Text for the driver, and its values."""
+
+_WAITING = "statements that wait"
+_IN_TRANSACTION = 2  # libpq's PQTRANS_INTRANS
+
+
+def install(engine: sa.Engine) -> None:
+    """Have what waits go out before whatever else happens on a connection."""
+    sa.event.listen(engine, "before_cursor_execute", lambda conn, *_: _send(conn))
+    sa.event.listen(engine, "commit", lambda conn: _send(conn, commits=True))
+    sa.event.listen(engine, "rollback", lambda conn: None if conn.invalidated else _taken(conn))
+    sa.event.listen(engine, "checkin", lambda _driver, record: record.info.pop(_WAITING, None))
+
+
+def later(conn: sa.Connection, *statements: Statement) -> None:
+    conn.info.setdefault(_WAITING, []).extend(statements)
+
+
+def now(conn: sa.Connection, statement: Statement) -> Any:
+    """The driver's cursor, with the results of ``statement``."""
+    driver, waiting = _driver(conn), _taken(conn)
+    with in_sqlalchemys_words(conn, statement[0]):
+        if not waiting and (driver.autocommit or driver.pgconn.transaction_status == _IN_TRANSACTION):
+            return driver.execute(*statement)
+        with driver.pipeline():
+            for one in waiting:
+                driver.execute(*one)
+            return driver.execute(*statement)
+
+
+def _send(conn: sa.Connection, commits: bool = False) -> None:
+    """Everything that waits, with a COMMIT behind it if it ``commits``."""
+    driver, waiting = _driver(conn), _taken(conn)
+    if not waiting:
+        return
+    with in_sqlalchemys_words(conn, waiting[-1][0]), driver.pipeline():
+        for one in waiting:
+            driver.execute(*one)
+        if commits:
+            driver.commit()
+
+
+def _taken(conn: sa.Connection) -> list[Statement]:
+    waiting: list[Statement] = conn.info.pop(_WAITING, [])
+    return waiting
+
+
+def _driver(conn: sa.Connection) -> Any:
+    return conn.connection.driver_connection
