@@ -42,7 +42,7 @@ class ServiceProcess:
         arguments = ["serve", "--config", str(self.file), *self.roles]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
         with (self.file.parent / "log").open("ab") as log:
-            if self.python == sys.executable:
+            if self.python == sys.executable and "PYTHONPATH" not in environ:  # a test may have it import otherwise
                 self._process = preloaded.start(arguments, environ, log.fileno(), log.fileno())
             else:
                 command = [self.python, "-m", "bot.cli", *arguments]
