@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
+from bot.web.api.direct import direct
 from bot.web.api.openapi import DescribedRoute
 from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
@@ -54,7 +55,7 @@ class KeyedRoute(DescribedRoute):
     """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
+        handle, at_once = super().get_route_handler(), direct(self)
 
         async def keyed(request: Request) -> Response:
             request.state.actor = await authenticate(request)
@@ -62,7 +63,8 @@ class KeyedRoute(DescribedRoute):
             await strict.body()  # whoever leaves before the end of it has asked for nothing
             if self.body_field is not None:
                 await strict.json()
-            return await handle(strict)
+            done = None if at_once is None else await at_once(strict)
+            return await handle(strict) if done is None else done
 
         return keyed
 
