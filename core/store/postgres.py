@@ -22,7 +22,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy.pool import QueuePool
 
-from core.store import pipeline
+from core.store import deferred
 from core.store.call_deadlines import Deadlines, left, spending
 
 RV = TypeVar("RV")
@@ -161,7 +161,7 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
         connection.autocommit = reads
 
     _ask_a_rested_one(engine)
-    pipeline.install(engine)
+    deferred.install(engine)
     return engine
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from core.store import pipeline
+from core.store import deferred
 from core.store.failures import in_sqlalchemys_words
 
 Values = Mapping[str, Any]
@@ -68,7 +68,7 @@ class Prepared:
         with its commit, and fail only there."""
         compiled = self._compile(conn.dialect, values[0])
         if conn.dialect.name == "postgresql":
-            pipeline.later(conn, *((compiled.text, _placed(compiled, one)) for one in values))
+            deferred.later(conn, *((compiled.text, _placed(compiled, one)) for one in values))
         elif len(values) == 1:
             _run(conn, compiled, values[0])
         else:
@@ -127,7 +127,7 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
     """The driver's cursor, after the statement was executed."""
     placed = _placed(compiled, values)
     if conn.dialect.name == "postgresql":
-        return pipeline.now(conn, (compiled.text, placed))
+        return deferred.now(conn, (compiled.text, placed))
     with in_sqlalchemys_words(conn, compiled.text):
         return _driver(conn).execute(compiled.text, placed)
 
