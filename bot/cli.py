@@ -56,7 +56,6 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
     from bot.config.loading import settings_and_folder, warnings_about
     from bot.observability.telemetry import set_up_logging
-    from bot.server import serve as run
     from bot.wiring.roles import parts_of
 
     parts = parts_of(role or ())
@@ -64,6 +63,9 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     set_up_logging(settings.log.level, settings.log.format)
     for warning in warnings_about(settings):
         warn(f"handraise: warning: {warning}")
+
+    from bot.server import serve as run  # takes a second: whoever has made a mistake in the file need not wait for it
+
     run(settings, folder, parts)
 
 

@@ -154,7 +154,7 @@ class Follower:
         reached = await self.database.write(lambda tx: self._write(tx, cursor, following.lines))
         if reached is None:
             return Step.HELD_BACK
-        if reached < following.lines[-1].cursor or len(following.lines) == LINES_AT_ONCE:
+        if reached < following.lines[-1].cursor or following.is_cut:
             return Step.MORE
         return Step.HELD_BACK if following.held_back else Step.DONE
 

@@ -32,7 +32,7 @@ from core.store.container_tables import portfolio_members
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset
-from core.store.tables import events, log_starts
+from core.store.tables import events, intents, log_starts
 
 _SEALING = "sealed head\n"
 
@@ -237,11 +237,14 @@ def of_intent(
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What came after a cursor. ``held_back``: there is more, which an older transaction that still runs might yet
-    come before; nobody will say when that has ended, so look again after a while."""
+    """What came after a cursor, as far as was looked: up to ``reached``, the last line that was looked at, if it is for
+    the reader or not. ``is_cut``: there is more behind that. ``held_back``: there is more, which an older transaction
+    that still runs might yet come before; nobody will say when that has ended, so look again after a while."""
 
     lines: list[Logged]
     held_back: bool
+    reached: tuple[int, int]
+    is_cut: bool = False
 
 
 def walk(conn: sa.Connection, intent_id: str, *, behind: int = 0, at_once: int = 1000) -> Iterator[Logged]:
@@ -275,23 +278,48 @@ def after(
     """Lines that became visible after ``cursor``, in that order, without a gap that could still be filled. With
     ``agent`` those of the intents that it owns or is a member of, with ``portfolio_id`` those of its members.
 
-    On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the oldest one
-    still running is left for a later call, so that nothing appears behind a cursor that has passed it.
+    The next ``limit`` lines of the log are looked at, whosever they are: what that costs does not grow with what is in
+    the log. On PostgreSQL numbers are given before commits happen: what belongs to a transaction younger than the
+    oldest one still running is left for a later call, so that nothing appears behind a cursor that has passed it.
     """
-    place = sa.tuple_(events.c.transaction_id, events.c.seq)
-    statement = sa.select(events, _IS_SETTLED[conn.dialect.name].label("is_settled"))
-    statement = statement.where(place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1])))
+    wanted = _wanted(agent, portfolio_id)
+    columns = [one for one in events.c if one is not events.c.payload]
+    payload = sa.case((wanted, events.c.payload)).label("payload")
+    settled = _IS_SETTLED[conn.dialect.name].label("is_settled")
+    statement = sa.select(*columns, payload, settled, wanted.label("is_wanted")).where(_is_behind(conn, cursor))
     if intent_id is not None:
         statement = statement.where(events.c.intent_id == intent_id)
+    found = conn.execute(statement.order_by(*_order(conn)).limit(limit)).all()
+    seen = [row for row in found if row.is_settled]
+    return Following(
+        [_line(row) for row in seen if row.is_wanted],
+        held_back=any(row.is_wanted for row in found[len(seen) :]),
+        reached=(seen[-1].transaction_id, seen[-1].seq) if seen else cursor,
+        is_cut=len(seen) == limit,
+    )
+
+
+def _wanted(agent: str | None, portfolio_id: str | None) -> sa.ColumnElement[bool]:
+    wanted: sa.ColumnElement[bool] = sa.true()
     if agent is not None:
-        statement = statement.where(events.c.intent_id.in_(intent_agents.intents_of(agent)))
+        wanted &= sa.exists().where(intents.c.id == events.c.intent_id, intent_agents.readable_by(agent))
     if portfolio_id is not None:
         members = portfolio_members.c
-        mine = sa.select(members.intent_id).where(members.portfolio_id == portfolio_id)
-        statement = statement.where(events.c.intent_id.in_(mine))
-    found = conn.execute(statement.order_by(events.c.transaction_id, events.c.seq).limit(limit)).all()
-    lines = [_line(row) for row in found if row.is_settled]
-    return Following(lines, held_back=len(lines) < len(found))
+        wanted &= sa.exists().where(members.portfolio_id == portfolio_id, members.intent_id == events.c.intent_id)
+    return wanted
+
+
+def _is_behind(conn: sa.Connection, cursor: tuple[int, int]) -> sa.ColumnElement[bool]:
+    """Found by an index. SQLite would walk one from its start for a comparison of pairs; there transactions have no
+    numbers."""
+    if conn.dialect.name == "sqlite":
+        return sa.false() if cursor[0] else events.c.seq > cursor[1]
+    place = sa.tuple_(events.c.transaction_id, events.c.seq)
+    return place > sa.tuple_(sa.literal(cursor[0]), sa.literal(cursor[1]))
+
+
+def _order(conn: sa.Connection) -> Sequence[sa.Column[int]]:
+    return [events.c.seq] if conn.dialect.name == "sqlite" else [events.c.transaction_id, events.c.seq]
 
 
 _OLDEST_RUNNING: sa.ColumnClause[int] = sa.literal_column("pg_snapshot_xmin(pg_current_snapshot())::text::bigint")

@@ -145,10 +145,10 @@ async def frames(
             news.clear()
             found = await look(cursor)
             for line in found.lines:
-                cursor = line.cursor
                 if text := await written(line):
                     yield text
-            if len(found.lines) == AT_ONCE:
+            cursor = found.reached
+            if found.is_cut:
                 continue
             catch_up = min(catch_up * 2, _LONGEST_CATCH_UP_SECONDS) if found.held_back else _CATCH_UP_SECONDS
             patience = catch_up if found.held_back else HEARTBEAT_SECONDS

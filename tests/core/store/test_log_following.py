@@ -14,6 +14,8 @@ from core.store.database import Database, Job, Tx, open_database
 from core.store.event_log import Logged
 from tests.core.examples import after
 from tests.core.store_examples import an_intent, keep_intents
+from tests.journeys.test_hot_path_plans import plans as plans_of
+from tests.statements import executed
 
 KEY = b"k" * 32
 PATIENCE = 30.0
@@ -93,8 +95,8 @@ async def test_what_commits_late_is_not_overtaken_on_postgres(postgres_url: str)
     writing = asyncio.create_task(database.write(slow))
     assert await asyncio.to_thread(written.wait, PATIENCE)
     await database.write(appending("quick", "second"))
-    assert await look(database, BEGINNING) == log.Following([], held_back=True)
-    assert await look(database, BEGINNING, intent_id="slow") == log.Following([], held_back=False)
+    assert await look(database, BEGINNING) == log.Following([], held_back=True, reached=BEGINNING)
+    assert await look(database, BEGINNING, intent_id="slow") == log.Following([], False, BEGINNING)
     assert await database.read(log.newest_cursor) == BEGINNING
     go_on.set()
     await writing
@@ -174,3 +176,31 @@ async def test_what_commits_after_a_moment_was_not_there_although_it_began_befor
     assert not log.was_there(state, first.cursor)
     assert log.was_there(state, second.cursor)
     await database.close()
+
+
+async def test_a_reader_of_some_intents_comes_past_the_lines_of_the_others(database: Database) -> None:
+    await keep_intents(database, an_intent("mine", created_by="me"), an_intent("theirs", created_by="others"))
+    names = ["theirs"] * 5 + ["mine"] + ["theirs"] * 3
+    for number, intent_id in enumerate(names):
+        await database.write(appending(intent_id, str(number)))
+    everything = await following(database, BEGINNING)
+    first = await look(database, BEGINNING, agent="me", limit=4)
+    assert (first.lines, first.is_cut, first.reached) == ([], True, everything[3].cursor)
+    second = await look(database, first.reached, agent="me", limit=4)
+    assert ([line.type for line in second.lines], second.reached) == (["5"], everything[7].cursor)
+    last = await look(database, second.reached, agent="me", limit=4)
+    assert (last.lines, last.is_cut, last.reached) == ([], False, everything[8].cursor)
+
+
+async def test_following_reads_no_more_than_its_part_of_the_log_whoever_reads(database: Database) -> None:
+    await keep_intents(database, an_intent("mine", created_by="me"))
+    async with executed(database) as statements:
+        for readers in ({}, {"agent": "me"}, {"portfolio_id": "p"}, {"agent": "me", "portfolio_id": "p"}):
+            await look(database, BEGINNING, **readers)
+    [*plans] = [plan for text, plan in plans_of(database, statements).items() if "FROM events" in text]
+    assert len(plans) == 4
+    for plan in plans:
+        wanted = "SEARCH events USING INTEGER PRIMARY KEY" if database.dialect == "sqlite" else "ix_events_stream"
+        assert wanted in plan
+        assert "SCAN intents" not in plan
+        assert "Seq Scan on intents" not in plan
