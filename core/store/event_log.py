@@ -27,12 +27,12 @@ from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
 from core.domain.vocabulary import Event
 from core.domain.wire import instant
-from core.store import intent_agents
 from core.store.container_tables import portfolio_members
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset
 from core.store.tables import events, intents, log_starts
+from core.store.tables import intent_agents as members
 
 _SEALING = "sealed head\n"
 
@@ -300,13 +300,19 @@ def after(
 
 
 def _wanted(agent: str | None, portfolio_id: str | None) -> sa.ColumnElement[bool]:
+    """Looked up line by line: for an EXISTS, PostgreSQL would list everything that an agent owns."""
     wanted: sa.ColumnElement[bool] = sa.true()
     if agent is not None:
-        wanted &= sa.exists().where(intents.c.id == events.c.intent_id, intent_agents.readable_by(agent))
+        owner = sa.select(intents.c.created_by).where(intents.c.id == events.c.intent_id).scalar_subquery()
+        wanted &= (owner == agent) | _has(members.c.intent_id, members.c.agent_id == agent)
     if portfolio_id is not None:
-        members = portfolio_members.c
-        wanted &= sa.exists().where(members.portfolio_id == portfolio_id, members.intent_id == events.c.intent_id)
+        wanted &= _has(portfolio_members.c.intent_id, portfolio_members.c.portfolio_id == portfolio_id)
     return wanted
+
+
+def _has(intent_id: sa.ColumnElement[str], those: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Whether the line's intent is one of ``those``."""
+    return sa.select(intent_id).where(intent_id == events.c.intent_id, those).limit(1).scalar_subquery().is_not(None)
 
 
 def _is_behind(conn: sa.Connection, cursor: tuple[int, int]) -> sa.ColumnElement[bool]:

@@ -204,3 +204,4 @@ async def test_following_reads_no_more_than_its_part_of_the_log_whoever_reads(da
         assert wanted in plan
         assert "SCAN intents" not in plan
         assert "Seq Scan on intents" not in plan
+        assert "hashed" not in plan  # all that the agent owns
