@@ -19,11 +19,13 @@ Statement = tuple[str, Sequence[Any]]
 """Text for the driver, and its values."""
 
 _WAITING = "statements that wait"
+_DEFERS = "defers_statements"
 _IN_TRANSACTION = 2  # libpq's PQTRANS_INTRANS
 
 
 def install(engine: sa.Engine) -> None:
-    """Have what waits go out before whatever else happens on a connection."""
+    """From here on statements wait, and go out before whatever else happens on a connection of ``engine``."""
+    engine.update_execution_options(**{_DEFERS: True})
     sa.event.listen(engine, "before_cursor_execute", lambda conn, *_: _send(conn))
     sa.event.listen(engine, "commit", lambda conn: _send(conn, commits=True))
     sa.event.listen(engine, "rollback", lambda conn: None if conn.invalidated else _taken(conn))
@@ -31,7 +33,12 @@ def install(engine: sa.Engine) -> None:
 
 
 def later(conn: sa.Connection, *statements: Statement) -> None:
-    conn.info.setdefault(_WAITING, []).extend(statements)
+    """They wait; on a connection of any other engine they are executed now."""
+    if conn.get_execution_options().get(_DEFERS):
+        conn.info.setdefault(_WAITING, []).extend(statements)
+        return
+    for one in statements:
+        now(conn, one)
 
 
 def now(conn: sa.Connection, statement: Statement) -> Any:

@@ -125,7 +125,9 @@ def async_connections(deadlines: Deadlines) -> type[AsyncConnection]:
 def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engine]:
     """One that writes, and one that reads without a transaction: a statement is then one way there and back, in place
     of three. Nothing is connected yet."""
-    return _open(url, deadlines, MOST), _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
+    writing = _open(url, deadlines, MOST)
+    deferred.install(writing)
+    return writing, _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
 
 
 def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -> sa.Engine:
@@ -161,7 +163,6 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
         connection.autocommit = reads
 
     _ask_a_rested_one(engine)
-    deferred.install(engine)
     return engine
 
 

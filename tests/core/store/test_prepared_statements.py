@@ -129,3 +129,11 @@ async def test_what_waits_when_a_job_fails_is_never_executed(database: Database)
             await database.write(torn)
     await keep(database, a_session("b"))
     assert [row.id for row in await of_owner(database)] == ["b"]
+
+
+async def test_nothing_waits_on_a_connection_that_is_not_the_stores(postgres_url: str) -> None:
+    database, engine = open_database(postgres_url), sa.create_engine(postgres_url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        INSERT.run(conn, a_session("a"))
+    assert [row.id for row in await of_owner(database)] == ["a"]
+    await database.close()
