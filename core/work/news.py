@@ -57,7 +57,7 @@ class News:
     def spread(self, tx: Tx, topics: tuple[str, ...]) -> None:
         """From the transaction's thread."""
         for payload in payloads(self._me, topics):
-            _NOTIFY.all(tx.conn, {"payload": payload})
+            _NOTIFY.run(tx.conn, {"payload": payload})
 
     async def start(self) -> None:
         """Returns when this process hears everything from now on; raises :class:`DatabaseUnavailable`."""
