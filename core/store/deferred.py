@@ -1,7 +1,7 @@
-"""PostgreSQL: statements whose results nobody reads wait for the next one that is read, or for the commit.
+"""PostgreSQL: statements whose results nobody reads wait for the next one that is read, or for the end.
 
-They then go out together, and the transaction's BEGIN with the first: a question of ten statements is three ways to
-the server and back. If one fails, the statement that it went out with says so. Nothing of the transaction stands then.
+They then go out together, and the transaction's BEGIN with the first: a question of ten statements is four ways to the
+server and back. If one fails, the statement that it went out with says so. Nothing of the transaction stands then.
 
 Source: https://www.postgresql.org/docs/current/libpq-pipeline-mode.html
 """
@@ -27,7 +27,7 @@ def install(engine: sa.Engine) -> None:
     """From here on statements wait, and go out before whatever else happens on a connection of ``engine``."""
     engine.update_execution_options(**{_DEFERS: True})
     sa.event.listen(engine, "before_cursor_execute", lambda conn, *_: _send(conn))
-    sa.event.listen(engine, "commit", lambda conn: _send(conn, commits=True))
+    sa.event.listen(engine, "commit", _send)
     sa.event.listen(engine, "rollback", lambda conn: None if conn.invalidated else _taken(conn))
     sa.event.listen(engine, "checkin", lambda _driver, record: record.info.pop(_WAITING, None))
 
@@ -53,16 +53,15 @@ def now(conn: sa.Connection, statement: Statement) -> Any:
             return driver.execute(*statement)
 
 
-def _send(conn: sa.Connection, commits: bool = False) -> None:
-    """Everything that waits, with a COMMIT behind it if it ``commits``."""
+def _send(conn: sa.Connection) -> None:
+    """Everything that waits. COMMIT does not go out with it: the server would carry that out even if we are killed
+    while one of the statements waits for a lock."""
     driver, waiting = _driver(conn), _taken(conn)
     if not waiting:
         return
     with in_sqlalchemys_words(conn, waiting[-1][0]), driver.pipeline():
         for one in waiting:
             driver.execute(*one)
-        if commits:
-            driver.commit()
 
 
 def _taken(conn: sa.Connection) -> list[Statement]:

@@ -65,7 +65,7 @@ class Prepared:
 
     def run(self, conn: sa.Connection, *values: Values) -> None:
         """Execute once for each of ``values``. On PostgreSQL it may be done with what this transaction reads next, or
-        with its commit, and fail only there."""
+        at its end, and fail only there."""
         compiled = self._compile(conn.dialect, values[0])
         if conn.dialect.name == "postgresql":
             deferred.later(conn, *((compiled.text, _placed(compiled, one)) for one in values))
