@@ -58,7 +58,7 @@ document: $(STAMP) ## every route as the OpenAPI document says, called by Schema
 kills: $(STAMP) ## what several processes do, and what is left when they are killed
 	$(BIN)/python -m pytest -m kills $(ARGS)
 
-mutants: $(STAMP) ## each requirement of docs/conformance.md broken in turn: its test has to fail (ARGS="--only 0026-4")
+mutants: $(STAMP) ## each requirement of docs/reference/conformance.md broken in turn: its test has to fail (ARGS="--only 0026-4")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of its own with Python 3.12 or newer

@@ -56,7 +56,7 @@ class RootKey:
     """What every other key comes from. Never logged, never shown.
 
     ``previous`` are those that it has taken the place of: what was made with them is still known where that is safe
-    (docs/secret-key.md).
+    (docs/how-to/secret-key.md).
     """
 
     secret: bytes = field(repr=False)

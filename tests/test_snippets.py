@@ -27,8 +27,8 @@ from bot.sandbox.serving import serving
 from tests.world import KEYS, World
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-AGENTS = ROOT / "docs" / "agents.md"
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+AGENTS = ROOT / "docs" / "how-to" / "agents.md"
 
 
 CHANNELS = {
@@ -136,7 +136,7 @@ async def test_the_proposer_of_the_page_asks_its_model_for_a_number() -> None:
         assert "0: Deny\n1: Approve" in content
         return JSONResponse({"choices": [{"message": {"content": said.pop(0)}}]})
 
-    [program] = [block.values[0] for block in blocks("python", ROOT / "docs" / "mail-replies.md")]
+    [program] = [block.values[0] for block in blocks("python", ROOT / "docs" / "reference" / "mail-replies.md")]
     async with serving(Starlette(routes=[Route("/v1/chat/completions", model, methods=["POST"])])) as url:
         names: dict[str, Any] = {}
         exec(program.replace("http://127.0.0.1:8000", url), names)

@@ -3,7 +3,7 @@
 The log's key stays with the service. It checks its own database, and an export that is sent to it. An export's file is
 written whole or not at all, and read in parts that a request can hold.
 
-Source: docs/audit.md.
+Source: docs/reference/audit.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Backups of the database and its key file, made and restored, for ``handraise backup`` and ``handraise restore``.
 
-Source: API.md §9; docs/backup.md.
+Source: API.md §9; docs/how-to/backup.md.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def restore(folder: Path, config: Path | None) -> str:
     settings, home = settings_and_folder(config)
     path = _sqlite_file(settings)
     if path is None:
-        raise BackupFailed("Restore PostgreSQL by pg_restore, into an empty database (docs/backup.md).")
+        raise BackupFailed("Restore PostgreSQL by pg_restore, into an empty database (docs/how-to/backup.md).")
     _check_free(path)
     keys, secret = key_file(settings, home), folder / KEY
     if not (folder / DATABASE).is_file():

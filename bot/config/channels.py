@@ -95,7 +95,7 @@ class Email(Section):
     tls_ca: Text | None = None
     """A PEM file of certificate authorities that are believed beside the public ones, by SMTP and by IMAP."""
     templates: Text | None = None
-    """A folder of templates that take the place of ours (docs/mail-templates.md)."""
+    """A folder of templates that take the place of ours (docs/how-to/mail-templates.md)."""
     out_of_office_advances: Flag = False
     """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
     quarantine_days: Annotated[int, between(1, 365)] = 30

@@ -248,7 +248,8 @@ class DatabaseSettings(Section):
 
 
 class Answers(Section):
-    """``proposer`` is what guesses at replies that decide nothing: ``package.module:name`` (docs/mail-replies.md).
+    """``proposer`` is what guesses at replies that decide nothing: ``package.module:name``
+    (docs/reference/mail-replies.md).
     ``require_open_when_cut``: a question that a channel could show only a part of is answered where all of it is shown,
     on its page or in a modal of Slack's. With ``require_sign_in`` a link to ``/a/…`` opens nothing before the person
     that it was made for has signed in."""

@@ -3,7 +3,7 @@
 With them stand what a process takes from its host: the clock (seconds that nobody can set) and the folder that ended
 suspensions are moved to.
 
-Source: API.md §9; docs/decisions/0005; docs/audit.md.
+Source: API.md §9; docs/decisions/0005; docs/reference/audit.md.
 """
 
 from __future__ import annotations

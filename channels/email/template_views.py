@@ -1,4 +1,4 @@
-"""Template views: the variables of ``docs/mail-templates.md``, made from a notice or a message. Pure.
+"""Template views: the variables of ``docs/how-to/mail-templates.md``, made from a notice or a message. Pure.
 
 Everything in a view is text to be shown. It is cleaned (invisible signs, and signs that turn the writing direction) but
 not escaped: escaping is the template's. :class:`MailBudget` is how much of a question a mail shows. Each choice has a

@@ -8,5 +8,5 @@ the lists are ``languages/*.toml``, one file a language. ``letters`` finds where
 What must never be: a guess that is recorded, an answer taken from words that are quoted or signed, or a pattern whose
 time grows faster than the text.
 
-Source: API.md §6 ("What a reply means"); docs/decisions/0035; docs/mail-replies.md.
+Source: API.md §6 ("What a reply means"); docs/decisions/0035; docs/reference/mail-replies.md.
 """

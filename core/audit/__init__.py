@@ -7,5 +7,5 @@ Read ``check`` first: every log of the database against its chain. ``export`` wr
 What must never be: a line removed from the database before its file is on disk, or a check that holds a whole log in
 memory.
 
-Source: docs/audit.md.
+Source: docs/reference/audit.md.
 """

@@ -5,7 +5,7 @@
 A check can't find a whole database that was put back to an earlier state, or an intent whose lines, sealed head and
 questions were all put back or removed together. An export that was made before tells.
 
-Source: DESIGN.md, "Where the state lives"; docs/audit.md.
+Source: DESIGN.md, "Where the state lives"; docs/reference/audit.md.
 """
 
 from __future__ import annotations

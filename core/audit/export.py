@@ -7,7 +7,7 @@
     {"kind": "end", …}                    how much there was, and a seal over every byte before
 
 ``handraise export`` writes this, and archived suspensions end up in it. ASCII alone, so that every reader splits lines
-at the same places. Source: docs/audit.md.
+at the same places. Source: docs/reference/audit.md.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ class Wanted:
 
 
 async def export(database: Database, key: bytes, wanted: Wanted, now: datetime) -> AsyncIterator[str]:
-    """The lines of ``docs/audit.md``, several at a time. Raises :class:`NotFound` for an intent that is not there,
-    before the first."""
+    """The lines of ``docs/reference/audit.md``, several at a time. Raises :class:`NotFound` for an intent that is not
+    there, before the first."""
     if wanted.intent_id is not None:
         intent_id = wanted.intent_id
         if await database.read(lambda conn: intents.creator(conn, intent_id)) is None:

@@ -2,7 +2,7 @@
 
 What is known so far is one small value (:class:`Progress`), so that a file of any size can be sent in parts.
 
-Source: docs/audit.md.
+Source: docs/reference/audit.md.
 """
 
 from __future__ import annotations

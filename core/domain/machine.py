@@ -2,7 +2,7 @@
 
 ``now`` comes in, an :class:`Outcome` goes out: the next record, the events to log, the effects to perform.
 :data:`MOVES` has a row for each (status, signal), even if nothing happens. The state diagram is drawn from it
-(``docs/draw_machine.py``). Handing a question over to one person (:func:`hand_over`) is one of the moves.
+(``docs/internals/draw_machine.py``). Handing a question over to one person (:func:`hand_over`) is one of the moves.
 
 Source: RFC-0025 §2, §3, §6; RFC-0026 §2 rule 5, §4; issue 186; API.md §2, §3; docs/decisions/0009 (hand-over).
 """

@@ -6,7 +6,7 @@ nobody who can write to the database but does not hold the key can change, drop 
 A line's MAC also says that its writer seals heads. So a log of ours can't be passed off as one of an older version,
 whose head had no seal.
 
-Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives"; docs/audit.md.
+Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives"; docs/reference/audit.md.
 """
 
 from __future__ import annotations

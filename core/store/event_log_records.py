@@ -2,7 +2,7 @@
 
 A row is read as it stands: what somebody may have put into it need not be JSON.
 
-Source: docs/audit.md.
+Source: docs/reference/audit.md.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def test_a_callback_can_not_be_changed_after_it_was_verified():
 async def test_the_receiver_in_the_documentation_believes_our_callbacks_only_and_goes_on_once(
     monkeypatch, capsys, tmp_path
 ):
-    page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "agents.md").read_text()
     (program,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "app = " in block]
     monkeypatch.setenv("AGENT_WEBHOOK_SECRETS", f"{SECRET} {NEXT_SECRET}")
     monkeypatch.chdir(tmp_path)

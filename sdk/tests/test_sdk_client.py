@@ -461,7 +461,7 @@ def test_importing_the_library_does_not_import_httpx():
 ROOT = Path(__file__).parents[2]
 PROGRAMS = [
     pytest.param(program, id=f"{page.name}-{number}")
-    for page in (ROOT / "README.md", ROOT / "sdk" / "README.md", ROOT / "docs" / "agents.md")
+    for page in (ROOT / "README.md", ROOT / "sdk" / "README.md", ROOT / "docs" / "how-to" / "agents.md")
     for number, program in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
     if "asyncio.run(" in program or "HandraiseSync()" in program
 ]

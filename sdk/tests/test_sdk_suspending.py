@@ -364,7 +364,7 @@ def test_the_four_categories_are_the_specification_s() -> None:
 
 
 def test_the_mechanism_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "suspension.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "suspension.md").read_text()
     assert "leaves your function by a private `BaseException`" in page
     assert "Never put a bare `except:` or `except BaseException:` around it" in page
     for said in (handraise.suspension.__doc__, suspending.__doc__):

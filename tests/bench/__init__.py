@@ -1,1 +1,1 @@
-"""``make bench``: the figures of docs/development.md, each beside a ceiling that is measured in the same run."""
+"""``make bench``: the figures of docs/internals/development.md, each beside a ceiling measured in the same run."""

@@ -1,4 +1,4 @@
-"""The pytest plugin for those who write agents: the first example of docs/testing-agents.md."""
+"""The pytest plugin for those who write agents: the first example of docs/how-to/testing-agents.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pytest_runtest_logreport(report):
 
 
 async def measured(folder: Path, sheet: Sheet) -> None:
-    page = (ROOT / "docs" / "testing-agents.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "testing-agents.md").read_text()
     for name, program in re.findall(r"```python\n# (\w*refunds\.py)\n(.*?)```", page, re.DOTALL):
         (folder / name).write_text(program)
     (folder / "conftest.py").write_text(REPORTING)

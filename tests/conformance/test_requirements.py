@@ -1,5 +1,5 @@
-"""``docs/conformance.md`` is true: every row names tests that exist, or says why it is out of scope. Every rule that
-tests hold is broken by a mutant that applies, or the list says why not (``tests/mutants``)."""
+"""``docs/reference/conformance.md`` is true: every row names tests that exist, or says why it is out of scope. Every
+rule that tests hold is broken by a mutant that applies, or the list says why not (``tests/mutants``)."""
 
 from __future__ import annotations
 

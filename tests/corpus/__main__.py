@@ -1,7 +1,7 @@
 """``python -m tests.corpus``: how every corpus is read now, one line each, and all of them together.
 
-The last line is the one that ``docs/mail-replies.md`` repeats; ``--write`` puts it there. Exits 1 if an answer was
-recorded that nobody gave.
+The last line is the one that ``docs/reference/mail-replies.md`` repeats; ``--write`` puts it there. Exits 1 if an
+answer was recorded that nobody gave.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from tests.corpus.load import HERE, Case, in_folder, own_half
 from tests.corpus.score import Read, read
 
-_PAGE = HERE.parents[1] / "docs" / "mail-replies.md"
+_PAGE = HERE.parents[1] / "docs" / "reference" / "mail-replies.md"
 _LINE = re.compile(r"^Wrong answers in all corpora: .*$", re.MULTILINE)
 
 

@@ -63,7 +63,7 @@ DISPUTED = {
     **dict.fromkeys(("t026", "t229"), _REASON),
     "f039": "a field for a text takes any words: the form's own schema says no more",
 }
-"""Expectations of those who wrote the blind ones that the contract reads otherwise (docs/mail-replies.md)."""
+"""Expectations of those who wrote the blind ones that the contract reads otherwise (docs/reference/mail-replies.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def test_the_clear_ones_decide_or_are_proposed_rightly(name: str) -> None:
 def test_the_page_tells_what_is_counted() -> None:
     told = line(one for name in CORPORA for one in reads_of(name))
 
-    assert told in (HERE.parents[1] / "docs" / "mail-replies.md").read_text()
+    assert told in (HERE.parents[1] / "docs" / "reference" / "mail-replies.md").read_text()
 
 
 def test_the_corpus_is_as_broad_as_it_says() -> None:

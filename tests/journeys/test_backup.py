@@ -1,4 +1,4 @@
-"""``handraise backup`` and ``restore`` (API.md §9; docs/backup.md): beside a service that works, and after its end."""
+"""``handraise backup`` and ``restore`` (API.md §9; docs/how-to/backup.md): beside a live service, and after its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of docs/openintent-agents.md run as they stand, against the service itself."""
+"""The programs of docs/how-to/openintent-agents.md run as they stand, against the service itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.conformance.watching import watching
 from tests.world import KEYS, World
 
-PAGE = Path(__file__).parents[2] / "docs" / "openintent-agents.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "openintent-agents.md"
 
 
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)

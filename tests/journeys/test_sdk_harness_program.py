@@ -1,4 +1,4 @@
-"""docs/harness.md as it stands, as a process that is killed while its turn waits (OpenArmature harness §6)."""
+"""docs/how-to/harness.md as it stands, as a process that is killed while its turn waits (OpenArmature harness §6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import httpx
 from tests.journeys.test_sdk_yield import LIMIT, Agent, world_of_now
 from tests.world import KEYS
 
-PAGE = Path(__file__).parents[2] / "docs" / "harness.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "harness.md"
 
 
 def program() -> str:

@@ -1,4 +1,4 @@
-"""docs/suspension.md as it stands: one process asks and ends, the callback reaches another one, and that goes on."""
+"""docs/how-to/suspension.md as it stands: one process asks and ends, the callback reaches another, which goes on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.journeys.test_sdk_yield import LIMIT, Agent, world_of_now
 
-PAGE = Path(__file__).parents[2] / "docs" / "suspension.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "suspension.md"
 
 
 def program() -> str:

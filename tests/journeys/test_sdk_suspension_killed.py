@@ -1,6 +1,6 @@
 """A paused invocation outlives every process: who asked has ended, the service was killed, and who went on was killed.
 
-With real processes on both databases; the program is that of docs/suspension.md."""
+With real processes on both databases; the program is that of docs/how-to/suspension.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting that outlives its process: docs/yield-and-resume.md as it stands, and the same key days later."""
+"""Waiting that outlives its process: docs/how-to/yield-and-resume.md as it stands, and the same key days later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.clock import ManualClock
 from tests.ports import free_port
 from tests.world import KEYS, WEBHOOK_SECRET, World, running
 
-PAGE = Path(__file__).parents[2] / "docs" / "yield-and-resume.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "yield-and-resume.md"
 LIMIT = 90
 
 

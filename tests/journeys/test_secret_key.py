@@ -1,4 +1,4 @@
-"""The secret key: long enough, and changed for another without losing what was made with it (docs/secret-key.md)."""
+"""The secret key: long enough, and changed without losing what was made with it (docs/how-to/secret-key.md)."""
 
 from __future__ import annotations
 

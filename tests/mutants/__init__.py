@@ -1,4 +1,4 @@
-"""``make mutants``: each rule of ``docs/conformance.md`` is broken in turn, and the test that holds it has to fail.
+"""``make mutants``: each rule of ``docs/reference/conformance.md`` is broken in turn, and its test has to fail.
 
 Read ``page`` (the requirements), ``mutants`` (the patches; the lists are the ``.toml`` files beside it), ``copies``
 (where they are applied: never in this checkout), ``trial`` (tests, run in a fork that has everything ready),

@@ -1,4 +1,4 @@
-"""The requirements of ``docs/conformance.md``: every row of its tables that begins with an id."""
+"""The requirements of ``docs/reference/conformance.md``: every row of its tables that begins with an id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path("docs") / "conformance.md"
+PAGE = Path("docs") / "reference" / "conformance.md"
 OUT_OF_SCOPE = "out of scope: "
 ROW = re.compile(r"^\| (?P<id>(?:\d{4}|[HS])-\S+) \| (?P<rule>.+) \| (?P<held>.*) \|$")
 NODE = re.compile(r"`((?:sdk/)?tests/[\w/]+\.py::test_\w+(?:\[[^`]+\])?)`")

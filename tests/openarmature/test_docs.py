@@ -1,4 +1,4 @@
-"""The program of ``docs/openarmature.md``, as a reader copies it: two processes, and an answer in between."""
+"""The program of ``docs/how-to/openarmature.md``, as a reader copies it: two processes, and an answer in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.openarmature.office import AGENT, Office
 
-PAGE = Path(__file__).parents[2] / "docs/openarmature.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/openarmature.md"
 
 
 async def test_the_program_asks_and_goes_on_with_what_was_answered(place: Office, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every public method of the published client, and ``docs/openintent-client.md``, which says what becomes of each."""
+"""Every public method of the published client; ``docs/reference/openintent-client.md`` says what becomes of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.openintent.office import office
 
 pytestmark = pytest.mark.kills
 
-PAGE = Path(__file__).parents[2] / "docs" / "openintent-client.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "openintent-client.md"
 ROW = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \| (works|refused) \|", re.MULTILINE)
 
 

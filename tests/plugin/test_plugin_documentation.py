@@ -1,4 +1,4 @@
-"""Every program of docs/testing-agents.md, as an author would run it: by pytest with the plugin."""
+"""Every program of docs/how-to/testing-agents.md, as an author would run it: by pytest with the plugin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.plugin.running import run_pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "testing-agents.md"
+PAGE = ROOT / "docs" / "how-to" / "testing-agents.md"
 
 
 def test_every_program_on_the_page_runs(tmp_path: Path) -> None:

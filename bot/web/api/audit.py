@@ -1,4 +1,7 @@
-"""The audit trail over HTTP: export it, check the database, check an export. For admins. Source: docs/audit.md."""
+"""The audit trail over HTTP: export it, check the database, check an export. For admins.
+
+Source: docs/reference/audit.md.
+"""
 
 from __future__ import annotations
 

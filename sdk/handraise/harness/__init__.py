@@ -11,7 +11,7 @@ categories of the specification.
 What must never be: a turn that waits for a person, a transmission that takes two paths, a signal that answers another
 key's question or runs a node twice, and a suspended invocation that nothing leads back to.
 
-Source: OpenArmature harness; ``docs/harness.md``.
+Source: OpenArmature harness; ``docs/how-to/harness.md``.
 """
 
 from handraise.harness.buckets import BUCKETS, Bucket, Categorized, categorized

@@ -1,8 +1,8 @@
 """A pytest plugin for those who write agents: a Handraise server in the test's own process, people who do as they are
 told, and a clock that moves by itself whenever everybody waits. So hours of silence take milliseconds.
 
-Ask for it with ``-p handraise_testing`` or ``pytest_plugins = ["handraise_testing"]``; docs/testing-agents.md shows how
-it is used. It needs pytest alone; async tests run with pytest-asyncio or anyio, whichever the project has.
+Ask for it with ``-p handraise_testing`` or ``pytest_plugins = ["handraise_testing"]``; docs/how-to/testing-agents.md
+shows how it is used. It needs pytest alone; async tests run with pytest-asyncio or anyio, whichever the project has.
 
 Read ``plugin`` first: the fixtures. ``fixture`` is what they are, ``humans`` what people do and ``plans`` for whom,
 ``questions`` what was asked. ``server`` puts the service together, in a thread of its own. ``scheduler`` moves the

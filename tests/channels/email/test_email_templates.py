@@ -20,7 +20,7 @@ from tests.channels.email.incoming import OURS as MAILBOXES
 from tests.channels.email.test_email_looks import html_of
 from tests.channels.email.test_email_render import page_of, parsed, text_of
 
-DOCS = Path(__file__).parents[3] / "docs" / "mail-templates.md"
+DOCS = Path(__file__).parents[3] / "docs" / "how-to" / "mail-templates.md"
 MARK = "— {{ marker }} · {{ ref }} —\n"
 ACTION = "{% if action %}{{ action.heading }}\n{{ action.text }}{% endif %}"
 Folder = Callable[..., Path]

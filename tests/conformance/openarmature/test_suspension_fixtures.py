@@ -29,7 +29,7 @@ from tests.world import KEYS, World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LINEAR = {"001", "002", "003", "004", "010", "012", "013"}
-"""The others need subgraphs, fan-out, branches, middleware or the engine's spans (docs/conformance.md)."""
+"""The others need subgraphs, fan-out, branches, middleware or the engine's spans (docs/reference/conformance.md)."""
 CASES = {name: case for name, case in cases("suspension").items() if name[:3] in LINEAR}
 ANYTHING: Options = {"resume": {"payload_schema": {}}}
 """The server takes any answer, and the resume decides."""

@@ -1,5 +1,5 @@
 """RFC-0025, "Cross-RFC Interactions": what suspensions are to subscribers. Where the rest of the table is tested:
-``docs/conformance.md``."""
+``docs/reference/conformance.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a log ends is sealed: a tail that was cut off is found, whatever the intent's row says (docs/audit.md)."""
+"""Where a log ends is sealed: a tail cut off is found, whatever the intent's row says (docs/reference/audit.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question's record says what the log says of it, or the check of the trail finds it (docs/audit.md)."""
+"""A question's record says what the log says of it, or the check of the trail finds it (docs/reference/audit.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print the state diagram of ``core.domain.machine.MOVES`` as Mermaid: ``python docs/draw_machine.py``."""
+"""Print the state diagram of ``core.domain.machine.MOVES`` as Mermaid: ``python docs/internals/draw_machine.py``."""
 
 from __future__ import annotations
 
