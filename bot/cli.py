@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bot.commands import admin, ask, audit, backup, channels, keys
+from bot.commands import admin, ask, audit, backup, channels, configuration, keys
 from bot.commands.backup import ConfigFile
 from bot.observability.terminal import say, warn
 from core.errors import OperatorError
@@ -27,6 +27,7 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(channels.slack, name="slack")
 app.add_typer(channels.mail, name="mail")
 app.add_typer(audit.app, name="audit")
+app.command()(configuration.check)
 app.command()(ask.ask)
 app.command()(ask.answer)
 app.command()(ask.assign)
@@ -93,12 +94,15 @@ def demo(
 
 
 def main() -> None:
-    """The console script: an error that an operator can mend is one line, not a trace."""
+    """The console script: an error that an operator can mend is a line, or one for each of several; not a trace."""
     os.umask(0o077)  # whatever is made from here on holds keys, or what people have written
     try:
         app()
     except OperatorError as error:
-        warn(f"handraise: {error.message}")
+        first, *rest = error.lines
+        warn(f"handraise: {first}")
+        for line in rest:
+            warn(line)
         sys.exit(2)
 
 

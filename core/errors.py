@@ -421,7 +421,12 @@ class NotShownWhole(SuspensionError):
 
 
 class OperatorError(HandraiseError):
-    """Whoever runs this service can mend it. The command line prints ``message`` alone and exits with status 2."""
+    """Whoever runs this service can mend it. The command line prints ``lines`` alone and exits with status 2."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """What there is to print, one line each: ``message``, unless an error has more to tell."""
+        return (self.message,)
 
 
 class ConfigError(OperatorError):

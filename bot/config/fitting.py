@@ -7,8 +7,7 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
@@ -19,10 +18,12 @@ from core.domain.people import canonical
 Misfit = tuple[Path, str]
 
 
-def misfits(settings: Settings) -> Iterator[Misfit]:
-    """Everything that does not fit, the most basic first."""
-    found = (_keys, _people, _channels, _mailbox, _engagement, _delays, _exposed, _public)
-    return chain.from_iterable(misfits_of(settings) for misfits_of in found)
+def misfits(settings: Settings, broken: Collection[str] = ()) -> Iterator[Misfit]:
+    """Everything that does not fit, the most basic first. What is said of the sections in ``broken`` counts for
+    nothing: they have errors of their own, and are not in ``settings``."""
+    for check, sections in _CHECKS.items():
+        if sections.isdisjoint(broken):
+            yield from check(settings)
 
 
 def _keys(settings: Settings) -> Iterator[Misfit]:
@@ -147,3 +148,16 @@ def _public(settings: Settings) -> Iterator[Misfit]:
     is_plain = settings.public_url.lower().startswith("http://")
     if is_plain and not settings.leads_here and "public_url" in settings.model_fields_set:
         yield ("public_url",), "must begin with https://, since people sign in there (http:// is for this machine only)"
+
+
+_CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
+    _keys: frozenset({"secret_key", "secret_key_previous", "api_keys"}),
+    _people: frozenset({"people"}),
+    _channels: frozenset({"slack", "email", "pagerduty", "suspension"}),
+    _mailbox: frozenset({"email"}),
+    _engagement: frozenset({"engagement"}),
+    _delays: frozenset({"resume", "database", "work"}),
+    _exposed: frozenset({"http", "secret_key", "email", "pagerduty", "public_url"}),
+    _public: frozenset({"http", "public_url"}),
+}
+"""Each with the sections that it looks at."""

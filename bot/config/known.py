@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, get_args, get_origin
 
@@ -18,11 +18,12 @@ Path = tuple[str | int, ...]
 @dataclass(frozen=True, slots=True)
 class Node:
     """One place in the tree of settings: a mapping with these ``keys``, or with ``free`` names; a list of ``items``
-    that are mappings; else a plain value."""
+    that are mappings; else a plain value. Everything below a secret is one."""
 
     keys: Mapping[str, Node] = field(default_factory=dict)
     free: Node | None = None
     items: Node | None = None
+    is_secret: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -37,7 +38,9 @@ class Node:
 def _tree(annotation: Any) -> Node:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         fields = annotation.model_fields.items()
-        return Node(keys={info.alias or name: _tree(info.annotation) for name, info in fields})
+        return Node(
+            keys={info.alias or name: replace(_tree(info.annotation), is_secret=not info.repr) for name, info in fields}
+        )
     if get_origin(annotation) is dict:
         return Node(free=_tree(get_args(annotation)[1]))
     inner = [_tree(part) for part in get_args(annotation)]
@@ -57,6 +60,26 @@ def written(path: Path) -> str:
 def pattern(path: Path) -> str:
     """``people[].email``: the path whatever the position in its lists."""
     return "".join("[]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def is_secret(path: Path) -> bool:
+    """Whether what stands there is never shown."""
+    node: Node | None = TREE
+    for step in path:
+        if node is None or (node.is_secret or node.is_plain):
+            break
+        node = node.at(step)
+    return node is not None and node.is_secret
+
+
+def without(values: Any, paths: Collection[Path], path: Path = ()) -> Any:
+    """``values`` without what stands at one of ``paths``."""
+    if isinstance(values, dict):
+        below = {key: (*path, str(key)) for key in values}
+        return {key: without(value, paths, below[key]) for key, value in values.items() if below[key] not in paths}
+    if isinstance(values, list):
+        return [without(item, paths, (*path, index)) for index, item in enumerate(values)]
+    return values
 
 
 def unknown_keys(values: Any, node: Node = TREE, path: Path = ()) -> Iterator[Path]:

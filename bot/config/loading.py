@@ -1,4 +1,4 @@
-"""Loading the configuration: file and environment into :class:`Settings`, or one line that says what to mend.
+"""Loading the configuration: file and environment into :class:`Settings`, or everything that is to be mended.
 
 ``openintent.yaml`` is the server's file in RFC-0026 §5, and may be shared with another program. Keys at its top that we
 don't know are that program's, but all that we do know counts, as in ``handraise.yaml``.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -23,9 +23,9 @@ from pydantic_settings import EnvSettingsSource
 from bot.config import known
 from bot.config.fitting import misfits
 from bot.config.known import TREE, Node, pattern
+from bot.config.problems import ConfigProblem, InvalidConfiguration, kind_of
 from bot.config.settings import Settings
 from bot.config.values import FromVariable
-from core.errors import ConfigError
 
 PREFIX = "HANDRAISE_"
 CLIENT_VARIABLES = frozenset({"HANDRAISE_URL", "HANDRAISE_API_KEY"})
@@ -76,24 +76,29 @@ class _GivenTwice(Exception):
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The file's values without its nulls, which mean "absent". Raises :class:`ConfigError` without quoting it."""
+    """The file's values without its nulls, which mean "absent". Raises :class:`InvalidConfiguration` without quoting
+    it."""
     try:
         values = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a SafeLoader
     except OSError as failure:
-        raise ConfigError(f"{path}: can't be read: {failure.strerror}") from None
+        raise _unreadable(path, f"can't be read: {failure.strerror}") from None
     except (_GivenTwice, _Alias) as refused:
-        raise ConfigError(f"{path}: {refused.text}") from None
+        raise _unreadable(path, refused.text) from None
     except yaml.MarkedYAMLError as broken:
         mark = broken.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-        raise ConfigError(f"{path}: {where}this is not valid YAML") from None
+        raise _unreadable(path, f"{where}this is not valid YAML") from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise ConfigError(f"{path}: this is not valid YAML") from None
+        raise _unreadable(path, "this is not valid YAML") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: must hold keys and values, such as http: {{port: 8080}}")
+        raise _unreadable(path, "must hold keys and values, such as http: {port: 8080}")
     return {str(key): without_nulls(value) for key, value in values.items() if value is not None}
+
+
+def _unreadable(path: Path, why: str) -> InvalidConfiguration:
+    return InvalidConfiguration([ConfigProblem("", why, path)])
 
 
 def without_nulls(values: Any) -> Any:
@@ -105,30 +110,33 @@ def without_nulls(values: Any) -> Any:
     return values
 
 
-def our_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that are settings and not empty. Raises :class:`ConfigError` for one that is no setting."""
-    ours = {}
+def our_variables(environ: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigProblem]]:
+    """The variables that are settings and not empty, and what is wrong with the names of others."""
+    ours, problems = {}, []
     for name, value in sorted(environ.items()):
         if not name.startswith(PREFIX) or name in {*CLIENT_VARIABLES, TESTS_VARIABLE}:
             continue
         if _KUBERNETES.fullmatch(name) and ("SERVICE" in name or "://" in value):
             continue
-        _check_known(name)
-        if value.strip():
+        problem = _no_setting(name)
+        if problem is not None:
+            problems.append(problem)
+        elif value.strip():
             ours[name] = value
-    return ours
+    return ours, problems
 
 
-def _check_known(name: str) -> None:
+def _no_setting(name: str) -> ConfigProblem | None:
     path = variable_path(name)
     node: Node | None = TREE
     for step in path:
         node = node.at(step) if node is not None else None
     if node is not None and node.is_plain:
-        return
+        return None
     if node is not None and node.items is not None:
-        raise ConfigError(f"{name}: {pattern(path)} can only be given in the file")
-    raise ConfigError(f"unknown variable {name}; did you mean {_nearest_variable(name)}?")
+        return ConfigProblem(name, f"{name}: {pattern(path)} can only be given in the file")
+    nearest = _nearest_variable(name)
+    return ConfigProblem(name, f"unknown variable {name}; did you mean {nearest}?", nearest=nearest)
 
 
 def _nearest_variable(name: str) -> str:
@@ -171,48 +179,81 @@ def find_file(given: Path | None) -> Path | None:
 def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     """The settings of ``path`` (see :func:`find_file`) with the variables of ``environ`` over them.
 
-    Raises :class:`ConfigError` with one line that names the file and the key, or the variable. It never quotes a
-    value.
+    Raises :class:`InvalidConfiguration` with every error, each on a line that names the file and the key, or the
+    variable. It never quotes a value.
     """
     file = find_file(path)
-    in_file = {} if file is None else read_file(file)
-    if file is not None and file.name == SHARED_FILE:
-        in_file = {key: value for key, value in in_file.items() if key in known.TREE.keys}
-    return settings_of(in_file, file, our_variables(environ))
-
-
-def settings_of(in_file: Mapping[str, Any], file: Path | None, variables: Mapping[str, str]) -> Settings:
-    """The settings of what :func:`read_file` has read of ``file``, with :func:`our_variables` over them. Raises as
-    :func:`load` does."""
-    source = _Origin(file, frozenset(map(variable_path, variables)))
-    for unknown in known.unknown_keys(in_file):
-        raise source.unknown(unknown)
+    ours, problems = our_variables(environ)
     try:
-        settings = Settings(**_over(in_file, read_variables(variables)))
-    except ValidationError as invalid:
-        first = invalid.errors(include_url=False, include_input=False)[0]
-        place = tuple(step for step in first["loc"] if step != "[key]")  # pydantic's word for a mapping's key
-        raise source.refusal(place, _must(first["type"], first.get("ctx", {}))) from None
-    for place, text in misfits(settings):
-        raise source.refusal(place, text)
+        in_file = {} if file is None else read_file(file)
+    except InvalidConfiguration as unreadable:
+        raise InvalidConfiguration([*unreadable.problems, *problems]) from None
+    if file is not None and file.name == SHARED_FILE:
+        in_file = {key: value for key, value in in_file.items() if key in TREE.keys}
+    return settings_of(in_file, file, ours, problems)
+
+
+def settings_of(
+    in_file: Mapping[str, Any], file: Path | None, variables: Mapping[str, str], problems: Sequence[ConfigProblem] = ()
+) -> Settings:
+    """The settings of what :func:`read_file` has read of ``file``, with ``variables`` over them. Raises as
+    :func:`load` does, with ``problems`` that were found before.
+
+    What is wrong in one section hides nothing in another: conditions between sections are looked at if each of them is
+    right by itself.
+    """
+    source = _Origin(file, frozenset(map(variable_path, variables)))
+    unknown = list(known.unknown_keys(in_file))
+    values = _over(known.without(in_file, unknown), read_variables(variables))
+    found = [*problems, *map(source.unknown, unknown)]
+    settings, invalid = _validated(values, source)
+    broken = {str(path[0]) for path, _ in invalid}
+    unfit = [(path, source.refusal(path, text)) for path, text in misfits(settings, broken)]
+    meant = {problem.nearest for problem in found}
+    for path, problem in (*invalid, *unfit):
+        if " is missing" not in problem.message or known.written(path) not in meant:  # it is there, and misspelt
+            found.append(problem)
+    if found:
+        raise InvalidConfiguration(list(dict.fromkeys(found)))
     return settings
+
+
+def _validated(values: Mapping[str, Any], source: _Origin) -> tuple[Settings, list[tuple[known.Path, ConfigProblem]]]:
+    """The settings without the sections that are wrong, and what is wrong with those."""
+    try:
+        return Settings(**values), []
+    except ValidationError as invalid:
+        errors = invalid.errors(include_url=False)
+    problems = []
+    for error in errors:
+        kind, path = error["type"], tuple(step for step in error["loc"] if step != "[key]")  # a mapping's key
+        if kind == "default_factory_not_called":  # for what another error has been told of
+            continue
+        is_missing = kind == "missing"
+        found = None if is_missing else kind_of(error["input"], is_secret=known.is_secret(path))
+        problems.append((path, source.refusal(path, _must(kind, error.get("ctx", {})), found)))
+    broken = {str(path[0]) for path, _ in problems}
+    return Settings(**{key: value for key, value in values.items() if key not in broken}), problems
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
+    """Where values come from, so that a problem names what to mend."""
+
     file: Path | None
     variables: frozenset[tuple[str, ...]]
 
-    def unknown(self, path: known.Path) -> ConfigError:
-        return ConfigError(f"{self.file}: unknown key {known.written(path)}; did you mean {known.nearest(path)}?")
+    def unknown(self, path: known.Path) -> ConfigProblem:
+        written, nearest = known.written(path), known.nearest(path)
+        return ConfigProblem(written, f"unknown key {written}; did you mean {nearest}?", self.file, nearest=nearest)
 
-    def refusal(self, path: known.Path, text: str) -> ConfigError:
+    def refusal(self, path: known.Path, text: str, found: str | None = None) -> ConfigProblem:
         for length in range(len(path), 0, -1):
             if path[:length] in self.variables:
-                return ConfigError(f"{variable_name(path[:length])} {text}")
-        if self.file is not None:
-            return ConfigError(f"{self.file}: {known.written(path)} {text}")
-        return ConfigError(f"{variable_name(path)} {text}")
+                name = variable_name(path[:length])
+                return ConfigProblem(name, f"{name} {text}", found=found)
+        key = variable_name(path) if self.file is None else known.written(path)
+        return ConfigProblem(key, f"{key} {text}", self.file, found)
 
 
 def _over(below: Any, above: Any) -> Any:
@@ -224,7 +265,6 @@ def _over(below: Any, above: Any) -> Any:
 
 _MUST = {
     "missing": "is missing",
-    "default_factory_not_called": "is missing",
     "model_type": "must hold keys and values",
     "model_attributes_type": "must hold keys and values",
     "dict_type": "must hold keys and values",
@@ -244,7 +284,12 @@ def _must(kind: str, context: Mapping[str, Any]) -> str:
 
 
 def warnings_about(settings: Settings) -> Iterator[str]:
-    """One sentence for each, naming the setting and what to do."""
+    """A line for each, naming the setting and what to do."""
+    if not settings.channels:
+        yield (
+            "no channel is configured: nobody is sent a question, and agents that name no channel are refused. Set up "
+            "slack, email or pagerduty in the configuration."
+        )
     if settings.channels and settings.leads_here:
         yield (
             f"public_url leads to this machine ({settings.public_url}): the links in messages open nowhere else. Set "
@@ -258,7 +303,23 @@ def warnings_about(settings: Settings) -> Iterator[str]:
         )
 
 
+def not_configured(settings: Settings) -> list[str]:
+    """The keys of what people may miss: channels, doors for their answers, people, and whom to tell of trouble."""
+    mail, pager = settings.email, settings.pagerduty
+    absent = {
+        "slack": settings.slack is None,
+        "email": mail is None,
+        "pagerduty": pager is None,
+        "email.listen": mail is not None and not mail.has_door,
+        "pagerduty.webhook_secrets": pager is not None and not pager.webhook_secrets,
+        "people": not settings.people and not settings.groups,
+        "alerts.notify": not settings.alerts.notify,
+        "alerts.heartbeat_url": settings.alerts.heartbeat_url is None,
+    }
+    return [key for key, is_absent in absent.items() if is_absent]
+
+
 def settings_and_folder(config: Path | None) -> tuple[Settings, Path]:
-    """The settings of ``config`` (or of the file found here) and its folder; raises :class:`ConfigError`."""
+    """The settings of ``config`` (or of the file found here) and its folder; raises :class:`InvalidConfiguration`."""
     file = find_file(config)
     return load(config, os.environ), file.parent if file is not None else Path.cwd()

@@ -17,6 +17,7 @@ from fastapi import APIRouter
 
 from bot.callbacks.agents import CallbackAgents
 from bot.config import Settings
+from bot.config.loading import not_configured
 from bot.keys import REFRESH, KeyRing, RootKey, root_key
 from bot.observability.heartbeat import Heartbeat
 from bot.observability.observer import Witness
@@ -143,6 +144,7 @@ class Service:
         self.working = True
         parts, channels = sorted(part.value for part in self.parts), sorted(self.channels)
         log.info("service.started", parts=parts, channels=channels, database=self.database.dialect)
+        log.info("service.not_configured", settings=not_configured(self.settings))
 
     async def _begin(self) -> None:
         await self.timekeeping.follow()

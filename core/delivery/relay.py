@@ -185,8 +185,7 @@ class Relay:
             await self.pausing.hold(in_hand)
             return
         self.transitions.observer.tried(row.channel, _name(outcome), late)
-        usual = isinstance(outcome, Delivered) and row.tries == 1
-        (log.debug if usual else log.info)(
+        self._level(row, outcome)(
             "relay.tried",
             delivery=row.id,
             kind=row.kind.value,
@@ -201,6 +200,13 @@ class Relay:
             log.warning("relay.settling_failed", delivery=row.id, channel=row.channel)
             await self._settle_later(row, outcome)
         await self._learn(row, outcome, took)
+
+    @staticmethod
+    def _level(row: Row, outcome: Delivery | Dropped) -> Callable[..., object]:
+        """What goes as it should is not told; what could not be sent, and waits, is for somebody to look at."""
+        if isinstance(outcome, Deferred):
+            return log.warning  # type: ignore[no-any-return]
+        return log.debug if isinstance(outcome, Delivered) and row.tries == 1 else log.info  # type: ignore[no-any-return]
 
     async def _learn(self, row: Row, outcome: Delivery | Dropped, took: timedelta) -> None:
         """What the outcome says of the lane. One that does not answer rests, and keeps nothing in memory meanwhile."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import Settings, find_file, load
+from bot.config.problems import InvalidConfiguration
 from core.domain.engagement import EngagementThresholds
 from core.domain.people import Role
 from core.domain.policy import PolicyFields
@@ -49,9 +50,10 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 
 def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> str:
-    with pytest.raises(ConfigError) as refused:
+    """The first line, without what was found."""
+    with pytest.raises(InvalidConfiguration) as refused:
         read(text, environ)
-    return refused.value.message
+    return refused.value.problems[0].line.split("; found ")[0]
 
 
 # --- What counts --------------------------------------------------------------------------------------------------
@@ -354,7 +356,7 @@ def test_what_people_sign_in_at_is_never_plain_http_off_loopback(read: Reads, ur
 
 # --- Secrets stay secret ------------------------------------------------------------------------------------------
 
-HUNTER = "hunter2"
+HUNTER, PIN = "hunter2", "8675309"
 SPOILT = [
     "slack: {bot_token: hunter2}",
     "slack: {bot_token: x, app_token: hunter2}",
@@ -370,6 +372,10 @@ SPOILT = [
     "slack: hunter2",
     "secret_key: [hunter2]",
     "secret_key: *hunter2",
+    "secret_key: 8675309",
+    "api_keys: [{name: a, key: 8675309, roles: [agent], webhook_secrets: [8675309]}]",
+    "pagerduty: {services: {x: 8675309}, webhook_secrets: 8675309, hunter3: hunter2, pin: 8675309}",
+    "email: {smtp_url: 8675309, from: hunter2, imap_url: {hunter2: 8675309}}",
 ]
 
 
@@ -377,7 +383,9 @@ SPOILT = [
 def test_no_refusal_quotes_a_secret(read: Reads, text: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read(text)
-    assert HUNTER not in "".join(traceback.format_exception(refused.value))
+    said = "".join([*traceback.format_exception(refused.value), *refused.value.lines])
+    assert HUNTER not in said
+    assert PIN not in said
 
 
 def test_settings_show_no_secret(read: Reads) -> None:

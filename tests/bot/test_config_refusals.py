@@ -1,9 +1,9 @@
-"""What the configuration refuses, each in one line that names file and key, or the variable (API.md §8)."""
+"""What the configuration refuses, each in a line that names file and key, or the variable (API.md §8)."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bot.config import Settings, load
 from bot.config.known import TREE, Node
-from core.errors import ConfigError
+from bot.config.problems import ConfigProblem, InvalidConfiguration
 
 Reads = Callable[..., Settings]
 
@@ -35,10 +35,15 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reads:
     return load_text
 
 
-def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> str:
-    with pytest.raises(ConfigError) as refused:
+def problems(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> Sequence[ConfigProblem]:
+    with pytest.raises(InvalidConfiguration) as refused:
         read(text, environ)
-    return refused.value.message
+    return refused.value.problems
+
+
+def refusal(read: Reads, text: str | None, environ: Mapping[str, str] | None = None) -> str:
+    """The first line, without what was found."""
+    return problems(read, text, environ)[0].line.split("; found ")[0]
 
 
 NOT_YAML = [
@@ -425,6 +430,64 @@ def test_a_wrong_variable_is_named(read: Reads, name: str, value: str, line: str
     assert refusal(read, None, {name: value}) == line
 
 
+# --- All at once --------------------------------------------------------------------------------------------------
+
+SEVERAL = """
+http: {port: 70000, hosst: localhost}
+slack: {bot_token: x, ap_token: xapp-1}
+email: {smtp_url: 3, from: nobody, default_to: [a@example.com, b]}
+log: {level: [debug]}
+answers: {allow_self_response: 2026-12-25}
+engagement: {defer_min_risk: 0.1}
+people: [{name: A, email: a@example.com}, {name: B, email: a@example.com}]
+pagerduty: {routing_key: 12345}
+"""
+TEXT = "must be text (in quotes, if YAML reads it as something else)"
+ALL = [
+    "unknown variable HANDRAISE_HTTP_PORT; did you mean HANDRAISE_HTTP__PORT?",
+    "handraise.yaml: unknown key http.hosst; did you mean http.host?",
+    "handraise.yaml: unknown key slack.ap_token; did you mean slack.app_token?",
+    f"handraise.yaml: http.port {NUMBER} 1 to 65535; found 70000",
+    f"handraise.yaml: email.smtp_url {TEXT}; found a number",
+    "handraise.yaml: email.from must be an e-mail address, with or without a name before it; found text",
+    "handraise.yaml: email.default_to[1] must be an e-mail address; found text",
+    f"handraise.yaml: pagerduty.routing_key {TEXT}; found a number",
+    "HANDRAISE_RETENTION__ENDED_DAYS must be a whole number from 1 to 36500; found text",
+    "handraise.yaml: answers.allow_self_response must be true or false; found a date",
+    f"handraise.yaml: log.level {TEXT}; found a list",
+    "handraise.yaml: people[1].email is the same as people[0].email",
+    "handraise.yaml: engagement.require_input_above_risk must be at most engagement.defer_min_risk",
+    "handraise.yaml: engagement.defer_min_risk must be more than engagement.autonomous_max_risk",
+]
+
+
+def test_every_error_is_told_at_once(read: Reads) -> None:
+    """Those of names, of values, and of what does not fit together in sections that are right by themselves."""
+    environ = {"HANDRAISE_HTTP_PORT": "80", "HANDRAISE_RETENTION__ENDED_DAYS": "never"}
+    found = problems(read, SEVERAL, environ)
+    assert sorted(problem.line for problem in found) == sorted(ALL)
+    [port] = [problem for problem in found if problem.key == "http.port"]
+    assert port.as_json() == {
+        "key": "http.port",
+        "message": f"http.port {NUMBER} 1 to 65535",
+        "found": "70000",
+        "file": "handraise.yaml",
+    }
+
+
+def test_what_is_no_yaml_hides_no_wrong_variable(read: Reads) -> None:
+    found = problems(read, "http: [1", {"HANDRAISE_HTTP_PORT": "80"})
+    assert [problem.key for problem in found] == ["", "HANDRAISE_HTTP_PORT"]
+
+
+def test_a_thousand_errors_are_not_a_thousand_lines(read: Reads) -> None:
+    with pytest.raises(InvalidConfiguration) as refused:
+        read("\n".join(f"x{number}: 1" for number in range(100)))
+    assert refused.value.lines[0] == "there are 100 errors in the configuration:"
+    assert refused.value.lines[-1] == "  and 50 more"
+    assert len(refused.value.lines) == 52
+
+
 # --- Whatever is in the file --------------------------------------------------------------------------------------
 
 
@@ -449,12 +512,13 @@ def _nested(path: tuple[str, ...], value: object) -> object:
 
 @given(path=st.sampled_from(_paths(TREE)), junk=_JUNK)
 @effort(max_examples=300, deadline=None)
-def test_whatever_stands_anywhere_is_settings_or_one_line(path: tuple[str, ...], junk: object) -> None:
+def test_whatever_stands_anywhere_is_settings_or_a_line_for_each_error(path: tuple[str, ...], junk: object) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "handraise.yaml"
         file.write_text(yaml.safe_dump(_nested(path, junk)))
         try:
             load(file, {})
-        except ConfigError as refused:
-            assert refused.message.startswith(f"{file}: ")
-            assert refused.message.isprintable()
+        except InvalidConfiguration as refused:
+            for problem in refused.problems:
+                assert problem.line.startswith(f"{file}: ")
+                assert problem.line.isprintable()

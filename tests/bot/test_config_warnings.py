@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.config import Settings
-from bot.config.loading import warnings_about
+from bot.config.loading import not_configured, warnings_about
 from tests import preloaded
 
 PAGER = {"routing_key": "R0000000000000000000000000000000", "api_token": "u+token-not-to-be-told"}
@@ -22,6 +22,24 @@ PUBLIC = "https://hand.example.com"
 
 def settings(**fields: Any) -> Settings:
     return Settings.model_validate({"public_url": PUBLIC, **fields})
+
+
+def test_a_service_without_a_channel_is_warned_of() -> None:
+    """Links that lead nowhere are not: nobody is sent one."""
+    [warning] = warnings_about(settings(public_url="http://127.0.0.1:8080"))
+    assert warning.startswith("no channel is configured")
+    assert "Set up slack, email or pagerduty" in warning
+
+
+def test_what_is_absent_is_named_by_its_key() -> None:
+    assert not_configured(settings(pagerduty=PAGER)) == [
+        "slack",
+        "email",
+        "pagerduty.webhook_secrets",
+        "people",
+        "alerts.notify",
+        "alerts.heartbeat_url",
+    ]
 
 
 def test_a_pagerduty_token_without_from_email_is_warned_of() -> None:
@@ -36,13 +54,11 @@ def test_links_that_lead_to_this_machine_are_warned_of_where_a_channel_is_set_up
     [warning] = warnings_about(settings(slack=slack, public_url=url))
     assert "public_url leads to this machine" in warning
     assert url in warning
-    assert list(warnings_about(settings(public_url=url))) == [], "nobody is sent a link"
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {},
         {"pagerduty": {**PAGER, "from_email": "bot@example.com"}},
         {"pagerduty": {**PAGER, "api_token": None}},
     ],

@@ -14,6 +14,7 @@ import pytest
 import structlog
 
 from bot.observability.telemetry import set_up_logging
+from bot.sandbox.slack.faults import RateLimited
 from tests.world import INBOUND_SECRET, KEYS, ROUTING_KEY, WEBHOOK_SECRET, World, running
 
 Line = dict[str, Any]
@@ -87,6 +88,14 @@ async def test_a_callback_that_is_given_up_is_a_warning(log: Log, tmp_path: Path
         await world.answer(asked, "approve")
         await world.advance(minutes=1)
     assert log.of(asked, "level", "reason")[-1] == ("callback.died", "warning", "http_500")
+
+
+async def test_a_send_that_has_to_wait_is_a_warning(log: Log, world: World) -> None:
+    world.slack.fail_next(RateLimited(60), "chat.postMessage")
+    await world.ask()
+    await world.advance(minutes=2)
+    tried = [(line["level"], line["outcome"], line["reason"]) for line in log.lines if line["event"] == "relay.tried"]
+    assert tried == [("warning", "deferred", "ratelimited"), ("info", "delivered", None)]
 
 
 async def test_what_was_refused_is_no_event(log: Log, world: World) -> None:
