@@ -42,13 +42,17 @@ KeptKind = Annotated[Literal["email", "phone"], Word]
 
 
 class ChannelRedaction(Section):
+    """A channel that differs from ``redaction.policy``."""
+
     policy: PolicyWord
+    """The policy of this channel alone."""
 
 
 class PageRedaction(Section):
     """No ``reject``: every question has a page, and whether it is asked at all is its channels' to say."""
 
     policy: PagePolicyWord
+    """The policy of the pages alone."""
 
 
 class RedactedChannels(Section):
@@ -66,12 +70,16 @@ class RedactedChannels(Section):
 
 
 class RedactionSettings(Section):
-    """``keys`` and ``patterns`` add to what is known; ``keep`` names kinds that are shown as they are."""
+    """What is hidden from questions before they leave. Agents, the API and the record keep everything."""
 
     policy: PolicyWord = "redact"
+    """Whether secrets and personal data are hidden, the question is refused (422), or everything is shown."""
     keys: Annotated[tuple[Text, ...], Listed] = ()
+    """Names of fields whose values are hidden, beside those that are known: ``customer_no`` is ``customerNo`` too."""
     patterns: Annotated[tuple[OwnPattern, ...], BeforeValidator(_one_or_several)] = Field((), repr=False)
+    """Regular expressions of your own; what they match is hidden."""
     keep: Annotated[frozenset[KeptKind], Listed] = frozenset()
+    """Kinds that are shown as they are: e-mail addresses, phone numbers."""
     channels: RedactedChannels = RedactedChannels()
 
     @property
@@ -86,10 +94,12 @@ _MOST = 1_000_000
 
 
 class QuotaEntry(Section):
-    """For every key at the top of the configuration, for one key in ``api_keys[]``. What is absent has no limit."""
+    """How much a key may ask: every key by ``quotas``, one by ``api_keys[].quotas``. What is absent has no limit."""
 
     open: Annotated[int, between(1, _MOST)] | None = None
+    """How many questions of a key may be open at once."""
     per_minute: Annotated[int, between(1, _MOST)] | None = None
+    """How many questions a key may ask within a minute."""
 
     @property
     def quota(self) -> Quota:

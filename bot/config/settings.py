@@ -68,19 +68,24 @@ def _is_here(host: str) -> bool:
 
 
 class Http(Section):
-    """Where the service listens, and how much of it clients may take up (docs/decisions/0037).
-
-    ``max_strangers`` connections of one address may be open that have not yet sent a valid key, signature or session.
-    """
+    """Where the service listens, and how much of it clients may take up."""
 
     host: Text = "127.0.0.1"
+    """The address to listen on. Off loopback (``0.0.0.0``) every way in needs its secret."""
     port: Annotated[int, between(1, 65535)] = 8080
+    """The TCP port to listen on."""
     max_connections: Annotated[int, between(16, 1_000_000)] = 4_000
+    """How many connections may be open at once, all together."""
     max_strangers: Annotated[int, between(1, 1_000_000)] = 100
+    """How many connections of one address may be open that have not yet shown a valid key, signature or session."""
     head_seconds: Annotated[int, between(1, 300)] = 15
+    """How many seconds the head of a request may take."""
     body_seconds: Annotated[int, between(1, 3_600)] = 30
+    """How many seconds the body of a request may take."""
     idle_seconds: Annotated[int, between(1, 3_600)] = 75
+    """How many seconds a connection may stay open between two requests."""
     body_memory_mib: Annotated[int, between(16, 65_536)] = 32
+    """How much memory the bodies that are being received may take together, in MiB."""
 
     @property
     def is_loopback(self) -> bool:
@@ -97,16 +102,23 @@ class Http(Section):
 
 
 class ResumeRetry(Section):
+    """When a callback that did not arrive is sent again. Each wait is twice the one before."""
+
     base_delay_ms: Annotated[int, between(1, 86_400_000)] = 1_000
+    """How many milliseconds to wait after the first try."""
     max_delay_ms: Annotated[int, between(1, 86_400_000)] = 3_600_000
+    """The longest wait between two tries, in milliseconds."""
     give_up_after_seconds: Annotated[int, between(1, A_YEAR)] = 259_200
+    """After how many seconds a callback is given up. An admin can send it again."""
 
 
 class ResumeSettings(Section):
-    """How waiting agents are called back. ``timeout_seconds`` stays below the relay's own limit of 30 s."""
+    """How waiting agents are called back."""
 
     allow_networks: Annotated[tuple[Network, ...], Listed] = ()
+    """Private networks that callbacks may reach beside the public internet, such as ``10.0.0.0/8``."""
     timeout_seconds: Annotated[int, between(1, 25)] = 10
+    """How many seconds an agent may take to accept a callback."""
     retry: ResumeRetry = ResumeRetry()
 
     @property
@@ -119,27 +131,42 @@ class ResumeSettings(Section):
 
 
 class ApiKey(Section):
-    """A client's key, plain (development) or as the hash that ``handraise keys`` prints. Its name is its identity."""
+    """A client's key: plain, or as its hash. ``handraise keys create`` makes keys that are kept in the database."""
 
     name: KeyName
+    """Whose key it is. A key that is named like a person's e-mail is that person's."""
     key: HeaderKey | None = Field(None, repr=False)
+    """The key itself. Give this or ``key_hash``."""
     key_hash: KeyHash | None = Field(None, repr=False)
+    """The key's hash, as ``handraise keys hash`` prints it. It belongs to one ``secret_key``."""
     roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
+    """What the key may do. An ``agent`` asks, an ``operator`` reads everything and answers, an ``admin`` may do all."""
     webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
+    """The secrets that sign callbacks to this key's agent; several while one is being replaced."""
     quotas: QuotaEntry = QuotaEntry()
 
 
 class PersonEntry(Section):
+    """Somebody who may be asked."""
+
     name: Text
+    """How the person is called in messages and on pages."""
     email: Mail
+    """The person's mailbox. It is also their identity, without its ``+`` part."""
     slack_user_id: SlackUser | None = None
+    """Their Slack account. Slack is asked by e-mail if this is absent."""
     pagerduty_user_id: PagerDutyUser | None = None
+    """Their PagerDuty account. PagerDuty is asked by e-mail if this is absent and there is an ``api_token``."""
     pagerduty_routing_key: RoutingKey | None = Field(None, repr=False)
-    """Of an Events API integration that pages this person alone."""
+    """The key of an Events API integration that pages this person alone."""
     groups: Annotated[tuple[GroupName, ...], Listed] = ()
+    """The groups that they are in: ``group:NAME`` asks all of a group."""
     time_zone: TimeZone | None = None
+    """Their IANA time zone. Hours and holidays need it."""
     hours: WeekHours | None = None
+    """When they work, by days of the week. Attempts that are quiet wait for it. Absent: always."""
     holidays: Annotated[tuple[Holiday, ...], Listed] = ()
+    """Days on which they do not work."""
 
     @property
     def opening_hours(self) -> Hours | None:
@@ -151,26 +178,39 @@ class PersonEntry(Section):
 
 
 class Recipients(Section):
-    """``allow`` absent: the directory and the configured defaults. An empty list: the configured defaults alone."""
+    """Whom agents may have asked."""
 
     allow: Annotated[tuple[Text, ...], Listed] | None = None
+    """Patterns of recipients, such as ``*@example.com`` or ``group:*``. Absent: the directory and the configured
+    defaults. An empty list: the configured defaults alone."""
 
 
 class RungEntry(Section):
+    """What one attempt does otherwise than the call says."""
+
     attempt: Annotated[int, between(1, MOST_ATTEMPTS)]
+    """The number of the attempt, from 1."""
     channel_hint: ChannelName | None = None
+    """The channel of this attempt."""
     notify_to: RecipientRef | None = None
+    """Who is asked by this attempt."""
     quiet: Flag = False
+    """Whether the attempt waits until one of its people is at work."""
 
 
 class RetryPolicyEntry(Section):
-    """The platform's level of the cascade (RFC-0026 §5); what it leaves out, it says nothing about."""
+    """What holds if neither the call nor its agent says otherwise (RFC-0026 §5)."""
 
     max_attempts: Annotated[int, between(1, MOST_ATTEMPTS)] | None = None
+    """How many times a question is asked."""
     interval_seconds: Annotated[int, between(1, A_YEAR)] | None = None
+    """How many seconds lie between two attempts."""
     strategy: Annotated[Literal["fixed"], Word] | None = None
+    """How the intervals grow: not at all."""
     escalation_ladder: tuple[RungEntry, ...] | None = None
+    """What single attempts do otherwise: another channel, other people."""
     final_fallback_policy: Annotated[FallbackPolicy, Word] | None = None
+    """What the agent gets if nobody answers: an error, or the fallback value."""
 
     @property
     def fields(self) -> PolicyFields:
@@ -187,10 +227,15 @@ class RetryPolicyEntry(Section):
 
 
 class SuspensionSettings(Section):
+    """What holds for questions that do not say otherwise, and for all after an outage."""
+
     default_channel: ChannelName | None = None
+    """The channel of questions that name none. By default the first that is set up, of slack, email and pagerduty."""
     default_retry_policy: RetryPolicyEntry | None = None
     catch_up: Annotated[CatchUp, Word] = "shift"
+    """Whether an outage of this service moves all remaining times (``shift``) or leaves them (``burst``)."""
     catch_up_grace_seconds: Annotated[int, between(1, A_YEAR)] = 60
+    """How many seconds an outage may last without moving any time."""
 
     @property
     def outages_from(self) -> timedelta | None:
@@ -204,19 +249,25 @@ class SuspensionSettings(Section):
 
 
 class EngagementSettings(Section):
-    """When agents that ask whether to ask are told to go on, to ask, or to leave it (RFC-0025 §7.2, whose values are
-    the defaults).
+    """When agents that ask whether to ask are told to go on, to ask, or to leave it (RFC-0025 §7.2).
 
-    ``min`` and ``max`` belong to the mode that they are named after; what is ``below`` or ``above`` begins beside them.
+    The order is: autonomous (all three hold), defer (one of two), require_input (one of two). Whatever is left may ask.
     """
 
     autonomous_min_confidence: Share = RFC_THRESHOLDS.autonomous_min_confidence
+    """From this confidence on an agent may go on by itself."""
     autonomous_max_risk: Share = RFC_THRESHOLDS.autonomous_max_risk
+    """Up to this risk an agent may go on by itself."""
     autonomous_min_reversibility: Share = RFC_THRESHOLDS.autonomous_min_reversibility
+    """From this reversibility on an agent may go on by itself."""
     require_input_below_confidence: Share = RFC_THRESHOLDS.require_input_below_confidence
+    """Below this confidence an agent must ask."""
     require_input_above_risk: Share = RFC_THRESHOLDS.require_input_above_risk
+    """Above this risk an agent must ask."""
     defer_min_risk: Share = RFC_THRESHOLDS.defer_min_risk
+    """From this risk on an agent should leave it."""
     defer_max_reversibility: Share = RFC_THRESHOLDS.defer_max_reversibility
+    """Up to this reversibility an agent should leave it."""
 
     @property
     def thresholds(self) -> EngagementThresholds:
@@ -230,17 +281,18 @@ class WorkSettings(Section):
     """
 
     beat_seconds: Annotated[int, between(1, 60)] = 5
+    """How many seconds lie between two signs of life."""
     silent_seconds: Annotated[int, between(3, 3_600)] = 20
+    """After how many seconds of silence another process sends what a worker had in hand."""
 
 
 class DatabaseSettings(Section):
-    """How long the database may take, on this side of the wire; for reaching it the URL's ``connect_timeout`` counts.
-
-    ``statement_seconds`` is for each statement, ``transaction_seconds`` for all of a transaction, waiting included.
-    """
+    """How long the database may take, by this side's clock. For reaching it the URL's ``connect_timeout`` counts."""
 
     statement_seconds: Annotated[int, between(1, 60)] = 5
+    """How many seconds one statement may take."""
     transaction_seconds: Annotated[int, between(1, 120)] = 8
+    """How many seconds a whole transaction may take, waiting included."""
 
     @property
     def deadlines(self) -> Deadlines:
@@ -248,35 +300,35 @@ class DatabaseSettings(Section):
 
 
 class Answers(Section):
-    """``proposer`` is what guesses at replies that decide nothing: ``package.module:name``
-    (docs/reference/mail-replies.md).
-    ``require_open_when_cut``: a question that a channel could show only a part of is answered where all of it is shown,
-    on its page or in a modal of Slack's. With ``require_sign_in`` a link to ``/a/…`` opens nothing before the person
-    that it was made for has signed in."""
+    """What an answer has to fulfil."""
 
     allow_self_response: Flag = False
+    """Whether somebody may answer what they asked themselves. For development alone."""
     require_open_when_cut: Flag = False
+    """Whether a question that a channel could show only a part of is answered only where all of it is shown: on its
+    page, or in Slack's modal."""
     require_sign_in: Flag = False
+    """Whether a link in a message opens nothing before the person that it was made for has signed in."""
     proposer: Text | None = None
+    """What guesses at replies that decide nothing, as ``package.module:name``. A guess is proposed, never taken."""
 
 
 class Alerts(Section):
-    """Whom to tell when the service itself needs somebody, and what to ping while it does not.
-
-    Used by :mod:`bot.observability.heartbeat`.
-
-    A heartbeat's URL says who may ping it, so it is a secret.
-    """
+    """Whom to tell when the service itself needs somebody, and what to ping while it does not."""
 
     notify: Annotated[tuple[RecipientRef, ...], Listed] = ()
+    """Who is told of trouble: a channel that is set up wrongly, a mailbox that can't be opened, callbacks given up."""
     heartbeat_url: HttpUrl | None = Field(None, repr=False)
+    """A URL that is pinged while everything due has been looked at. It says who may ping it, so it is a secret."""
     heartbeat_seconds: Annotated[int, between(10, 3600)] = 60
+    """How many seconds lie between two pings."""
 
 
 class ReceiptSettings(Section):
-    """``ttl_seconds``: how long a receipt counts after its agent got it first."""
+    """Receipts: signed proof that a person has approved this very action."""
 
     ttl_seconds: Annotated[int, between(1, A_YEAR)] = 900
+    """How many seconds a receipt counts after its agent got it first."""
 
     @property
     def ttl(self) -> timedelta:
@@ -284,10 +336,12 @@ class ReceiptSettings(Section):
 
 
 class RetentionSettings(Section):
-    """How long ended suspensions stay, ``None`` for ever, and the folder of the files that they are moved to then."""
+    """How long questions that have ended stay in the database, and where they go then."""
 
     ended_days: Annotated[int, between(1, 36_500)] | None = None
+    """After how many days a question that has ended moves into a file. Absent: never."""
     archive_dir: Text | None = None
+    """The folder of those files. By default it lies beside the database's file, or beside the configuration."""
 
     @property
     def keep(self) -> timedelta | None:
@@ -295,18 +349,21 @@ class RetentionSettings(Section):
 
 
 class Log(Section):
+    """The log, which goes to standard error. It holds no question, answer, address or secret."""
+
     level: Annotated[LogLevel, Word] = "info"
+    """The least that is told."""
     format: Annotated[LogFormat, Word] = "text"
+    """Lines for people, or one JSON object a line."""
 
 
 class Telemetry(Section):
-    """Where spans go, beside OpenTelemetry's own variables: an OTLP/HTTP collector, without ``/v1/traces``.
-
-    ``signal_metadata``: whether what agents attach to a signal becomes attributes of spans. It may hold anything.
-    """
+    """Where spans go, beside what OpenTelemetry's own variables say."""
 
     otlp_endpoint: HttpUrl | None = Field(None, repr=False)
+    """The URL of an OTLP/HTTP collector, without ``/v1/traces``."""
     signal_metadata: Flag = False
+    """Whether what agents attach to a signal becomes attributes of spans. It may hold anything."""
 
 
 class Settings(BaseSettings):
@@ -322,10 +379,15 @@ class Settings(BaseSettings):
     )
 
     database_url: DatabaseUrl = Field("sqlite+aiosqlite:///handraise.db", repr=False)
+    """The database: a file of SQLite's, or ``postgresql+psycopg://user:password@host/name``."""
     http: Http = Http()
     public_url: HttpUrl = Field(default_factory=lambda data: data["http"].url)
+    """The https:// address at which people reach this service; links lead there. By default that of ``http``."""
     secret_key: SecretKey | None = Field(None, repr=False)
+    """The secret that everything is signed with: at least 32 characters. On loopback one is made and kept in a file
+    beside the database."""
     secret_key_previous: Annotated[tuple[Text, ...], OneOrMore] = Field((), repr=False)
+    """Secret keys that ``secret_key`` has taken the place of. What they signed goes on working."""
     slack: Slack | None = None
     email: Email | None = None
     pagerduty: PagerDuty | None = None
@@ -333,6 +395,7 @@ class Settings(BaseSettings):
     api_keys: tuple[ApiKey, ...] = ()
     people: tuple[PersonEntry, ...] = ()
     groups: dict[GroupName, Annotated[tuple[Mail, ...], Listed]] = Field(default_factory=dict)
+    """The members of groups by e-mail, beside those whose ``people[].groups`` says so."""
     recipients: Recipients = Recipients()
     suspension: SuspensionSettings = SuspensionSettings()
     engagement: EngagementSettings = EngagementSettings()

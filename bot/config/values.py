@@ -53,6 +53,7 @@ def between(low: int, high: int) -> BeforeValidator:
             raise ValueError(f"must be a whole number from {low} to {high}")
         return value
 
+    check.__doc__ = f"whole number from {low:,} to {high:,}"  # for the reference of the configuration
     return BeforeValidator(check)
 
 
