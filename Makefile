@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos document kills mutants openarmature mail browser lock clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail browser lock clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +51,9 @@ corpus: $(STAMP) ## how the replies of every corpus are read, and how many wrong
 
 chaos: $(STAMP) ## a storm over the service, then what must be true (ARGS="--seed 7 --suspensions 500 --minutes 3")
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+docs: $(STAMP) ## the pages in docs/ as a site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 document: $(STAMP) ## every route as the OpenAPI document says, called by Schemathesis in every role
 	$(BIN)/python -m pytest -m document $(ARGS)

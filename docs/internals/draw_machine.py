@@ -30,8 +30,9 @@ STAYS = {
 
 
 def diagram() -> str:
-    """One arrow for each pair of states, labelled with the signals that make it."""
+    """One arrow for each change of state, with the signals that make it; a note says which leave a question open."""
     arrows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    staying: list[str] = []
     for (status, signal), move in MOVES.items():
         name = move.__name__
         if name == "_too_late":
@@ -39,11 +40,23 @@ def diagram() -> str:
         for end in sorted(ENDS.get(name, ())):
             arrows[status.value, end.value].append(signal.__name__)
         if name in STAYS:
-            arrows[status.value, status.value].append(signal.__name__)
+            staying.append(signal.__name__)
     lines = ["stateDiagram-v2", f"    [*] --> {Status.AWAITING.value}: request"]
     lines += [f"    {start} --> {end}: {', '.join(signals)}" for (start, end), signals in arrows.items()]
     lines += [f"    {status.value} --> [*]" for status in sorted(CLOSED)]
+    lines += [
+        f"    note right of {Status.AWAITING.value}",
+        "        It stays open at",
+        *_wrapped(staying),
+        "    end note",
+    ]
     return "\n".join(lines)
+
+
+def _wrapped(signals: list[str]) -> list[str]:
+    """Three to a line, so that the note is not wider than the diagram."""
+    rows = [", ".join(signals[i : i + 3]) for i in range(0, len(signals), 3)]
+    return [f"        {row}" for row in rows]
 
 
 if __name__ == "__main__":
