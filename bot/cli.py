@@ -1,47 +1,24 @@
-"""``handraise``: the service, its keys, and a client for the terminal. Source: API.md §9.
+"""The server's commands: they join ``handraise``, which the SDK's distribution installs, by the entry-point group
+``handraise.commands`` (decision 0070).
 
-Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, database, port, usage).
+Source: API.md §9.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import Annotated
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from handraise.cli.terminal import say, warn
 
-from bot.commands import admin, ask, audit, backup, channels, configuration, keys
+from bot.commands import backup, channels, configuration, keys
 from bot.commands.backup import ConfigFile
-from bot.observability.terminal import say, warn
 from core.errors import OperatorError
 
-app = typer.Typer(
-    name="handraise",
-    help="AI agents raise a hand; the right person answers on Slack, by mail or through PagerDuty; the agent goes on.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.add_typer(keys.app, name="keys")
-app.add_typer(channels.slack, name="slack")
-app.add_typer(channels.mail, name="mail")
-app.add_typer(audit.app, name="audit")
-app.command()(configuration.check)
-app.command()(ask.ask)
-app.command()(ask.answer)
-app.command()(ask.assign)
-app.command()(ask.clarify)
-app.command("list")(ask.list_)
-app.command()(ask.show)
-app.command()(admin.pause)
-app.command()(admin.unpause)
-app.command("callbacks")(admin.list_)
-app.command()(admin.redrive)
-app.command()(audit.export)
-app.command()(admin.signin_link)
-app.command()(backup.backup)
-app.command()(backup.restore)
+app = typer.Typer(name="handraise-server", pretty_exceptions_enable=False)
+_SERVING, _SETTING_UP = "Run the service", "Set it up"
 
 RoleNames = Annotated[
     list[str] | None,
@@ -52,7 +29,7 @@ RoleNames = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=_SERVING)
 def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
     from bot.config.loading import settings_and_folder, warnings_about
@@ -70,7 +47,7 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     run(settings, folder, parts)
 
 
-@app.command()
+@app.command(rich_help_panel=_SERVING)
 def migrate(config: ConfigFile = None) -> None:
     """Bring the database's schema up to date. SQLite does it by itself; PostgreSQL needs this before `serve`."""
     from bot.config.loading import settings_and_folder
@@ -82,7 +59,7 @@ def migrate(config: ConfigFile = None) -> None:
     say(f"The schema was at {before or 'nothing'} and is at {after} now.")
 
 
-@app.command()
+@app.command(rich_help_panel=_SERVING)
 def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Shrink the hours between attempts to seconds.")] = False,
     auto: Annotated[bool, typer.Option("--auto", help="Play it without anybody, and check how it ends.")] = False,
@@ -93,18 +70,38 @@ def demo(
     raise typer.Exit(run(fast=fast, auto=auto))
 
 
-def main() -> None:
-    """The console script: an error that an operator can mend is a line, or one for each of several; not a trace."""
-    os.umask(0o077)  # whatever is made from here on holds keys, or what people have written
-    try:
-        app()
-    except OperatorError as error:
-        first, *rest = error.lines
-        warn(f"handraise: {first}")
-        for line in rest:
-            warn(line)
-        sys.exit(2)
+app.command(rich_help_panel=_SETTING_UP)(configuration.check)
+app.command(rich_help_panel=_SERVING)(backup.backup)
+app.command(rich_help_panel=_SERVING)(backup.restore)
+app.add_typer(keys.app, name="keys", rich_help_panel=_SETTING_UP)
+app.add_typer(channels.slack, name="slack", rich_help_panel=_SETTING_UP)
+app.add_typer(channels.mail, name="mail", rich_help_panel=_SETTING_UP)
 
 
-if __name__ == "__main__":
-    main()
+def _without_trace(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``command``; an error that an operator can mend is a line, or one for each of several, and status 2; no trace."""
+
+    @functools.wraps(command)
+    def told(*args: Any, **options: Any) -> Any:
+        try:
+            return command(*args, **options)
+        except OperatorError as error:
+            first, *rest = error.lines
+            warn(f"handraise: {first}")
+            for line in rest:
+                warn(line)
+            raise typer.Exit(2) from None
+
+    return told
+
+
+def _each_without_trace(commands: typer.Typer) -> None:
+    for one in commands.registered_commands:
+        assert one.callback is not None  # noqa: S101 (typer's decorator sets it)
+        one.callback = _without_trace(one.callback)
+    for group in commands.registered_groups:
+        assert group.typer_instance is not None  # noqa: S101 (as above)
+        _each_without_trace(group.typer_instance)
+
+
+_each_without_trace(app)

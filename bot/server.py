@@ -19,11 +19,11 @@ from pathlib import Path
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from handraise.cli.terminal import warn
 
 from bot.app import build_app
 from bot.config import Settings
 from bot.config.settings import Http
-from bot.observability.terminal import warn
 from bot.observability.tracing import tracing_of
 from bot.web.admission import Limits, connections_within
 from bot.web.connections import Connections

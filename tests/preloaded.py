@@ -30,6 +30,7 @@ _LONGEST = 256 * 1024
 _SUBREAPER = 36
 _IMPORTED = (
     "bot.cli",
+    "handraise.cli.app",
     "bot.config.loading",
     "bot.config.known",
     "bot.observability.telemetry",
@@ -180,7 +181,7 @@ def _main() -> None:
     if arguments is not None:
         sys.argv = arguments
         sys.modules["__main__"].__package__ = None  # type: ignore[assignment]
-        from bot.cli import main
+        from handraise.cli import main
 
         main()
 

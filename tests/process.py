@@ -45,7 +45,7 @@ class ServiceProcess:
             if self.python == sys.executable and "PYTHONPATH" not in environ:  # a test may have it import otherwise
                 self._process = preloaded.start(arguments, environ, log.fileno(), log.fileno())
             else:
-                command = [self.python, "-m", "bot.cli", *arguments]
+                command = [self.python, "-m", "handraise", *arguments]
                 self._process = await asyncio.create_subprocess_exec(
                     *command, cwd=ROOT, env=environ, stdout=log, stderr=log
                 )

@@ -43,21 +43,21 @@ CLASSES: Mapping[str, tuple[str, str]] = {
 """Name: the reason, and the folders that it may stand in, once each."""
 
 MODULES: Mapping[str, tuple[str, str]] = {
-    "admin": ("what an admin does: the command, the route", "bot/commands bot/web/api"),
+    "admin": ("what an admin does: the command, the route", "bot/web/api sdk/handraise/cli"),
     "answers": (
         "what a way in does with an answer, and what an answer is",
         "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack bot/web/api core/domain",
     ),
     "app": (
-        "the application of a server: ours, the pretend ones, and what Slack calls so",
-        "bot bot/inbound/slack bot/sandbox/page bot/sandbox/pagerduty bot/sandbox/slack",
+        "the application: ours, the pretend ones, what Slack calls so, and the command line's",
+        "bot bot/inbound/slack bot/sandbox/page bot/sandbox/pagerduty bot/sandbox/slack sdk/handraise/cli",
     ),
-    "audit": ("the audit trail: the command, the route", "bot/commands bot/web/api"),
+    "audit": ("the audit trail: the command, the route", "bot/web/api sdk/handraise/cli"),
     "channel": (VENDOR, "channels/email channels/pagerduty channels/slack"),
     "channels": ("the channels' settings, and their commands", "bot/commands bot/config"),
     "client": (
         "whoever speaks HTTP to another: to agents, to Slack, to this service",
-        "bot/callbacks bot/commands channels/slack sdk/handraise",
+        "bot/callbacks channels/slack sdk/handraise sdk/handraise/cli",
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "coordinators": (LAYERS, "bot/web/api core/containers core/store"),

@@ -12,16 +12,15 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer.main
 import yaml
+from handraise.cli.app import app
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from bot.cli import app
 from bot.config.loading import load
 from bot.sandbox.serving import serving
 from tests.world import KEYS, World
@@ -74,11 +73,10 @@ COMMANDS = [
 @pytest.mark.parametrize("line", COMMANDS)
 def test_each_command_takes_what_is_written_behind_it(line: str) -> None:
     words = shlex.split(line)[1:]
-    command: click.Command = typer.main.get_command(app)
-    context = click.Context(command)
-    while isinstance(command, click.Group):
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "get_command"):
         name = words.pop(0)
-        found = command.get_command(context, name)
+        found = command.get_command(None, name)
         assert found is not None, f"there is no {name}"
         command = found
     command.make_context(line, words)  # raises for an option or argument that it does not take

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from bot.observability.terminal import say
+from handraise.cli.terminal import say
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")

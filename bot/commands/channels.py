@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from handraise.cli.client import Client, part
+from handraise.cli.terminal import give_bytes, say, say_lines
 
-from bot.commands.client import Client, part
-from bot.observability.terminal import give_bytes, say, say_lines
 from core.errors import ConfigError
 
 quarantine = typer.Typer(help="Mails that came in and could not be read.")

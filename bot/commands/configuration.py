@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from handraise.cli.terminal import give, say, warn
 
 from bot.commands.backup import ConfigFile
-from bot.observability.terminal import give, say, warn
 
 _FAULTY = 2
 

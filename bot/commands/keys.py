@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from handraise.cli.terminal import say
 
-from bot.observability.terminal import say
 from core.domain.people import Role
 from core.errors import ConfigError
 

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 import sqlalchemy as sa
+from handraise.cli.audit import said_of
 
-from bot.commands.audit import said_of
 from bot.config import Settings
 from bot.config.loading import settings_and_folder
 from bot.keys import RootKey, key_file, root_key

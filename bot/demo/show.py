@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from handraise.cli.terminal import visible
 
 from bot.demo.board import Board, Card
 from bot.demo.samples import Sample
 from bot.demo.stage import DemoStage
 from bot.demo.transcript import Transcript
-from bot.observability.terminal import visible
 from bot.sandbox.vendor import YOU
 
 _PAUSE = 0.2

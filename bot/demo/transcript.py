@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from handraise.cli.terminal import visible
 from pydantic import JsonValue
-
-from bot.observability.terminal import visible
 
 CHANNELS = {"slack": "on Slack", "email": "by mail", "pagerduty": "on the pager"}
 _LONGEST_VALUE = 120

@@ -3,51 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from handraise.callbacks import Resumed, verify_callback
-from handraise.client import Handraise
-from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType
-from handraise.errors import (
-    ConfigurationError,
-    HandraiseError,
-    InvalidCallback,
-    ReceiptRefused,
-    RequestRefused,
-    ServerUnavailable,
-    SuspensionNotSupported,
-    UnexpectedResponse,
-    UpstreamIntentSuspendedError,
-    WorkflowError,
-)
-from handraise.questions import (
-    ApprovalOptions,
-    EngagementSignals,
-    EscalationRung,
-    HumanRetryPolicy,
-    Options,
-    ResumeTarget,
-    SuspensionChoice,
-)
-from handraise.records import (
-    Answered,
-    Claim,
-    Clarification,
-    EngagementDecision,
-    GivenAnswer,
-    InputCancelledError,
-    InputResponse,
-    InputTimeoutError,
-    Intent,
-    LoggedEvent,
-    Me,
-    NotAnswered,
-    Preview,
-    Suspended,
-    SuspensionRecord,
-    TimelineItem,
-    UnfitAnswer,
-)
-from handraise.sync_client import HandraiseSync
-
 if TYPE_CHECKING:
     from handraise.approval import Denied as Denied
     from handraise.approval import needs_approval as needs_approval
@@ -58,6 +13,23 @@ if TYPE_CHECKING:
     from handraise.callback_stores import CallbackState as CallbackState
     from handraise.callback_stores import CallbackStore as CallbackStore
     from handraise.callback_stores import MemoryCallbackStore as MemoryCallbackStore
+    from handraise.callbacks import Resumed as Resumed
+    from handraise.callbacks import verify_callback as verify_callback
+    from handraise.client import Handraise as Handraise
+    from handraise.closed_sets import ChoiceStyle as ChoiceStyle
+    from handraise.closed_sets import FallbackPolicy as FallbackPolicy
+    from handraise.closed_sets import Kind as Kind
+    from handraise.closed_sets import ResponseType as ResponseType
+    from handraise.errors import ConfigurationError as ConfigurationError
+    from handraise.errors import HandraiseError as HandraiseError
+    from handraise.errors import InvalidCallback as InvalidCallback
+    from handraise.errors import ReceiptRefused as ReceiptRefused
+    from handraise.errors import RequestRefused as RequestRefused
+    from handraise.errors import ServerUnavailable as ServerUnavailable
+    from handraise.errors import SuspensionNotSupported as SuspensionNotSupported
+    from handraise.errors import UnexpectedResponse as UnexpectedResponse
+    from handraise.errors import UpstreamIntentSuspendedError as UpstreamIntentSuspendedError
+    from handraise.errors import WorkflowError as WorkflowError
     from handraise.harness import Harness as Harness
     from handraise.harness import HarnessMode as HarnessMode
     from handraise.harness import SignalCoordinator as SignalCoordinator
@@ -66,8 +38,32 @@ if TYPE_CHECKING:
     from handraise.lifecycle_hooks import on_input_received as on_input_received
     from handraise.lifecycle_hooks import on_input_requested as on_input_requested
     from handraise.lifecycle_hooks import on_suspension_expired as on_suspension_expired
+    from handraise.questions import ApprovalOptions as ApprovalOptions
+    from handraise.questions import EngagementSignals as EngagementSignals
+    from handraise.questions import EscalationRung as EscalationRung
+    from handraise.questions import HumanRetryPolicy as HumanRetryPolicy
+    from handraise.questions import Options as Options
+    from handraise.questions import ResumeTarget as ResumeTarget
+    from handraise.questions import SuspensionChoice as SuspensionChoice
     from handraise.receiver import ResumeReceiver as ResumeReceiver
     from handraise.receiver import SessionEnded as SessionEnded
+    from handraise.records import Answered as Answered
+    from handraise.records import Claim as Claim
+    from handraise.records import Clarification as Clarification
+    from handraise.records import EngagementDecision as EngagementDecision
+    from handraise.records import GivenAnswer as GivenAnswer
+    from handraise.records import InputCancelledError as InputCancelledError
+    from handraise.records import InputResponse as InputResponse
+    from handraise.records import InputTimeoutError as InputTimeoutError
+    from handraise.records import Intent as Intent
+    from handraise.records import LoggedEvent as LoggedEvent
+    from handraise.records import Me as Me
+    from handraise.records import NotAnswered as NotAnswered
+    from handraise.records import Preview as Preview
+    from handraise.records import Suspended as Suspended
+    from handraise.records import SuspensionRecord as SuspensionRecord
+    from handraise.records import TimelineItem as TimelineItem
+    from handraise.records import UnfitAnswer as UnfitAnswer
     from handraise.session_turn import Turn as Turn
     from handraise.suspension import CancelledOutcome as CancelledOutcome
     from handraise.suspension import CompletedOutcome as CompletedOutcome
@@ -88,26 +84,59 @@ if TYPE_CHECKING:
     from handraise.suspension import SuspensionResumePayloadInvalid as SuspensionResumePayloadInvalid
     from handraise.suspension import current_invocation_id as current_invocation_id
     from handraise.suspension import suspend as suspend
+    from handraise.sync_client import HandraiseSync as HandraiseSync
     from handraise.veto import VetoOutcome as VetoOutcome
 
-_LATER = {
+_MODULES = {
     "Agent": "base_agent",
+    "Answered": "records",
+    "ApprovalOptions": "questions",
     "BaseAgent": "base_agent",
     "CallbackState": "callback_stores",
     "CallbackStore": "callback_stores",
     "CancelledOutcome": "suspension",
+    "ChoiceStyle": "closed_sets",
+    "Claim": "records",
+    "Clarification": "records",
     "CompletedOutcome": "suspension",
+    "ConfigurationError": "errors",
     "Denied": "approval",
+    "EngagementDecision": "records",
+    "EngagementSignals": "questions",
+    "EscalationRung": "questions",
     "ExpiredOutcome": "suspension",
+    "FallbackPolicy": "closed_sets",
+    "GivenAnswer": "records",
+    "Handraise": "client",
+    "HandraiseError": "errors",
+    "HandraiseSync": "sync_client",
     "Harness": "harness",
     "HarnessMode": "harness",
+    "HumanRetryPolicy": "questions",
+    "InputCancelledError": "records",
+    "InputResponse": "records",
+    "InputTimeoutError": "records",
+    "Intent": "records",
+    "InvalidCallback": "errors",
+    "Kind": "closed_sets",
+    "LoggedEvent": "records",
+    "Me": "records",
     "MemoryCallbackStore": "callback_stores",
     "MemorySessionStore": "suspension",
+    "NotAnswered": "records",
+    "Options": "questions",
     "Outcome": "suspension",
     "Pipeline": "suspension",
+    "Preview": "records",
+    "ReceiptRefused": "errors",
     "ReceiverReply": "asgi",
+    "RequestRefused": "errors",
+    "ResponseType": "closed_sets",
     "ResumeReceiver": "receiver",
+    "ResumeTarget": "questions",
+    "Resumed": "callbacks",
     "Runner": "suspension",
+    "ServerUnavailable": "errors",
     "SessionEnded": "receiver",
     "SessionLoadFailed": "suspension",
     "SessionSaveFailed": "suspension",
@@ -115,15 +144,24 @@ _LATER = {
     "SignalCoordinator": "harness",
     "SignalDescriptor": "suspension",
     "SqliteCallbackStore": "callback_sqlite",
+    "Suspended": "records",
     "SuspendedOutcome": "suspension",
+    "SuspensionChoice": "questions",
     "SuspensionError": "suspension",
     "SuspensionInUnsupportedContext": "suspension",
+    "SuspensionNotSupported": "errors",
     "SuspensionPersistenceFailed": "suspension",
+    "SuspensionRecord": "records",
     "SuspensionRecordInvalid": "suspension",
     "SuspensionResumePayloadInvalid": "suspension",
+    "TimelineItem": "records",
     "Transmission": "harness",
     "Turn": "session_turn",
+    "UnexpectedResponse": "errors",
+    "UnfitAnswer": "records",
+    "UpstreamIntentSuspendedError": "errors",
     "VetoOutcome": "veto",
+    "WorkflowError": "errors",
     "current_invocation_id": "suspension",
     "needs_approval": "approval",
     "on_engagement_decision": "lifecycle_hooks",
@@ -131,14 +169,15 @@ _LATER = {
     "on_input_requested": "lifecycle_hooks",
     "on_suspension_expired": "lifecycle_hooks",
     "suspend": "suspension",
+    "verify_callback": "callbacks",
 }
 """What is imported when it is first named: asyncio and sqlite3 take their time."""
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 __all__ = [

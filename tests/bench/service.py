@@ -65,7 +65,7 @@ def serving(config: Path, role: str | None = None) -> Iterator[subprocess.Popen[
 
 def start(config: Path, role: str | None = None) -> subprocess.Popen[bytes]:
     """As :func:`serving`, for one that is ended otherwise."""
-    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config), *(["--role", role] if role else [])]
+    command = [sys.executable, "-m", "handraise", "serve", "--config", str(config), *(["--role", role] if role else [])]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
 
 

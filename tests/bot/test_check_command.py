@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 
 import pytest
+from handraise.cli.app import app
 from typer.testing import CliRunner, Result
 
-from bot.cli import app
 from tests import preloaded
 
 SOUND = """

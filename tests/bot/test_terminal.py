@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import typer
+from handraise.cli.app import app
+from handraise.cli.terminal import one_line, visible
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cli import app
-from bot.observability.terminal import one_line, visible
 from tests.journeys.test_terminal import SAYS_NOTHING_OF_OTHERS, commands, forbidden
 
 
@@ -20,9 +20,14 @@ def test_no_command_is_left_out() -> None:
 
 def _names(command: Any, path: tuple[str, ...] = ()) -> list[str]:
     """A group has a name if it does something by itself: it says so by its option."""
-    parts = getattr(command, "commands", {})
+    parts = _commands(command)
     own = [" ".join(path)] if path and (not parts or any(one.name == "limit" for one in command.params)) else []
     return own + [name for part, one in parts.items() for name in _names(one, (*path, part))]
+
+
+def _commands(group: Any) -> dict[str, Any]:
+    names = group.list_commands(None) if hasattr(group, "list_commands") else []
+    return {name: group.get_command(None, name) for name in names}
 
 
 @given(st.text())

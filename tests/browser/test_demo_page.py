@@ -28,7 +28,7 @@ async def signed_in_url(tmp_path: Path) -> AsyncIterator[str]:
     """Where a running demo says that its page is."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "bot.cli", "demo"),
+        *("-m", "handraise", "demo"),
         env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
         stdout=PIPE,
     )

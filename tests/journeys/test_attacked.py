@@ -50,7 +50,7 @@ async def service(folder: Path, descriptors: int = 20_000) -> AsyncIterator[tupl
     async with around() as here:
         config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/handraise.db", here.smtp_port)
         limited = f'ulimit -n {descriptors}; exec "$0" "$@"'
-        command = ["bash", "-c", limited, sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
+        command = ["bash", "-c", limited, sys.executable, "-m", "handraise", "serve", "--config", str(config)]
         with ended(subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)) as process:
             async with aiohttp.ClientSession() as http, asyncio.timeout(SECONDS + 120):
                 caller = Caller(http, url)

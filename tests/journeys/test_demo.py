@@ -32,7 +32,7 @@ async def demo(folder: Path, *options: str) -> AsyncIterator[Process]:
     """The demo, with ``folder`` for whatever it keeps. It is ended with the test, however that ends."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-m", "bot.cli", "demo", *options),
+        *("-m", "handraise", "demo", *options),
         env={**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
         stdout=PIPE,
         stderr=STDOUT,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from handraise.cli.audit import INCOMPLETE, parts_of, said_of
 
-from bot.commands.audit import INCOMPLETE, parts_of, said_of
 from core.store.tables import events
 from tests.cli import Ran, handraise
 from tests.vendors.slack_faults import SaysNo

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
+from handraise.cli.app import app
 from typer.testing import CliRunner
 
-from bot.cli import app
 from bot.sandbox.pagerduty.world import User
 from tests.bot.mail_world import words_back
 from tests.world import KEYS, World, config, running

@@ -62,7 +62,7 @@ async def beginning(folder: Path, database_url: str) -> AsyncIterator[asyncio.su
     }
     file.write_text(yaml.safe_dump(settings))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(file)]
+    command = [sys.executable, "-m", "handraise", "serve", "--config", str(file)]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )

@@ -104,6 +104,7 @@ def commands() -> Mapping[str, list[str]]:
         "keys hash": ["keys", "hash", "--config", "BAD"],
         "serve": ["serve", "--config", "BAD"],
         "migrate": ["migrate", "--config", "BAD"],
+        "check": ["check", "--config", "BAD"],
         "backup": ["backup", f"FOLDER/none {EVIL}/backup", "--config", "CONFIG"],
         "restore": ["restore", f"FOLDER/none {EVIL}", "--config", "FREE"],
         "signin-link": ["signin-link", EVIL],

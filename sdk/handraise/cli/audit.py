@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
-from bot.commands.client import Client, stop
-from bot.observability.terminal import give, one_line, say
+from handraise.cli.client import Client, stop
+from handraise.cli.terminal import give, one_line, say
 
 _MOST_LINES = 500
 _MOST_BYTES = 512 * 1024

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from bot.commands.client import Client, part, stop
-from bot.observability.terminal import one_line, say, warn
+from handraise.cli.client import Client, part, stop
+from handraise.cli.terminal import one_line, say, warn
 
 _CALLBACK = re.compile(r"[0-9a-f]{32}")
 """How a callback's id looks; a question's is a UUID with its dashes."""

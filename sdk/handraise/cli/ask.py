@@ -6,14 +6,14 @@ Where the service is and who is asking comes from ``HANDRAISE_URL`` and ``HANDRA
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
 
-from bot.commands.admin import warn_if_paused
-from bot.commands.client import Client
-from bot.observability.terminal import give, one_line, say, say_lines, warn
+from handraise.cli.admin import warn_if_paused
+from handraise.cli.client import Client
+from handraise.cli.terminal import give, one_line, say, say_lines, warn
 
 Id = Annotated[str, typer.Argument(help="The question's id, or its ref (HR-7F3K).")]
 
@@ -142,13 +142,28 @@ def _show_notice(notice: dict[str, Any], *, is_open: bool) -> None:
 
 def _silence(asked: dict[str, Any]) -> str:
     """What happens if nobody answers, when, and in how long."""
-    from bot.web.pages.view import span
-
     said = one_line(asked["silence"], 400)
     if asked["expires_at"] is None:
         return said
     end, start = (datetime.fromisoformat(asked[name]) for name in ("expires_at", "suspended_at"))
-    return f"{said} That is in {span(end - start)}."
+    return f"{said} That is in {_span(end - start)}."
+
+
+def _span(length: timedelta) -> str:
+    """``less than a minute``, ``42 min``, ``3 h 20 min``, ``2 days 5 h``; rounded down."""
+    minutes = length // timedelta(minutes=1)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return _two(minutes // 60, "h", minutes % 60, "min")
+    return _two(minutes // 1440, "days", minutes % 1440 // 60, "h")
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    rest = f" {small} {small_unit}" if small else ""
+    return f"{large} {large_unit}{rest}"
 
 
 def _question(question: str, choices: list[str]) -> dict[str, Any]:

@@ -6,13 +6,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
-import httpx
 import typer
 
-from bot.observability.terminal import warn
+from handraise.cli.terminal import warn
+
+if TYPE_CHECKING:
+    import httpx  # takes longer than all the rest: imported for a request alone
 
 _LONGEST_WAIT = 55
 
@@ -26,6 +28,8 @@ class Client:
         key = os.environ.get("HANDRAISE_API_KEY")
         if not key:
             stop("set HANDRAISE_API_KEY to your key", 2)
+        import httpx
+
         self._http = httpx.Client(base_url=url, headers={"X-API-Key": key or ""}, timeout=_LONGEST_WAIT + 10)
 
     def get(self, path: str, query: dict[str, Any] | None = None) -> Any:
@@ -58,10 +62,12 @@ class Client:
         """The suspension once it has ended, however long that takes."""
         while True:
             response = self._send("GET", f"/v1/suspensions/{suspension_id}/wait", params={"timeout_seconds": 55})
-            if response.status_code != httpx.codes.NO_CONTENT:
+            if response.status_code != 204:
                 return self._read(response)
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        import httpx
+
         try:
             return self._http.request(method, path, **options)
         except httpx.HTTPError as failure:
@@ -70,6 +76,8 @@ class Client:
     @contextmanager
     def lines(self, path: str, query: dict[str, Any]) -> Iterator[Iterator[str]]:
         """A reply that is read while it comes, line by line."""
+        import httpx
+
         try:
             with self._http.stream("GET", path, params=query) as response:
                 if not response.is_success:

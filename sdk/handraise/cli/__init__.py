@@ -1,0 +1,33 @@
+"""``handraise`` at the command line. What needs the API alone stands here; the server's distribution adds its own.
+
+Read ``app`` first: the commands in order, and how those of another distribution join them. Then ``client``, which
+speaks to the API, and ``terminal``, which alone prints. ``ask`` asks and answers; ``admin`` is for an admin's key;
+``audit`` exports and verifies the audit trail.
+
+What must never be: an import of typer or httpx at the top of this file or of ``terminal`` (the server imports them),
+or others' words printed other than through ``terminal``.
+
+Exit status: 0 done, 1 refused by the service, 2 can't begin (configuration, database, port, usage). Source: API.md §9.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from handraise.cli.terminal import warn
+
+_NEEDED = {"typer"}
+
+
+def main() -> None:
+    """The console script ``handraise``."""
+    os.umask(0o077)  # whatever is made from here on holds keys, or what people have written
+    try:
+        from handraise.cli.app import app
+    except ModuleNotFoundError as missing:
+        if missing.name not in _NEEDED:
+            raise
+        warn("handraise: the command line needs one more package: pip install 'handraise[cli]'")
+        sys.exit(2)
+    app(prog_name="handraise")

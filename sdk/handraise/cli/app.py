@@ -1,0 +1,116 @@
+"""The application: every command in its order, and the commands that other distributions add to them.
+
+A distribution registers a :class:`typer.Typer` under the entry-point group ``handraise.commands``; its commands and
+groups stand beside those here. It is imported when a name that is not known here is asked for, and for the list of
+them all. A name that stands here can't be taken.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from handraise.cli import admin, ask, audit
+from handraise.cli.terminal import say, warn
+
+GROUP = "handraise.commands"
+_DISTRIBUTIONS = ("handraise", "handraise-server")
+
+
+class Commands(TyperGroup):
+    """The group ``handraise``: its own commands, then those of other distributions."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *(name for name in _added() if name not in self.commands)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or _added().get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None and not _added():
+            ctx.fail(f"No such command '{name}'. The server's own come with handraise-server, which is not installed.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands under their headings, each with its first sentence whole."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            heading = getattr(command, "rich_help_panel", None)
+            rows = sections.setdefault(heading if isinstance(heading, str) else "More", [])
+            rows.append((name, command.get_short_help_str(limit=200)))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+@functools.cache
+def _added() -> Mapping[str, Any]:
+    """The commands of other distributions. One that can't be imported is named, and takes no other along."""
+    found: dict[str, Any] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            commands = point.load()
+        except ImportError as failure:
+            warn(f"handraise: the commands of {point.value} can't be loaded: {failure}")
+            continue
+        commands.rich_markup_mode = None
+        group = typer.main.get_command(commands)
+        found |= getattr(group, "commands", {})
+    return found
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        for name in _DISTRIBUTIONS:
+            try:
+                say(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                continue
+        raise typer.Exit
+
+
+app = typer.Typer(
+    name="handraise",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain text, in a pipe too
+)
+
+
+@app.callback()
+def _handraise(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """AI agents raise a hand; the right person answers on Slack, by mail or through PagerDuty; the agent goes on.
+
+    HANDRAISE_URL says where the service is (default: this machine, port 8080), HANDRAISE_API_KEY who is asking.
+    """
+
+
+_ASKING, _ADMIN = "Ask and answer", "For an admin's key"
+app.command(rich_help_panel=_ASKING)(ask.ask)
+app.command(rich_help_panel=_ASKING)(ask.answer)
+app.command(rich_help_panel=_ASKING)(ask.assign)
+app.command(rich_help_panel=_ASKING)(ask.clarify)
+app.command("list", rich_help_panel=_ASKING)(ask.list_)
+app.command(rich_help_panel=_ASKING)(ask.show)
+app.command(rich_help_panel=_ADMIN)(admin.pause)
+app.command(rich_help_panel=_ADMIN)(admin.unpause)
+app.command("callbacks", rich_help_panel=_ADMIN)(admin.list_)
+app.command(rich_help_panel=_ADMIN)(admin.redrive)
+app.command(rich_help_panel=_ADMIN)(audit.export)
+app.command(rich_help_panel=_ADMIN)(admin.signin_link)
+app.add_typer(audit.app, name="audit", rich_help_panel=_ADMIN)
