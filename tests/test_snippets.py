@@ -1,12 +1,14 @@
-"""What a reader copies from the documentation works: configuration, commands, and requests by hand.
+"""What a reader copies from the documentation works: configuration, commands, requests by hand, and programs.
 
-The programs of agents are run by the SDK's own tests.
+Here every block is read. ``PROGRAMS`` names the test that runs a page's programs; ``NOT_RUN`` and ``OTHERS`` say what
+can't be run here, and why. A block of a kind that nobody runs fails.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import re
 import shlex
 from pathlib import Path
@@ -26,7 +28,7 @@ from bot.sandbox.serving import serving
 from tests.world import KEYS, World
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "sdk" / "README.md", *(ROOT / "docs").rglob("*.md")])
 AGENTS = ROOT / "docs" / "how-to" / "agents.md"
 
 
@@ -39,6 +41,40 @@ CHANNELS = {
     ("pagerduty", "api_token"): ("HANDRAISE_PAGERDUTY__API_TOKEN", "token"),
 }
 """What sets a channel up, for pieces that leave it to the rest of the file."""
+
+
+PROGRAMS = {
+    "README.md": "sdk/tests/test_sdk_client.py",
+    "sdk/README.md": "sdk/tests/test_sdk_client.py",
+    "docs/how-to/agents.md": "sdk/tests/test_sdk_client.py",
+    "docs/how-to/harness.md": "tests/journeys/test_sdk_harness_program.py",
+    "docs/how-to/openarmature.md": "tests/openarmature/test_docs.py",
+    "docs/how-to/openintent-agents.md": "tests/journeys/test_sdk_agents.py",
+    "docs/how-to/suspension.md": "tests/journeys/test_sdk_suspension.py",
+    "docs/how-to/testing-agents.md": "tests/plugin/test_plugin_documentation.py",
+    "docs/how-to/yield-and-resume.md": "tests/journeys/test_sdk_yield.py",
+    "docs/reference/mail-replies.md": "tests/test_snippets.py",
+}
+"""Which test runs a page's Python, every block of it."""
+
+NOT_RUN = {
+    "createdb": "needs a PostgreSQL of its own to make a database in",
+    "pg_restore": "needs a PostgreSQL of its own to restore into",
+    "pip": "installs from the internet",
+    "openssl": "not everywhere; the key that it prints is any 32 bytes",
+    "$EDITOR": "is for a person",
+    "git": "would clone from an address that each reader has for themselves",
+    "cd": "moves the reader's shell",
+    "export": "sets the reader's shell; that there is such a setting is looked at",
+}
+"""Programs behind a prompt that are not run here, and why. ``handraise``, ``make`` and ``curl`` are."""
+
+KINDS = {"yaml", "console", "sh", "python", "json", "mermaid"}
+OTHERS = {
+    "ini": "of postfix and rspamd: tests/journeys/test_mail_roads.py runs a postfix that is set up so",
+    "text": "shows what is printed",
+}
+"""Kinds of blocks that are run, and those that are not, and why. ``make docs`` and a test draw what is Mermaid's."""
 
 
 def blocks(language: str, *pages: Path) -> list[Any]:
@@ -84,6 +120,62 @@ def test_each_command_takes_what_is_written_behind_it(line: str) -> None:
 
 def test_there_are_commands_to_try() -> None:
     assert len(COMMANDS) > 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_of_a_kind_that_is_run_or_says_why_not(page: Path) -> None:
+    opened = re.findall(r"(?m)^ *```(.*)$", page.read_text())[::2]
+    assert set(opened) <= KINDS | set(OTHERS)
+
+
+@pytest.mark.parametrize("page", sorted({block.id.split(":")[0] for block in blocks("python")}))
+def test_some_test_runs_the_programs_of_the_page(page: str) -> None:
+    assert Path(page).name in (ROOT / PROGRAMS[page]).read_text()
+
+
+def test_what_is_not_run_is_told() -> None:
+    """Each line behind a prompt begins with a program that is run here, or that the list above says why not."""
+    targets = set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text()))
+    lines = [line for block in blocks("console") for line in re.findall(r"(?m)^ *\$ (.*)$", block.values[0])]
+    for line in lines:
+        words = re.sub(r"^(\w+=\S+ )*", "", line).split()
+        program = words[0].removeprefix(".venv/bin/")
+        assert program in {"handraise", "make", "curl", *NOT_RUN}, line
+        assert program != "make" or words[1] in targets, line
+
+
+OF_CLIENTS = {"HANDRAISE_URL", "HANDRAISE_API_KEY", "HANDRAISE_CONFORMANCE_DIR"}
+"""Variables that the SDK and the tests read, and the service does not."""
+
+
+def test_each_variable_is_one_that_something_reads() -> None:
+    variable = re.compile(r"\bHANDRAISE_[A-Z_]*[A-Z]")
+    settings = set(variable.findall((ROOT / "docs" / "reference" / "configuration.md").read_text()))
+    named = {(str(page.relative_to(ROOT)), name) for page in PAGES for name in variable.findall(page.read_text())}
+    assert {(page, name) for page, name in named if name not in settings | OF_CLIENTS} == set()
+
+
+@pytest.mark.parametrize("written", blocks("json"))
+def test_each_piece_of_json_is_json(written: str) -> None:
+    json.loads(written)
+
+
+OPENINTENT = ROOT / "docs" / "reference" / "openintent.md"
+
+
+@pytest.mark.parametrize("written", blocks("console", OPENINTENT))
+async def test_each_request_of_the_page_is_taken(written: str, world: World) -> None:
+    """As it stands, but for the address and the ids, which are those of intents that are there."""
+    for line in re.findall(r"(?ms)^\$ (curl .*?)(?=^\$ |\Z)", written):
+        asked = line.replace("localhost:8080", world.url)
+        for name in set(re.findall(r"\$([A-Z]+)", line)):
+            asked = re.sub(rf"'?\${name}'?", await _intent(world), asked)
+        await _run(world, asked)
+
+
+async def _intent(world: World) -> str:
+    response = await world.call("POST", "/api/v1/intents", json={"title": "Refund"})
+    return str(response.json()["id"])
 
 
 async def test_what_is_asked_with_curl_is_answered(world: World) -> None:
