@@ -198,6 +198,7 @@ class KeyRing:
         self._configured = {entry.name: key_of_file(entry, root) for entry in settings.api_keys}
         self._secrets = {entry.name: entry.webhook_secrets for entry in settings.api_keys}
         self._stored: Mapping[str, StoredKey] = {}
+        self._reads_own = settings.answers.operators_read == "own_groups"
         self._people: Responders | None = None
         self._watched: dict[asyncio.Event, Sequence[str]] = {}
 
@@ -269,7 +270,8 @@ class KeyRing:
 
     def _actor(self, key: StoredKey) -> Actor:
         person = self._people.actor(key.name).person if self._people is not None else None
-        return Actor(canonical(key.name), frozenset(map(Role, key.roles)), key=key.name, person=person)
+        roles = frozenset(map(Role, key.roles))
+        return Actor(canonical(key.name), roles, key=key.name, person=person, reads_own=self._reads_own)
 
     def shuts_out_file(self, name: str) -> bool:
         """Whether the configuration's key of that name was revoked, or has been replaced by another."""

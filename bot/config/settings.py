@@ -54,6 +54,7 @@ from core.engine.quotas import Quotas
 from core.ports import Backoff
 from core.store.call_deadlines import Deadlines
 
+OperatorsRead = Literal["all", "own_groups"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 CatchUp = Literal["shift", "burst"]
@@ -300,10 +301,13 @@ class DatabaseSettings(Section):
 
 
 class Answers(Section):
-    """What an answer has to fulfil."""
+    """What an answer has to fulfil, and what operators see of each other's questions."""
 
     allow_self_response: Flag = False
     """Whether somebody may answer what they asked themselves. For development alone."""
+    operators_read: Annotated[OperatorsRead, Word] = "all"
+    """Which questions an operator finds: ``all``, or with ``own_groups`` only those that name them or a group of
+    theirs, or that they may answer or have answered. Admins find all."""
     require_open_when_cut: Flag = False
     """Whether a question that a channel could show only a part of is answered only where all of it is shown: on its
     page, or in Slack's modal."""

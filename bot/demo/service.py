@@ -25,6 +25,7 @@ from bot.web.api.replies import reply
 from bot.wiring.service import Service
 from core.domain.intent import Intent
 from core.domain.machine import held_until, next_attempt_at
+from core.domain.people import Actor, Role
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import Rescheduled
 from core.engine import refresh
@@ -32,6 +33,7 @@ from core.errors import NotFound, OperatorError
 from core.store.database import Tx
 
 PATH = "/demo/silence"
+THE_DEMO = Actor("demo", frozenset({Role.ADMIN}))
 REASON = "demo"
 """What the event ``intent.suspension_rescheduled`` has as its reason."""
 
@@ -74,7 +76,7 @@ async def let_silence_pass(service: Service, ref: str) -> timedelta:
         transitions.dispatch(tx, refresh.refreshes(tx, moved, transitions.channels, now))  # they name the end
         return moved
 
-    await service.engine.change(found.id, change)
+    await service.engine.change(found.id, THE_DEMO, change)
     return passed
 
 

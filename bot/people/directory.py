@@ -308,7 +308,9 @@ class Directory:
         """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
         name = canonical(identity)
         configured = (entry.roles for entry in self._keys.get(name, ()) if not self._shut_out(entry.name))
-        return Actor(name, self._stored_roles(name).union(*configured), person=self._people.get(name))
+        roles = self._stored_roles(name).union(*configured)
+        reads_own = self._settings.answers.operators_read == "own_groups"
+        return Actor(name, roles, person=self._people.get(name), reads_own=reads_own)
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
         """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""

@@ -361,7 +361,7 @@ def wire(
         engine.channel_views,
         people,
         collaboration,
-        ClientQueries(database, agents, clock, work),
+        ClientQueries(database, engine.permissions, agents, clock, work),
         Intents(database, log, leases, clock, settings.engagement.thresholds),
         Graphs(database, log, clock),
         members,

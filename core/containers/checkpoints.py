@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import sqlalchemy as sa
+
 from core.containers.plans import ShownCheckpoint, readable_plan
 from core.domain.answers import GivenAnswer
 from core.domain.checkpoint import (
@@ -30,13 +32,14 @@ from core.domain.propagation import ENDED
 from core.domain.reception import Reception
 from core.domain.vocabulary import Event
 from core.engine.engine import Engine, Opens
+from core.engine.queries import may_read
 from core.errors import IntentNotActive, InvalidRequest, NotFound, NotSuspended
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
 from core.intents.writing import IntentLog
 from core.ports import Clock
-from core.store import checkpoints, intents
+from core.store import checkpoints, intents, suspensions
 from core.store.database import Tx
 
 
@@ -97,10 +100,19 @@ class Checkpoints:
             said = {**checkpoint_said(made), "requires_approval": made.requires_approval}
             self.log.write(tx, intent, now, Event(CHECKPOINT_REACHED, said, by.identity))
 
-    async def get(self, checkpoint_id: str) -> Checkpoint:
-        """For whoever may answer any question. Raises :class:`NotFound`, and :class:`NotSuspended` for one that
-        needs no approval."""
-        found = await self.engine.database.read(lambda conn: checkpoints.get(conn, checkpoint_id))
+    async def get(self, checkpoint_id: str, by: Actor) -> Checkpoint:
+        """For whoever may answer any question, or this one. Raises :class:`NotFound`, and :class:`NotSuspended` for
+        one that needs no approval."""
+
+        def look_up(conn: sa.Connection) -> Checkpoint | None:
+            found = checkpoints.get(conn, checkpoint_id)
+            if found is None or not by.is_narrowed:
+                return found
+            asked = suspensions.get(conn, found.suspension_id or "")
+            is_read = asked is not None and may_read(conn, asked, by, self.engine.permissions)
+            return found if is_read else None
+
+        found = await self.engine.database.read(look_up)
         if found is None:
             raise NotFound("There is no such checkpoint.")
         if found.suspension_id is None:

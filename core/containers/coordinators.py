@@ -105,7 +105,7 @@ class Coordinators:
 
     async def page(self, by: Actor, *, limit: int, offset: int) -> Sequence[Coordinator]:
         """Newest first."""
-        agent = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.reads_all else by.key
         return await self.database.read(lambda conn: coordinators.page(conn, agent=agent, limit=limit, offset=offset))
 
     async def of_intent(self, intent_id: str, by: Actor) -> Sequence[Coordinator]:

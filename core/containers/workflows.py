@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from core.domain.intent import Intent, IntentStatus, replace_state
 from core.domain.intent_links import EdgeKind, Link
-from core.domain.people import Actor, Role
+from core.domain.people import Actor
 from core.domain.propagation import Upstreams, settled
 from core.domain.task import Task, TaskStatus, event_of
 from core.domain.vocabulary import Event
@@ -117,7 +117,7 @@ class Workflows:
 
     async def page(self, by: Actor, *, before: Place | None, limit: int) -> Sequence[ShownWorkflow]:
         """Newest first."""
-        agent = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.reads_all else by.key
 
         def job(conn: sa.Connection) -> Sequence[ShownWorkflow]:
             found = workflows.page(conn, agent=agent, before=before, limit=limit)
@@ -128,7 +128,7 @@ class Workflows:
 
 
 def _may_read(conn: sa.Connection, workflow: Workflow, by: Actor) -> bool:
-    if by.has(Role.OPERATOR) or workflow.created_by == (by.key or by.identity):
+    if by.reads_all or workflow.created_by == (by.key or by.identity):
         return True
     parent = workflow.parent_intent_id
     return parent is not None and by.key is not None and intent_agents.belongs(conn, parent, by.key)

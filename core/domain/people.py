@@ -94,6 +94,7 @@ class Actor:
 
     ``key`` is the name of the API key that authenticated, ``None`` if a channel did. ``proven`` are references that
     the channel has just found them behind and that the directory can't know, such as a Slack user group.
+    ``reads_own``: as an operator they read only the questions that mean them (``answers.operators_read``).
     """
 
     identity: str
@@ -101,9 +102,20 @@ class Actor:
     key: str | None = None
     person: Person | None = None
     proven: frozenset[str] = frozenset()
+    reads_own: bool = False
 
     def has(self, role: Role) -> bool:
         return role in self.roles or Role.ADMIN in self.roles
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether every key's questions and intents may be read. Every narrowing of what is read asks this."""
+        return Role.ADMIN in self.roles or (Role.OPERATOR in self.roles and not self.reads_own)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether this is an operator who reads only the questions that mean them."""
+        return Role.OPERATOR in self.roles and not self.reads_all
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Collaboration:
             signal = Assigned(person, by.identity, self._channel_of(suspension, person))
             return self.transitions.move(tx, suspension, signal, intent, now).suspension
 
-        return await self.engine.change(suspension_id, change, once)
+        return await self.engine.change(suspension_id, by, change, once)
 
     def others(self, suspension: Suspension, by: Actor) -> list[Person]:
         """To whom of the directory ``by``, who is in it too, could hand the question over now; for :meth:`assign`.
@@ -117,7 +117,7 @@ class Collaboration:
             _check_may_ask_back(suspension)
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
 
-        return await self.engine.change(suspension_id, change, once)
+        return await self.engine.change(suspension_id, by, change, once)
 
     async def clarification(
         self, suspension_id: str, by: Actor, text: str, once: Once | None = None
@@ -135,7 +135,7 @@ class Collaboration:
                 raise NothingToClarify("Nobody has asked back, or it is answered already.")
             return self.transitions.move(tx, suspension, Clarified(text, by.identity), intent, now).suspension
 
-        return await self.engine.change(suspension_id, change, once)
+        return await self.engine.change(suspension_id, by, change, once)
 
 
 def _check_may_ask_back(suspension: Suspension) -> None:

@@ -165,25 +165,36 @@ class Engine:
 
     def _answer(self, tx: Tx, answer: GivenAnswer) -> Reception:
         now = self._clock.now()
-        answer = self.permissions.as_named(answer)
+        caller, answer = answer.by, self.permissions.as_named(answer)
         intent, suspension = self._locked(tx, answer.suspension_id, now)
+        if suspension is not None and self._hides(tx, suspension, caller):
+            suspension = None
         if suspension is None or intent is None or answer.intent_id not in {None, intent.id}:
-            return NotAnAnswer(None, self._unknown(tx, answer))
+            return NotAnAnswer(None, self._unknown(tx, answer, caller))
         signal = received(suspension, answer, self.permissions)
         if not isinstance(signal, AnswerGiven):
             return signal
         done = self._transitions.move(tx, suspension, signal, intent, now).suspension
         return Counted(done) if done.is_open else Recorded(done)
 
-    def _unknown(self, tx: Tx, answer: GivenAnswer) -> NotFound | NotSuspended | SuspensionMismatch:
+    def _unknown(self, tx: Tx, answer: GivenAnswer, by: Actor) -> NotFound | NotSuspended | SuspensionMismatch:
         """Not the id of any suspension of this intent; what is the right one is never said."""
         if answer.intent_id is None:
             return NotFound("There is no such suspension.")
-        if intents.get(tx.conn, answer.intent_id) is None:
+        waiting = suspensions.open_of_intent(tx.conn, answer.intent_id)
+        asked = None if waiting is None else suspensions.get(tx.conn, waiting)
+        if intents.get(tx.conn, answer.intent_id) is None or self._hides(tx, asked, by):
             return NotFound("There is no such intent.")
-        if suspensions.open_of_intent(tx.conn, answer.intent_id) is None:
+        if waiting is None:
             return NotSuspended("The intent does not wait for an answer.")
         return SuspensionMismatch("This is not the suspension that is open.")
+
+    def _hides(self, tx: Tx, suspension: Suspension | None, by: Actor) -> bool:
+        """Whether a key may not know of the question: an operator's who reads only those that mean them. In a channel
+        people have the message before them, and hear why they may not answer."""
+        if by.key is None or not by.is_narrowed:
+            return False
+        return suspension is None or not may_read(tx.conn, suspension, by, self.permissions)
 
     def _locked(self, tx: Tx, suspension_id: str, now: datetime) -> tuple[Intent | None, Suspension | None]:
         """Time comes first: a question whose end has passed is ended before anything else is looked at."""
@@ -201,7 +212,7 @@ class Engine:
         Raises :class:`SignalUnmatched` if none ever did, and :class:`SignalIdAmbiguous` if several keys have it
         open and none is named.
         """
-        found = await self.queries.registered(signal_id, creator)
+        found = await self.queries.registered(signal_id, creator, answer.by, self.permissions)
         return await self.respond_once(replace(answer, suspension_id=found), once)
 
     # --- Claiming and cancelling ----------------------------------------------------------------------------------
@@ -218,7 +229,7 @@ class Engine:
     ) -> Suspension | Unclaimed:
         now = self._clock.now()
         intent, suspension = self._locked(tx, suspension_id, now)
-        if suspension is None or intent is None:
+        if suspension is None or intent is None or self._hides(tx, suspension, by):
             return NotAnAnswer(None, NotFound("There is no such suspension."))
         refused = would_refuse(suspension, by, self.permissions)
         if refused is not None:
@@ -238,7 +249,7 @@ class Engine:
                 raise NotClaimed("You hold no claim on this question.")
             return self._transitions.move(tx, suspension, Released(by.identity), intent, now).suspension
 
-        done = await self.change(suspension_id, change)
+        done = await self.change(suspension_id, by, change)
         assert isinstance(done, Suspension)  # noqa: S101 (only a repeatable request is replayed)
         return done
 
@@ -256,11 +267,11 @@ class Engine:
 
         def perform(tx: Tx) -> Suspension | HandraiseError:
             suspension = suspensions.get(tx.conn, suspension_id)
-            if suspension is None or not may_read(tx.conn, suspension, by):
+            if suspension is None or not may_read(tx.conn, suspension, by, self.permissions):
                 raise NotFound("There is no such suspension.")  # whatever has become of it
             if not (by.key == suspension.ask.created_by or by.has(Role.ADMIN)):
                 raise Forbidden("Only the key that asked, or an admin, cancels a question.")
-            return self._changed(tx, suspension_id, change)
+            return self._changed(tx, suspension_id, by, change)
 
         return await self._perform(once, perform)
 
@@ -283,18 +294,20 @@ class Engine:
 
         return await self.database.write(job)
 
-    async def change(self, suspension_id: str, change: Change, once: Once | None = None) -> Suspension | Replayed:
+    async def change(
+        self, suspension_id: str, by: Actor, change: Change, once: Once | None = None
+    ) -> Suspension | Replayed:
         """Do ``change`` to a suspension that is open (for ``core.engine.collaboration``).
 
         Raises :class:`NotFound`, or the truth about one that has ended.
         """
         await self._know_who_may(suspension_id)
-        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, change))
+        return await self._perform(once, lambda tx: self._changed(tx, suspension_id, by, change))
 
-    def _changed(self, tx: Tx, suspension_id: str, change: Change) -> Suspension | HandraiseError:
+    def _changed(self, tx: Tx, suspension_id: str, by: Actor, change: Change) -> Suspension | HandraiseError:
         now = self._clock.now()
         intent, suspension = self._locked(tx, suspension_id, now)
-        if suspension is None or intent is None:
+        if suspension is None or intent is None or self._hides(tx, suspension, by):
             return NotFound("There is no such suspension.")
         if not suspension.is_open:
             return truth(suspension)

@@ -62,6 +62,20 @@ class Permissions:
             return None
         return NotAResponder.code
 
+    def means(self, suspension: Suspension, actor: Actor) -> bool:
+        """Whether ``actor`` may answer the question, is named by it, or has answered it."""
+        audience, ended = audience_of(suspension), suspension.ended
+        if audience.has_answered(actor.identity) or self.refusal_of(audience, actor) is None:
+            return True
+        if ended is not None and ended.by is not None and canonical(ended.by) == actor.identity:
+            return True
+        return any(self.responders.answers_to(reference, actor) for reference in audience.references)
+
+    def may_read(self, suspension: Suspension, actor: Actor) -> bool:
+        """Whether somebody is told of the question who is no agent of its intent: whoever reads every question, and
+        those that it means, if they are operators. The rule of ``answers.operators_read``."""
+        return actor.reads_all or (actor.is_narrowed and self.means(suspension, actor))
+
     def waits_for(self, audience: Audience, actor: Actor) -> bool:
         """Whether an open question waits for ``actor`` among others: they may answer, and have not."""
         return not audience.has_answered(actor.identity) and self.refusal_of(audience, actor) is None

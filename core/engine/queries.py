@@ -7,16 +7,18 @@ Source: API.md §2, §3, §5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.domain.audience import audience_of
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenPurpose
+from core.engine.permissions import Permissions
 from core.errors import (
     CallbackNotAllowed,
     CallbackNotRedrivable,
@@ -26,13 +28,23 @@ from core.errors import (
     SignalUnmatched,
 )
 from core.ports import Agents, Alarm, Clock, Responders
-from core.store import event_log, intent_agents, outbox, quarantine, sessions, suspensions, tokens
+from core.store import (
+    event_log,
+    intent_agents,
+    intents,
+    outbox,
+    quarantine,
+    sessions,
+    suspension_lists,
+    suspensions,
+    tokens,
+)
 from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
 from core.store.sessions import Session
-from core.store.suspensions import Filter
+from core.store.suspension_lists import Filter, PersonTexts
 
 Place = tuple[datetime, str]
 """Where a page of a list goes on: the last item's instant and id."""
@@ -108,9 +120,9 @@ class Queries:
         await self.knowing(holder.suspension if holder is not None else None)
         return holder
 
-    async def registered(self, signal_id: str, creator: str | None) -> str:
+    async def registered(self, signal_id: str, creator: str | None, by: Actor, permissions: Permissions) -> str:
         """The id of the suspension that registered ``signal_id``: the open one, else the latest. ``creator`` is the
-        key that it belongs to.
+        key that it belongs to. For a narrowed operator there are those alone that they may read.
 
         Raises :class:`SignalUnmatched` if none ever did, and :class:`SignalIdAmbiguous` if several keys have it
         open and none is named.
@@ -118,10 +130,17 @@ class Queries:
 
         def look_up(conn: sa.Connection) -> str | None:
             waiting = suspensions.open_by_signal(conn, signal_id, creator)
+            if by.is_narrowed:
+                waiting = {key: one for key, one in waiting.items() if is_read(conn, one)}
             if len(waiting) > 1:
                 message = "Several keys have this signal_id open: name the one that you mean as creator."
                 raise SignalIdAmbiguous(message, signal_id=signal_id, creators=[*sorted(waiting)])
-            return next(iter(waiting.values()), None) or suspensions.latest_by_signal(conn, signal_id, creator)
+            found = next(iter(waiting.values()), None) or suspensions.latest_by_signal(conn, signal_id, creator)
+            return found if found is None or not by.is_narrowed or is_read(conn, found) else None
+
+        def is_read(conn: sa.Connection, suspension_id: str) -> bool:
+            found = suspensions.get(conn, suspension_id)
+            return found is not None and may_read(conn, found, by, permissions)
 
         found = await self.database.read(look_up)
         if found is None:
@@ -129,11 +148,23 @@ class Queries:
         return found
 
 
-class ClientQueries:
-    """Clients' reads and small writes. An agent finds only what is its own."""
+@dataclass(frozen=True, slots=True)
+class SuspensionList:
+    """A part of a list, and the place that the next part comes after; ``None`` if there is none."""
 
-    def __init__(self, database: Database, agents: Agents, clock: Clock, alarm: Alarm) -> None:
+    suspensions: Sequence[Suspension]
+    after: Place | None
+
+
+class ClientQueries:
+    """Clients' reads and small writes. An agent finds only what is its own, an operator perhaps only what means them
+    (``answers.operators_read``)."""
+
+    def __init__(
+        self, database: Database, permissions: Permissions, agents: Agents, clock: Clock, alarm: Alarm
+    ) -> None:
         self._database = database
+        self._permissions = permissions
         self._agents = agents
         self._clock = clock
         self._alarm = alarm
@@ -151,16 +182,56 @@ class ClientQueries:
 
     async def suspension(self, suspension_id: str, by: Actor) -> Suspension:
         """Raises :class:`NotFound` if there is none that ``by`` may read."""
-        return await self._database.read(lambda conn: _readable(conn, suspensions.get(conn, suspension_id), by))
+        await self._know([suspension_id], by)
+        return await self._database.read(lambda conn: self._readable(conn, suspensions.get(conn, suspension_id), by))
 
-    async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> Sequence[Suspension]:
-        """Newest first."""
-        mine = replace(wanted, created_by=None if by.has(Role.OPERATOR) else by.key)
-        return await self._database.read(lambda conn: suspensions.page(conn, mine, before=before, limit=limit))
+    async def suspensions(self, wanted: Filter, by: Actor, *, before: Place | None, limit: int) -> SuspensionList:
+        """Newest first. Of very many questions that are not theirs, a narrowed operator's part may hold fewer than
+        ``limit`` although there are more."""
+        if by.is_narrowed:
+            return await self._own_list(wanted, by, before, limit)
+        mine = replace(wanted, created_by=None if by.reads_all else by.key)
+        found = await self._database.read(
+            lambda conn: suspension_lists.page(conn, mine, before=before, limit=limit + 1)
+        )
+        return _list(found, limit)
+
+    async def _own_list(self, wanted: Filter, by: Actor, before: Place | None, limit: int) -> SuspensionList:
+        """What may mean ``by`` is found by the database, some at a time; whether it does is decided here."""
+        names = PersonTexts.of(self._permissions.responders.references_to(by), by)
+        place, end = before, await self._database.read(lambda conn: suspension_lists.horizon(conn, wanted, before))
+        found: list[Suspension] = []
+        while len(found) <= limit:
+            some = await self._database.read(_naming(wanted, names, place, end))
+            await self._refresh(some)
+            found += [one for one in some if one.ask.created_by == by.key or self._permissions.may_read(one, by)]
+            if len(some) < suspension_lists.AT_ONCE:
+                break
+            place = _place(some[-1])
+        return _list(found, limit, end)
+
+    async def check_intent(self, intent_id: str, by: Actor) -> None:
+        """Raises :class:`NotFound` unless ``by`` may read the intent, or what it asks at this moment."""
+
+        def asked(conn: sa.Connection) -> str | None:
+            if by.reads_all or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key)):
+                return "" if intents.creator(conn, intent_id) is not None else None
+            return suspensions.open_of_intent(conn, intent_id)
+
+        found = await self._database.read(asked)
+        if found is None:
+            raise NotFound("There is no such intent.")
+        if found:
+            try:
+                await self.suspension(found, by)
+            except NotFound:
+                raise NotFound("There is no such intent.") from None
 
     async def story(self, suspension_id: str, by: Actor) -> SuspensionHistory:
+        await self._know([suspension_id], by)
+
         def job(conn: sa.Connection) -> SuspensionHistory:
-            suspension = _readable(conn, suspensions.get(conn, suspension_id), by)
+            suspension = self._readable(conn, suspensions.get(conn, suspension_id), by)
             logged = event_log.of_intent(conn, suspension.ask.intent_id)
             events = [line for line in logged if line.payload.get("suspension_id") == suspension_id]
             return SuspensionHistory(suspension, events, outbox.of_suspension(conn, suspension_id))
@@ -168,13 +239,29 @@ class ClientQueries:
         return await self._database.read(job)
 
     async def following(self, cursor: tuple[int, int], by: Actor, *, intent_id: str | None, limit: int) -> Following:
-        """Events after ``cursor`` that ``by`` may read, in the order they became visible."""
-        agent = None if by.has(Role.OPERATOR) else by.key
+        """Events after ``cursor`` that ``by`` may read, in the order they became visible. A narrowed operator reads
+        those of the questions that mean them, and of their own intents."""
+        agent = None if by.reads_all else by.key
+        if by.is_narrowed:
+            return await self._following_own(cursor, by, intent_id, limit)
 
         def job(conn: sa.Connection) -> Following:
             return event_log.after(conn, cursor, intent_id=intent_id, agent=agent, limit=limit)
 
         return await self._database.read(job)
+
+    async def _following_own(self, cursor: tuple[int, int], by: Actor, intent_id: str | None, limit: int) -> Following:
+        def job(conn: sa.Connection) -> tuple[Following, Mapping[str, Suspension], Collection[str]]:
+            found = event_log.after(conn, cursor, intent_id=intent_id, agent=None, limit=limit)
+            asked = suspensions.those(conn, list({_suspension_of(line) for line in found.lines}))
+            own = intent_agents.among(conn, {line.intent_id for line in found.lines}, by.key or by.identity)
+            return found, asked, own
+
+        found, asked, own = await self._database.read(job)
+        await self._refresh(asked.values())
+        theirs = {one.id for one in asked.values() if self._permissions.may_read(one, by)}
+        lines = [line for line in found.lines if line.intent_id in own or _suspension_of(line) in theirs]
+        return replace(found, lines=lines)
 
     async def following_agent(self, cursor: tuple[int, int], agent: str, limit: int) -> Following:
         """As :meth:`following`, of the intents that the key ``agent`` owns or is a member of."""
@@ -186,7 +273,7 @@ class ClientQueries:
 
     async def following_portfolio(self, cursor: tuple[int, int], portfolio_id: str, by: Actor, limit: int) -> Following:
         """As :meth:`following`, of the intents that are in a portfolio."""
-        agent = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.reads_all else by.key
 
         def job(conn: sa.Connection) -> Following:
             return event_log.after(conn, cursor, intent_id=None, agent=agent, limit=limit, portfolio_id=portfolio_id)
@@ -218,7 +305,7 @@ class ClientQueries:
     async def session(self, session_id: str, by: Actor) -> Session:
         def job(conn: sa.Connection) -> Session | None:
             own = sessions.get_session(conn, by.key or by.identity, session_id)
-            return own or (sessions.any_session(conn, session_id) if by.has(Role.OPERATOR) else None)
+            return own or (sessions.any_session(conn, session_id) if by.reads_all else None)
 
         found = await self._database.read(job)
         if found is None:
@@ -234,7 +321,7 @@ class ClientQueries:
         await self._database.write(lambda tx: sessions.put_agent_policy(tx, agent, policy, self._clock.now()))
 
     async def agent_policy(self, agent: str, by: Actor) -> Mapping[str, JsonValue]:
-        if by.key != agent and not by.has(Role.OPERATOR):
+        if by.key != agent and not by.reads_all:
             raise NotFound("There is no such agent.")
         return await self._database.read(lambda conn: sessions.agent_policy(conn, agent))
 
@@ -251,7 +338,7 @@ class ClientQueries:
 
     async def agent_callback(self, agent: str, by: Actor) -> str | None:
         """Raises :class:`NotFound` if ``by`` may not know of it."""
-        if by.key != agent and not by.has(Role.OPERATOR):
+        if by.key != agent and not by.reads_all:
             raise NotFound("There is no such agent.")
         return await self._database.read(lambda conn: sessions.agent_callback(conn, agent))
 
@@ -259,7 +346,7 @@ class ClientQueries:
 
     async def callbacks(self, by: Actor, *, status: str | None, before: Place | None, limit: int) -> list[Row]:
         """Newest first."""
-        creator = None if by.has(Role.OPERATOR) else by.key
+        creator = None if by.reads_all else by.key
 
         def job(conn: sa.Connection) -> list[Row]:
             return outbox.callbacks(conn, status=status, created_by=creator, before=before, limit=limit)
@@ -290,22 +377,54 @@ class ClientQueries:
 
         return await self._database.write(job)
 
+    # --- What may be read -----------------------------------------------------------------------------------------
+
+    async def _know(self, suspension_ids: Sequence[str], by: Actor) -> None:
+        """See to it that it is known whom these questions mean, if ``by`` depends on it."""
+        if by.is_narrowed and self._permissions.responders.asks_elsewhere:
+            found = await self._database.read(lambda conn: suspensions.those(conn, suspension_ids))
+            await self._refresh(found.values())
+
+    async def _refresh(self, asked: Iterable[Suspension]) -> None:
+        responders = self._permissions.responders
+        if responders.asks_elsewhere:
+            await responders.refresh(dict.fromkeys(one for each in asked for one in audience_of(each).references))
+
+    def _readable(self, conn: sa.Connection, suspension: Suspension | None, by: Actor) -> Suspension:
+        if suspension is None or not may_read(conn, suspension, by, self._permissions):
+            raise NotFound("There is no such suspension.")
+        return suspension
+
+
+def _list(found: Sequence[Suspension], limit: int, end: Place | None = None) -> SuspensionList:
+    """The first ``limit`` of ``found``. ``end`` is how far was looked, if there is more behind that."""
+    after = _place(found[limit - 1]) if len(found) > limit else end
+    return SuspensionList(found[:limit], after)
+
+
+def _naming(
+    wanted: Filter, names: PersonTexts, before: Place | None, until: Place | None
+) -> Callable[[sa.Connection], Sequence[Suspension]]:
+    return lambda conn: suspension_lists.naming(conn, wanted, names, before=before, until=until)
+
+
+def _place(suspension: Suspension) -> Place:
+    return suspension.ask.suspended_at, suspension.id
+
+
+def _suspension_of(line: Logged) -> str:
+    return str(line.payload.get("suspension_id", ""))
+
 
 def _is_callers(row: Row, suspension: Suspension | None, by: Actor) -> bool:
     """What a suspension's creator is told, or what tells the agent itself."""
     if row.suspension_id is None:
-        return by.has(Role.OPERATOR) or row.address == by.key
-    return suspension is not None and (by.has(Role.OPERATOR) or suspension.ask.created_by == by.key)
+        return by.reads_all or row.address == by.key
+    return suspension is not None and (by.reads_all or suspension.ask.created_by == by.key)
 
 
-def may_read(conn: sa.Connection, suspension: Suspension, by: Actor) -> bool:
-    """Whoever asked, whose intent it is, and operators."""
-    if by.has(Role.OPERATOR) or suspension.ask.created_by == by.key:
+def may_read(conn: sa.Connection, suspension: Suspension, by: Actor, permissions: Permissions) -> bool:
+    """Whoever asked, whose intent it is, and operators: all of them, or those whom the question means."""
+    if suspension.ask.created_by == by.key or permissions.may_read(suspension, by):
         return True
     return by.key is not None and intent_agents.belongs(conn, suspension.ask.intent_id, by.key)
-
-
-def _readable(conn: sa.Connection, suspension: Suspension | None, by: Actor) -> Suspension:
-    if suspension is None or not may_read(conn, suspension, by):
-        raise NotFound("There is no such suspension.")
-    return suspension

@@ -39,7 +39,7 @@ def read(conn: sa.Connection, intent_id: str, by: Actor) -> Intent:
 
 def may_read(conn: sa.Connection, intent_id: str, by: Actor) -> bool:
     """Whether ``by`` may read the intent, which is there."""
-    return by.has(Role.OPERATOR) or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key))
+    return by.reads_all or (by.key is not None and intent_agents.belongs(conn, intent_id, by.key))
 
 
 def lock(tx: Tx, intent_id: str, by: Actor, right: Right, now: datetime | None = None) -> Intent:
@@ -67,7 +67,7 @@ def read_portfolio(conn: sa.Connection, portfolio_id: str, by: Actor) -> Portfol
 
 def readable_portfolio(portfolio: Portfolio | None, by: Actor) -> Portfolio:
     """As :func:`read_portfolio`, of one that was read."""
-    if portfolio is None or not (by.has(Role.OPERATOR) or owns_portfolio(portfolio, by)):
+    if portfolio is None or not (by.reads_all or owns_portfolio(portfolio, by)):
         raise NotFound("There is no such portfolio.")
     return portfolio
 
@@ -77,7 +77,7 @@ def owns_portfolio(portfolio: Portfolio, by: Actor) -> bool:
 
 
 def _readable(conn: sa.Connection, intent: Intent | None, by: Actor) -> Intent:
-    if intent is None or not (by.has(Role.OPERATOR) or _belongs(conn, intent, by)):
+    if intent is None or not (by.reads_all or _belongs(conn, intent, by)):
         raise NotFound("There is no such intent.")
     return intent
 

@@ -30,7 +30,7 @@ from core.domain.intent import (
     replace_state,
 )
 from core.domain.intent_lease import OVER
-from core.domain.people import Actor, Role
+from core.domain.people import Actor
 from core.domain.vocabulary import ENGAGEMENT, STATUS_CHANGED, Event
 from core.domain.wire import JsonObject
 from core.errors import Forbidden
@@ -141,7 +141,7 @@ class Intents:
 
     async def page(self, by: Actor, *, status: str | None, limit: int, offset: int) -> list[Shown]:
         """Newest first."""
-        agent = None if by.has(Role.OPERATOR) else by.key
+        agent = None if by.reads_all else by.key
 
         def job(conn: sa.Connection) -> list[Shown]:
             found = intents.page(conn, status=status, agent=agent, limit=limit, offset=offset)

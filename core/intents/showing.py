@@ -15,7 +15,7 @@ from core.domain.aggregate import Aggregate
 from core.domain.intent import RESERVED, Intent
 from core.domain.intent_links import Link
 from core.domain.machine import next_attempt_at
-from core.domain.people import Actor, Role
+from core.domain.people import Actor
 from core.domain.wire import JsonObject, plain, record_json
 from core.store import aggregates, suspensions
 
@@ -32,7 +32,7 @@ class Shown:
 
 def reader(by: Actor) -> str | None:
     """Whose intents ``by`` may read: an agent's own key, ``None`` for everybody's."""
-    return None if by.has(Role.OPERATOR) else by.key or by.identity
+    return None if by.reads_all else by.key or by.identity
 
 
 def shown(conn: sa.Connection, found: Sequence[Intent], by: Actor) -> list[Shown]:

@@ -127,7 +127,7 @@ class Subscriptions:
         self, by: Actor, *, intent_id: str | None, portfolio_id: str | None, before: Place | None, limit: int
     ) -> Sequence[Subscription]:
         """Newest first; all keys' for operators."""
-        mine = None if by.has(Role.OPERATOR) else by.key
+        mine = None if by.reads_all else by.key
 
         def job(conn: sa.Connection) -> Sequence[Subscription]:
             return subscriptions.page(
@@ -142,7 +142,7 @@ class Subscriptions:
 
         def job(tx: Tx) -> None:
             found = subscriptions.get(tx.conn, subscription_id)
-            if found is None or not (found.subscriber_id == by.key or by.has(Role.OPERATOR)):
+            if found is None or not (found.subscriber_id == by.key or by.reads_all):
                 raise NotFound("There is no such subscription.")
             if found.subscriber_id != by.key and not by.has(Role.ADMIN):
                 raise Forbidden("Only the subscriber itself and admins remove a subscription.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -93,6 +93,11 @@ _BELONGS = Prepared(
         ).label("belongs")
     )
 )
+
+
+def among(conn: sa.Connection, intent_ids: Collection[str], agent_id: str) -> Collection[str]:
+    """Those of ``intent_ids`` that ``agent_id`` owns or is a member of."""
+    return frozenset(conn.scalars(sa.select(intents.c.id).where(intents.c.id.in_(intent_ids), readable_by(agent_id))))
 
 
 def intents_of(agent_id: str) -> sa.CompoundSelect[Any]:

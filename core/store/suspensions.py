@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -283,49 +282,6 @@ _NEXT_LOOK = Prepared(
     .order_by(suspensions.c.look_at)
     .limit(1)
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which suspensions to list; ``None`` means any."""
-
-    status: str | None = None
-    session_id: str | None = None
-    invocation_id: str | None = None
-    signal_id: str | None = None
-    channel: str | None = None
-    text: str | None = None
-    created_by: str | None = None
-
-
-def page(
-    conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
-) -> Sequence[Suspension]:
-    """Newest first, older than ``before`` (its ``suspended_at`` and id)."""
-    table = suspensions.c
-    statement = sa.select(*COLUMNS).order_by(table.suspended_at.desc(), table.id.desc()).limit(limit)
-    same = {
-        table.status: wanted.status,
-        table.session_id: wanted.session_id,
-        table.invocation_id: wanted.invocation_id,
-        table.signal_id: wanted.signal_id,
-        table.channel: wanted.channel,
-        table.created_by: wanted.created_by,
-    }
-    for column, value in same.items():
-        if value is not None:
-            statement = statement.where(column == value)
-    if wanted.text is not None:
-        found = table.question.icontains(wanted.text, autoescape=True) | (table.ref == wanted.text.strip().upper())
-        statement = statement.where(found)
-    if before is not None:
-        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
-    return [record(row) for row in conn.execute(statement)]
-
-
-def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:
-    at, last = before
-    return sa.literal(at, suspensions.c.suspended_at.type), sa.literal(last, sa.Text)
 
 
 def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:

@@ -5,7 +5,7 @@ Slack reaches it over HTTP or over sockets: a test that takes ``slack_mode`` (``
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -122,7 +122,11 @@ TEXT = open_question(response_type=ResponseType.TEXT)
 
 @asynccontextmanager
 async def slack_service(
-    folder: Path, mode: Mode = "http", pace: SocketTiming | None = None, **options: Any
+    folder: Path,
+    mode: Mode = "http",
+    pace: SocketTiming | None = None,
+    answers: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[SlackService]:
     """``options`` are :func:`build_slack_app`'s. In Socket Mode the sockets are open when the block begins."""
     clock = HandClock()
@@ -138,7 +142,7 @@ async def slack_service(
     people.append({"name": "Dora", "email": "dora@example.com"})  # known by her e-mail alone
     slack = {"bot_token": workspace.bot_token, "signing_secret": sandbox.signing_secret, "default_channel": "C1"}
     keys = [{"name": "olga@example.com", "key": "olga-key", "roles": ["operator"]}]
-    settings = Settings(slack=slack, people=people, api_keys=keys)  # type: ignore[arg-type]
+    settings = Settings(slack=slack, people=people, api_keys=keys, answers=answers or {})  # type: ignore[arg-type]
     database_file = folder / "handraise.db"
     lay_down(f"sqlite:///{database_file}")
     database = open_database(f"sqlite:///{database_file}")

@@ -185,6 +185,14 @@ async def test_who_may_read_it_and_not_answer_is_told_who_may(service: SlackServ
     assert (await service.record(asked)).is_open
 
 
+async def test_a_narrowed_operator_is_told_what_is_said_of_one_that_there_is_not(tmp_path: Path) -> None:
+    async with slack_service(tmp_path, answers={"operators_read": "own_groups"}) as service:
+        asked, theirs = await service.ask(), await service.ask(responders=("olga@example.com",))
+        for words in ("show {}", "answer {} approve"):
+            assert await typed(service, "U4", words.format(asked.ask.ref)) == await typed(service, "U4", "show HR-NONE")
+        assert theirs.ask.question in await typed(service, "U4", f"show {theirs.ask.ref}")
+
+
 async def test_too_late_is_told_how_it_ended(service: SlackService) -> None:
     asked = await service.ask()
     service.clock.advance(hours=1)

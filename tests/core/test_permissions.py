@@ -11,7 +11,7 @@ from bot.config import Settings
 from bot.people.directory import Directory
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Role
-from core.domain.suspension import PlannedAttempt, Suspension
+from core.domain.suspension import Ended, Given, PlannedAttempt, Status, Suspension
 from core.engine.permissions import Permissions
 from core.errors import IdentityMismatch, NotAResponder, SelfResponseForbidden
 from tests.core.examples import a_question, after, hourly, look, opened
@@ -182,3 +182,46 @@ def test_self_response_is_told_before_a_wrong_name() -> None:
     asker = who("refund-agent", Role.AGENT, key="refund-agent")
     with pytest.raises(SelfResponseForbidden):
         checked(asking("alice@example.com"), answer(asker, "alice@example.com"))
+
+
+NARROWED = replace(OSCAR, reads_own=True)
+
+
+def read_by(actor: Actor, suspension: Suspension) -> bool:
+    return Permissions(DIRECTORY).may_read(suspension, actor)
+
+
+MEANT = {
+    "names them": asking("slack:C0OPS", responders=("oscar@example.com",)),
+    "has addressed them": asking("email:oscar@example.com", responders=("alice@example.com",)),
+    "names nobody": asking("slack:C0OPS"),
+    "is asked for them, and names them": asking(
+        "slack:C0OPS", responders=("oscar@example.com",), on_behalf_of="oscar@example.com"
+    ),
+    "was answered by them": replace(
+        asking("slack:C0OPS", responders=("alice@example.com",)),
+        status=Status.RESPONDED,
+        ended=Ended(after(), "approve", "oscar@example.com", "slack"),
+    ),
+    "was partly answered by them": replace(
+        asking("slack:C0OPS", responders=("alice@example.com",), answers_required=2),
+        answers=(Given("oscar@example.com", "approve", after(), "slack"),),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MEANT)
+def test_a_narrowed_operator_reads_what_means_them(what: str) -> None:
+    assert read_by(NARROWED, MEANT[what])
+
+
+def test_a_narrowed_operator_reads_nothing_else() -> None:
+    suspension = asking("slack:C0OPS", responders=("alice@example.com",))
+    readers = {"narrowed": NARROWED, "all": OSCAR, "admin": who("root", Role.ADMIN), "no operator": ALICE}
+    found = {name: read_by(actor, suspension) for name, actor in readers.items()}
+    assert found == {"narrowed": False, "all": True, "admin": True, "no operator": False}
+
+
+def test_an_admin_reads_everything_whatever_the_setting_says() -> None:
+    admin = replace(who("root", Role.ADMIN, Role.OPERATOR), reads_own=True)
+    assert (admin.reads_all, admin.is_narrowed) == (True, False)

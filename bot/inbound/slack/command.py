@@ -35,7 +35,6 @@ from channels.slack.interactions import OnIt, Reach, Who
 from channels.slack.mrkdwn import escaped
 from channels.slack.render import Rendered, render_notice
 from core.domain.answers import GivenAnswer
-from core.domain.people import Role
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType
 from core.engine.permissions import Permissions
@@ -90,7 +89,7 @@ class SlackCommand:
         visit = await self._visit(typed, ref, self.answers.look)
         if isinstance(visit, Told):
             return _plain(visit.text)
-        if self._may_not(visit) is not None and not visit.actor.has(Role.OPERATOR):
+        if self._may_not(visit) is not None and not self._may_read(visit):
             return _plain(notes.NOT_YOURS)
         if visit.suspension.is_open:
             return render_notice(await self.answers.notice(visit.suspension), DELIVERY, when_cut=self.answers.when_cut)
@@ -103,7 +102,7 @@ class SlackCommand:
         if isinstance(visit, Told):
             return _plain(visit.text)
         may_not = self._may_not(visit)
-        if may_not is not None and not visit.actor.has(Role.OPERATOR):
+        if may_not is not None and not self._may_read(visit):
             await self.answers.tried(visit, may_not)
             return _plain(notes.NOT_YOURS)
         said = await (self._give(typed, visit, words) if may_not is None else self.answers.open(visit))
@@ -127,6 +126,9 @@ class SlackCommand:
 
     def _may_not(self, visit: SlackVisit) -> str | None:
         return self.permissions.refusal(visit.suspension, visit.actor)
+
+    def _may_read(self, visit: SlackVisit) -> bool:
+        return self.permissions.may_read(visit.suspension, visit.actor)
 
     async def _give(self, typed: Typed, visit: SlackVisit, words: str) -> Recorded | Told | Wrong | Modal | Rendered:
         """By the same grammar as a mail. What takes more than a line is answered in its modal."""

@@ -39,7 +39,7 @@ class _AnswerRoute(KeyedRoute):
             except (RequestValidationError, InvalidRequest, SuspensionIdRequired, IdempotencyConflict) as wrong:
                 if not _is_about_path(wrong):
                     services: Services = request.app.state.services
-                    await services.intents.check(request.path_params["intent_id"], request.state.actor)
+                    await services.client_queries.check_intent(request.path_params["intent_id"], request.state.actor)
                 raise
 
         return answered

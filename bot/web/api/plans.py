@@ -383,7 +383,7 @@ async def _judge(
     body: ApprovalBody,
     key: str | None,
 ) -> Response:
-    checkpoint = await services.checkpoints.get(checkpoint_id)
+    checkpoint = await services.checkpoints.get(checkpoint_id, actor)
 
     def judged(taken: Recorded | Counted) -> tuple[int, str]:
         return 200, write(checkpoint_json(ShownCheckpoint(checkpoint, taken.suspension)))

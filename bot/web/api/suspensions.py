@@ -27,7 +27,7 @@ from core.domain.suspension import Suspension
 from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
 from core.idempotency import Replayed
-from core.store.suspensions import Filter
+from core.store.suspension_lists import Filter
 
 Id = Annotated[str, Path(min_length=1, max_length=255)]
 
@@ -136,9 +136,9 @@ async def page(
     cursor: Cursor = None,
 ) -> Response:
     wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
-    found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit + 1)
-    more = cursor_after(found[limit - 1].ask.suspended_at, found[limit - 1].id) if len(found) > limit else None
-    items = [replies.suspension_json(one) for one in found[:limit]]
+    found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
+    more = None if found.after is None else cursor_after(*found.after)
+    items = [replies.suspension_json(one) for one in found.suspensions]
     return reply(replies.SuspensionPage(items=items, next_cursor=more))
 
 

@@ -22,7 +22,7 @@ from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_que
 from core import errors
 from core.domain import reception
 from core.domain.answers import GivenAnswer
-from core.domain.people import Actor, Role
+from core.domain.people import Actor
 from core.domain.redaction.redaction import PAGE
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Suspension
@@ -218,7 +218,7 @@ class QuestionPage:
 
     def _may_read(self, suspension: Suspension, session: BrowserSession) -> bool:
         permissions = self.answering.room.permissions
-        return session.actor.has(Role.OPERATOR) or permissions.refusal(suspension, session.actor) is None
+        return permissions.may_read(suspension, session.actor) or permissions.refusal(suspension, session.actor) is None
 
 
 def not_yours(room: PageContext, request: Request, session: BrowserSession, leads_to: str) -> Response:

@@ -85,6 +85,18 @@ async def test_an_operator_reads_what_others_are_asked_but_can_t_answer_it(world
     assert (await world.fresh(asked)).is_open
 
 
+async def test_a_narrowed_operator_finds_only_what_means_them(tmp_path: Path) -> None:
+    async with a_world(tmp_path, answers={"operators_read": "own_groups"}) as world:
+        hidden, theirs = await world.ask(), await world.ask("Yours?", responders=(OLGA,))
+        operator = await world.signed_in(OLGA)
+        page, absent = await operator.get(f"/q/{hidden.ask.ref}"), await operator.get("/q/HR-ZZZZ")
+        assert page.status == 404
+        assert page.html.replace(hidden.ask.ref, "HR-ZZZZ") == absent.html
+        assert "Yours?" in (await operator.get(f"/q/{theirs.ask.ref}")).text
+        inbox = await operator.get("/inbox")
+        assert (theirs.ask.ref in inbox.text, hidden.ask.ref in inbox.text) == (True, False)
+
+
 async def test_an_operator_may_answer_where_nobody_was_named(world: World) -> None:
     asked = await world.ask(responders=(), notify_to=ALICE)
     browser = await world.signed_in(OLGA)

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from core.domain.suspension import Resume, Suspension
-from core.store import suspensions
+from core.store import suspension_lists
 from core.store.database import Database
-from core.store.suspensions import Filter
+from core.store.suspension_lists import Filter
 from tests.core.examples import HOUR, LADDER, after, answered, look
 from tests.core.store_examples import keep, numbered
 
@@ -16,7 +16,7 @@ Place = tuple[datetime, str]
 
 
 async def listed(database: Database, limit: int = 100, before: Place | None = None, **wanted: Any) -> list[str]:
-    found = await database.read(lambda conn: suspensions.page(conn, Filter(**wanted), before=before, limit=limit))
+    found = await database.read(lambda conn: suspension_lists.page(conn, Filter(**wanted), before=before, limit=limit))
     return [suspension.id for suspension in found]
 
 

@@ -1,0 +1,120 @@
+"""Lists of suspensions, newest first: all that a client wants, and those that may mean one person.
+
+For one person the database passes over what does not name them, along the index by which suspensions are listed. It
+looks at a bounded number of rows for each part of a list, however few of them are theirs.
+
+Source: API.md §2; docs/decisions/0074.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.domain.people import Actor
+from core.domain.suspension import Suspension
+from core.store.suspensions import COLUMNS, record
+from core.store.tables import suspensions
+
+LOOKED_AT = 20_000
+"""Rows that one part of a person's list looks at. The text of so many is read in about a tenth of a second."""
+AT_ONCE = 200
+"""Records that are read at once."""
+
+Place = tuple[datetime, str]
+_table = suspensions.c
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which suspensions to list; ``None`` means any."""
+
+    status: str | None = None
+    session_id: str | None = None
+    invocation_id: str | None = None
+    signal_id: str | None = None
+    channel: str | None = None
+    text: str | None = None
+    created_by: str | None = None
+
+
+def page(
+    conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
+) -> Sequence[Suspension]:
+    """Newest first, older than ``before`` (its ``suspended_at`` and id)."""
+    statement = _wanted(sa.select(*COLUMNS), wanted, before).limit(limit)
+    return [record(row) for row in conn.execute(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonTexts:
+    """How the text of a question shows that it may mean somebody. ``beginnings`` are of references, as JSON writes
+    them; ``creator`` is their own key."""
+
+    beginnings: Collection[str]
+    creator: str | None
+
+    @classmethod
+    def of(cls, references: Collection[str], actor: Actor) -> PersonTexts:
+        """``references`` are what a reference to ``actor`` may begin with. Whoever has answered is named by their
+        identity; a question that names nobody is every operator's."""
+        return cls((*(json.dumps(one)[:-1] for one in (*references, actor.identity)), '"responders":[]'), actor.key)
+
+
+_TEXT: sa.ColumnElement[str] = sa.type_coerce(_table.ask, sa.Text)
+for _more in (_table.assigned, _table.answers, _table.ended):
+    _TEXT += sa.func.coalesce(sa.type_coerce(_more, sa.Text), "")
+
+
+def horizon(conn: sa.Connection, wanted: Filter, before: Place | None) -> Place | None:
+    """The last row that one part of a person's list looks at; ``None`` if that reaches the end."""
+    statement = _wanted(sa.select(_table.suspended_at, _table.id), wanted, before)
+    row = conn.execute(statement.offset(LOOKED_AT - 1).limit(1)).first()
+    return None if row is None else (row.suspended_at, row.id)
+
+
+def naming(
+    conn: sa.Connection, wanted: Filter, names: PersonTexts, *, before: Place | None, until: Place | None
+) -> Sequence[Suspension]:
+    """Up to :data:`AT_ONCE` suspensions that may mean somebody, down to ``until``. It may hold some that do not: look
+    again."""
+    named = sa.or_(*(_TEXT.contains(text, autoescape=True) for text in names.beginnings))
+    if names.creator is not None:
+        named |= _table.created_by == names.creator
+    statement = _wanted(sa.select(*COLUMNS), wanted, before).where(named)
+    if until is not None:
+        statement = statement.where(sa.tuple_(_table.suspended_at, _table.id) >= sa.tuple_(*_typed(until)))
+    return [record(row) for row in conn.execute(statement.limit(AT_ONCE))]
+
+
+def _wanted(statement: sa.Select[Any], wanted: Filter, before: Place | None) -> sa.Select[Any]:
+    """``statement`` of what is ``wanted`` and older than ``before``, newest first."""
+    table = _table
+    statement = statement.order_by(table.suspended_at.desc(), table.id.desc())
+    same = {
+        table.status: wanted.status,
+        table.session_id: wanted.session_id,
+        table.invocation_id: wanted.invocation_id,
+        table.signal_id: wanted.signal_id,
+        table.channel: wanted.channel,
+        table.created_by: wanted.created_by,
+    }
+    for column, value in same.items():
+        if value is not None:
+            statement = statement.where(column == value)
+    if wanted.text is not None:
+        found = table.question.icontains(wanted.text, autoescape=True) | (table.ref == wanted.text.strip().upper())
+        statement = statement.where(found)
+    if before is not None:
+        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
+    return statement
+
+
+def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:
+    at, last = before
+    return sa.literal(at, suspensions.c.suspended_at.type), sa.literal(last, sa.Text)
