@@ -142,6 +142,7 @@ def _api() -> APIRouter:
         audit.routes,
         admin.quarantine_routes,
         admin.key_routes,
+        admin.reload_routes,
         sessions.open_routes,
     )
     for prefix in PREFIXES:

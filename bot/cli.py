@@ -44,7 +44,7 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
 
     from bot.server import serve as run  # takes a second: whoever has made a mistake in the file need not wait for it
 
-    run(settings, folder, parts)
+    run(settings, folder, parts, reread=lambda: settings_and_folder(config)[0])
 
 
 @app.command(rich_help_panel=_SERVING)

@@ -195,22 +195,36 @@ class KeyRing:
         self._root = root
         self._database = database
         self._clock = clock
-        self._configured = {entry.name: key_of_file(entry, root) for entry in settings.api_keys}
-        self._secrets = {entry.name: entry.webhook_secrets for entry in settings.api_keys}
+        self._configured: Mapping[str, StoredKey] = {}
+        self._secrets: Mapping[str, Sequence[str]] = {}
         self._stored: Mapping[str, StoredKey] = {}
         self._reads_own = settings.answers.operators_read == "own_groups"
         self._people: Responders | None = None
         self._watched: dict[asyncio.Event, Sequence[str]] = {}
+        self.configure(settings.api_keys)
 
     def introduce(self, people: Responders) -> None:
         """The directory that says which person a key's name is."""
         self._people = people
+
+    def configure(self, entries: Iterable[ApiKey]) -> None:
+        """The configuration's keys are these from now on. Whoever holds a stream open with one that is gone is told.
+
+        Questions of a key that is gone may still be open, so its callbacks stay signed.
+        """
+        entries = tuple(entries)
+        self._configured = {entry.name: key_of_file(entry, self._root) for entry in entries}
+        self._secrets = {**self._secrets, **{entry.name: entry.webhook_secrets for entry in entries}}
+        self._tell_watchers()
 
     async def refresh(self) -> None:
         """Read again what the command line or another process may have changed; whoever holds a stream open with a
         key that is not valid any more is told."""
         found = await self._database.read(api_keys.every)
         self._stored = {key.name: key for key in found}
+        self._tell_watchers()
+
+    def _tell_watchers(self) -> None:
         for gone, digests in self._watched.items():
             if not self._opens(digests):
                 gone.set()

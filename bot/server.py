@@ -28,6 +28,7 @@ from bot.observability.tracing import tracing_of
 from bot.web.admission import Limits, connections_within
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for
+from bot.wiring.reloading import Reread
 from bot.wiring.roles import EVERYTHING, Parts
 from bot.wiring.service import Service, wire
 from bot.wiring.shutdown import Shutdown
@@ -73,6 +74,7 @@ class _Server(uvicorn.Server):
         self._connections = connections
         self._announce = announce
         self._ending = Shutdown()
+        self._reloads: set[asyncio.Task[None]] = set()
         self.failure: OperatorError | None = None
         """Why the service had to stop by itself."""
         service.health.fatal = self._fail
@@ -99,11 +101,19 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for number in _STOPPING:
             loop.add_signal_handler(number, self._stop)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
         try:
             yield
         finally:
-            for number in _STOPPING:
+            for number in (*_STOPPING, signal.SIGHUP):
                 loop.remove_signal_handler(number)
+
+    def _reload(self) -> None:
+        """A service that begins has just read its configuration, and one that ends needs none."""
+        if self._service.working:
+            task = asyncio.get_running_loop().create_task(self._service.reloading.reload_alone("SIGHUP"))
+            self._reloads.add(task)
+            task.add_done_callback(self._reloads.discard)
 
     def _fail(self, failure: OperatorError) -> None:
         if self.failure is None:
@@ -126,8 +136,10 @@ def serve(
     *,
     add_routes: AddRoutes | None = None,
     clock: HostClock | None = None,
+    reread: Reread | None = None,
 ) -> None:
-    """Serve ``parts`` until told to stop, by the system's clock unless it is given another.
+    """Serve ``parts`` until told to stop, by the system's clock unless it is given another. ``reread`` reads the
+    configuration anew.
 
     Raises an :class:`OperatorError` if it can't begin.
     """
@@ -135,7 +147,7 @@ def serve(
     listener = _listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, folder, parts, listener, add_routes, clock))
+            runner.run(_serve(settings, folder, parts, listener, add_routes, clock, reread))
     finally:
         listener.close()
 
@@ -147,10 +159,11 @@ async def _serve(
     listener: socket.socket,
     add_routes: AddRoutes | None,
     clock: HostClock | None,
+    reread: Reread | None,
 ) -> None:
     telemetry = settings.telemetry
     tracing = tracing_of(telemetry.otlp_endpoint, os.environ, signal_metadata=telemetry.signal_metadata)
-    service = wire(settings, folder, clock, parts=parts, tracing=tracing)
+    service = wire(settings, folder, clock, parts=parts, tracing=tracing, reread=reread)
     app = build_app(service)
     if add_routes is not None:
         add_routes(app, service)

@@ -92,6 +92,10 @@ class ServiceProcess:
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
+    def hang_up(self) -> None:
+        """``SIGHUP``: it reads its configuration again."""
+        self._signal(signal.SIGHUP)
+
     def _signal(self, which: signal.Signals) -> None:
         assert self._process is not None
         self._process.send_signal(which)

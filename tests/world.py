@@ -19,7 +19,7 @@ import pytest
 from handraise_testing.database import lay_down
 
 from bot.app import build_app
-from bot.config.loading import settings_of, without_nulls
+from bot.config.loading import load, settings_of, without_nulls
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.people import slack_accounts
 from bot.sandbox.pagerduty import webhooks
@@ -294,7 +294,7 @@ def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracin
     written = json.dumps(settings, default=str)  # which is YAML too
     file.write_text(written)
     as_read = without_nulls(json.loads(written))  # to read it as YAML takes a third of the start
-    service = wire(settings_of(as_read, file, {}), folder, clock, tracing=tracing)
+    service = wire(settings_of(as_read, file, {}), folder, clock, tracing=tracing, reread=lambda: load(file, {}))
     if service.doors.slack is not None:
         service.doors.slack._listeners.background._limit = UNHURRIED
     return service

@@ -7,10 +7,12 @@ a number, true and false are told as they are, and not even those if the setting
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import ClassVar
+
+from pydantic import JsonValue
 
 from core.errors import ConfigError
 
@@ -37,6 +39,11 @@ class ConfigProblem:
         said = self.message if self.found is None else f"{self.message}; found {self.found}"
         return said if self.file is None else f"{self.file}: {said}"
 
+    @property
+    def about(self) -> str:
+        """The line without its file and its key."""
+        return replace(self, message=self.message.removeprefix(f"{self.key} "), file=None).line
+
     def as_json(self) -> dict[str, str]:
         """Without what there is nothing to say of."""
         file = None if self.file is None else str(self.file)
@@ -52,7 +59,8 @@ class InvalidConfiguration(ConfigError):
     def __init__(self, problems: Sequence[ConfigProblem]) -> None:
         self.problems = tuple(problems)
         several = f"there are {len(self.problems)} errors in the configuration"
-        super().__init__(self.problems[0].line if len(self.problems) == 1 else several)
+        fields: list[JsonValue] = [{"path": one.key, "message": one.about} for one in self.problems]
+        super().__init__(self.problems[0].line if len(self.problems) == 1 else several, fields=fields)
 
     @property
     def lines(self) -> Sequence[str]:

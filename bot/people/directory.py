@@ -11,7 +11,7 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from fnmatch import fnmatchcase
 from typing import assert_never
@@ -22,6 +22,7 @@ from bot.config.channels import DEFAULT_SERVICE
 from bot.config.settings import ApiKey
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.people.slack_accounts import Accounts, NoAccounts
+from core.domain.hours import Hours
 from core.domain.people import (
     Actor,
     Address,
@@ -48,6 +49,48 @@ ShutOut = Callable[[str], bool]
 """Whether the configuration's key of that name was revoked, or replaced by a stored one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What the configuration says of people, looked up once. Read whole, and replaced whole."""
+
+    settings: Settings
+    accounts: Accounts
+    on_calls: OnCalls | None
+    people: Mapping[str, Person]
+    groups: Mapping[str, Sequence[str]]
+    by_slack: Mapping[str, Person]
+    by_pagerduty: Mapping[str, Person]
+    hours: Mapping[str, Hours | None]
+    zones: Mapping[str, ZoneInfo]
+    services: frozenset[str]
+    pagers: frozenset[str]
+    keys: Mapping[str, Sequence[ApiKey]]
+    patterns: Sequence[str] | None
+    configured: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: Settings, accounts: Accounts | None, on_calls: OnCalls | None) -> _Contents:
+        people, groups = _read(settings)
+        allow = settings.recipients.allow
+        services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        return cls(
+            settings,
+            accounts or NoAccounts(),
+            on_calls,
+            people,
+            groups,
+            by_slack={person.slack_user_id: person for person in people.values() if person.slack_user_id},
+            by_pagerduty={person.pagerduty_user_id: person for person in people.values() if person.pagerduty_user_id},
+            hours={canonical(entry.email): entry.opening_hours for entry in settings.people},
+            zones={canonical(one.email): ZoneInfo(one.time_zone) for one in settings.people if one.time_zone},
+            services=services,
+            pagers=frozenset(settings.own_routing_keys),
+            keys=_keys_of(settings),
+            patterns=None if allow is None else tuple(map(_pattern, allow)),
+            configured=frozenset(_configured(settings, services)),
+        )
+
+
 class Directory:
     """The ``Responders`` port over the configuration. References are parsed; unknown forms raise
     :class:`InvalidRecipient`."""
@@ -61,24 +104,14 @@ class Directory:
         on_calls: OnCalls | None = None,
         shut_out: ShutOut = lambda _name: False,
     ) -> None:
-        self._settings = settings
-        self._on_calls = on_calls
-        self._accounts = accounts or NoAccounts()
-        self._people, self._groups = _read(settings)
-        self._by_slack = {person.slack_user_id: person for person in self._people.values() if person.slack_user_id}
-        self._by_pagerduty = {
-            person.pagerduty_user_id: person for person in self._people.values() if person.pagerduty_user_id
-        }
-        self._hours = {canonical(entry.email): entry.opening_hours for entry in settings.people}
-        self._zones = {canonical(one.email): ZoneInfo(one.time_zone) for one in settings.people if one.time_zone}
-        self._services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
-        self._pagers = frozenset(settings.own_routing_keys)
-        self._keys = _keys_of(settings)
-        self._patterns = None if settings.recipients.allow is None else tuple(map(_pattern, settings.recipients.allow))
         self._stored_roles = stored_roles
         self._stored_names = stored_names
         self._shut_out = shut_out
-        self._configured = frozenset(_configured(self, settings))
+        self._now = _Contents.of(settings, accounts, on_calls)
+
+    def become(self, settings: Settings, accounts: Accounts | None = None, on_calls: OnCalls | None = None) -> None:
+        """Hold what ``settings`` say, from now on and all at once: transactions read it from threads of their own."""
+        self._now = _Contents.of(settings, accounts, on_calls)
 
     def allowed(self, reference: str) -> bool:
         """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory.
@@ -89,18 +122,19 @@ class Directory:
         person. What the configuration itself names (a channel's default, a rung of the platform's ladder) always is.
         """
         recipient = parse_recipient(reference)
-        if str(recipient) in self._configured:
+        now = self._now
+        if str(recipient) in now.configured:
             return True
-        if self._patterns is None:
+        if now.patterns is None:
             return self._is_known(recipient)
         forms = self._forms(recipient)
-        return any(fnmatchcase(form.lower(), pattern) for form in forms for pattern in self._patterns)
+        return any(fnmatchcase(form.lower(), pattern) for form in forms for pattern in now.patterns)
 
     def _forms(self, recipient: Recipient) -> Collection[str]:
         """What a pattern may match to allow ``recipient``."""
         match recipient.kind:
             case RecipientKind.PERSON:
-                person = self._people.get(recipient.identity)
+                person = self._now.people.get(recipient.identity)
                 return {recipient.value} if person is None else {person.email, person.mail_to}
             case RecipientKind.EMAIL:
                 return {str(recipient), recipient.value}
@@ -121,7 +155,7 @@ class Directory:
             case RecipientKind.PERSON:
                 found = [self._of_person(recipient.value, channel)]
             case RecipientKind.GROUP:
-                members = self._groups.get(recipient.value, ())
+                members = self._now.groups.get(recipient.value, ())
                 found = (self._of_person(email, channel) for email in members)
                 if channel == "pagerduty":
                     found = (_shared(address) for address in found if address is not None)
@@ -134,61 +168,54 @@ class Directory:
         return tuple(dict.fromkeys(address for address in found if address is not None))
 
     def _reaches_whoever_is_on_call(self, channel: str) -> bool:
-        return self._on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._services)
+        return self._now.on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._now.services)
 
     def _of_person(self, written: str, channel: str) -> Address | None:
         identity = canonical(written)
-        person = self._people.get(identity)
+        person = self._now.people.get(identity)
         mailbox = written if person is None else person.mail_to
         match channel:
             case "slack" if person is not None and person.slack_user_id:
                 return Address(channel, person.slack_user_id, identity)
-            case "slack" if person is not None and self._accounts.known_user(mailbox):
+            case "slack" if person is not None and self._now.accounts.known_user(mailbox):
                 return Address(channel, mailbox, identity)
             case "email":
                 return Address(channel, mailbox, identity)
-            case "pagerduty" if identity in self._pagers:
+            case "pagerduty" if identity in self._now.pagers:
                 return Address(channel, identity, identity)
-            case "pagerduty" if DEFAULT_SERVICE in self._services:
+            case "pagerduty" if DEFAULT_SERVICE in self._now.services:
                 return Address(channel, DEFAULT_SERVICE, identity)
         return None
 
     def surely_asks(self, reference: str, channel: str) -> bool:
         """On PagerDuty a person without an integration of their own is called to the incident, if that is set up.
         Whoever is on call may have no account in Slack; everybody has a mailbox."""
-        recipient, pager = parse_recipient(reference), self._settings.pagerduty
+        recipient, pager = parse_recipient(reference), self._now.settings.pagerduty
         is_schedule = recipient.kind is RecipientKind.SCHEDULE
         if channel == "slack":
             return not is_schedule
         if channel == "email" or not (is_schedule or recipient.kind is RecipientKind.PERSON):
             return True
-        return recipient.identity in self._pagers or (pager is not None and pager.writes_to_incidents)
+        return recipient.identity in self._now.pagers or (pager is not None and pager.writes_to_incidents)
 
     def _at(self, recipient: Recipient) -> Address | None:
         """An address that was written as one."""
         channel, value = recipient.kind.value, recipient.value
         match recipient.kind:
             case RecipientKind.SLACK if value.startswith("S"):  # is mentioned in the default channel, if there is one
-                place = self._settings.slack.default_channel if self._settings.slack else None
+                slack = self._now.settings.slack
+                place = slack.default_channel if slack is not None else None
                 return Address(channel, value) if place is not None and place[0] in "CG" else None
             case RecipientKind.SLACK:
                 return Address(channel, value, self._slack_identity(value))
             case RecipientKind.EMAIL:
                 return Address(channel, value, recipient.identity)
-            case RecipientKind.PAGERDUTY if value in self._services:
+            case RecipientKind.PAGERDUTY if value in self._now.services:
                 return Address(channel, value)
         return None
 
     def defaults(self, channel: str) -> Sequence[str]:
-        settings = self._settings
-        match channel:
-            case "slack" if settings.slack and settings.slack.default_channel:
-                return (f"slack:{settings.slack.default_channel}",)
-            case "email" if settings.email:
-                return tuple(f"email:{mailbox}" for mailbox in dict.fromkeys(settings.email.default_to))
-            case "pagerduty" if DEFAULT_SERVICE in self._services:
-                return (f"pagerduty:{DEFAULT_SERVICE}",)
-        return ()
+        return _defaults(self._now.settings, self._now.services, channel)
 
     def answers_to(self, reference: str, actor: Actor) -> bool:
         """Whether ``reference`` means ``actor``. A Slack channel and a PagerDuty service mean nobody; a Slack user
@@ -202,16 +229,17 @@ class Directory:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return recipient.identity == actor.identity
             case RecipientKind.GROUP:
-                return actor.identity in self._groups.get(recipient.value, ())
+                return actor.identity in self._now.groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
-                members = self._accounts.known_members(recipient.value)
+                members = self._now.accounts.known_members(recipient.value)
                 return any(self._slack_identity(user) == actor.identity for user in members)
             case RecipientKind.SLACK:
                 return self._slack_identity(recipient.value) == actor.identity
             case RecipientKind.PAGERDUTY:
                 return False
             case RecipientKind.SCHEDULE:
-                known = self._on_calls.known(recipient.value) if self._on_calls is not None else ()
+                on_calls = self._now.on_calls
+                known = on_calls.known(recipient.value) if on_calls is not None else ()
                 return actor.identity in map(canonical, self._named(known))
             case _ as unknown:
                 assert_never(unknown)
@@ -219,17 +247,17 @@ class Directory:
     def references_to(self, actor: Actor) -> Collection[str]:
         """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
         Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
-        identity, person = actor.identity, self._people.get(actor.identity)
+        identity, person = actor.identity, self._now.people.get(actor.identity)
         local, at, _ = identity.rpartition("@")
         mailboxes = (identity, f"{local}+") if at else (identity,)
-        groups = (f"group:{name}" for name, members in self._groups.items() if identity in members)
+        groups = (f"group:{name}" for name, members in self._now.groups.items() if identity in members)
         accounts = {person.slack_user_id if person is not None else None, self._known_user(identity)} - {None}
         mails = (f"email:{one}" for one in mailboxes)
         return (*mailboxes, *mails, *groups, *(f"slack:{one}" for one in accounts), "slack:S", ON_CALL)
 
     def _known_user(self, identity: str) -> str | None:
-        person = self._people.get(identity)
-        return self._accounts.known_user(identity if person is None else person.mail_to)
+        person = self._now.people.get(identity)
+        return self._now.accounts.known_user(identity if person is None else person.mail_to)
 
     def people(self, reference: str) -> Collection[str]:
         """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
@@ -238,9 +266,9 @@ class Directory:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
                 return (recipient.identity,)
             case RecipientKind.GROUP:
-                return self._groups.get(recipient.value, ())
+                return self._now.groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
-                members = self._accounts.last_members(recipient.value)
+                members = self._now.accounts.last_members(recipient.value)
                 return tuple(one for one in map(self._slack_identity, sorted(members)) if one is not None)
             case RecipientKind.SLACK:
                 identity = self._slack_identity(recipient.value)
@@ -248,26 +276,29 @@ class Directory:
             case RecipientKind.PAGERDUTY:
                 return ()
             case RecipientKind.SCHEDULE:  # somebody, whoever it is
-                last = self._on_calls.last(recipient.value) if self._on_calls is not None else ()
+                on_calls = self._now.on_calls
+                last = on_calls.last(recipient.value) if on_calls is not None else ()
                 return tuple(map(canonical, self._named(last))) or (str(recipient),)
             case _ as unknown:
                 assert_never(unknown)
 
     @property
     def asks_elsewhere(self) -> bool:
-        return self._on_calls is not None
+        return self._now.on_calls is not None
 
     async def refresh(self, references: Iterable[str]) -> None:
-        if self._on_calls is None:
+        on_calls = self._now.on_calls
+        if on_calls is None:
             return
         for reference in dict.fromkeys(references):
             if reference.startswith(ON_CALL):
-                await self._on_calls.refresh(reference.removeprefix(ON_CALL))
+                await on_calls.refresh(reference.removeprefix(ON_CALL))
 
     async def on_call(self, reference: str) -> Sequence[str]:
-        if self._on_calls is None:
+        on_calls = self._now.on_calls
+        if on_calls is None:
             raise PeopleUnknown(Refused("on_call_not_configured", RefusalCause.SETUP))
-        users = await self._on_calls.now_on(reference.removeprefix(ON_CALL))
+        users = await on_calls.now_on(reference.removeprefix(ON_CALL))
         people = self._named(users)
         if users and not people:
             raise PeopleUnknown(Refused("on_call_not_allowed", RefusalCause.PLACE))
@@ -279,7 +310,7 @@ class Directory:
         Whoever runs PagerDuty says who is on call, and not whom this service may ask: a stranger has to be on its
         allow-list."""
         found = dict.fromkeys(named for one in on_call if (named := self._of_account(one)) is not None)
-        return tuple(named for named in found if named in self._people or self._may_be_asked(named))
+        return tuple(named for named in found if named in self._now.people or self._may_be_asked(named))
 
     def _may_be_asked(self, mailbox: str) -> bool:
         try:
@@ -288,16 +319,16 @@ class Directory:
             return False
 
     def _of_account(self, on_call: OnCallUser) -> str | None:
-        person = self._by_pagerduty.get(on_call.user)
+        person = self._now.by_pagerduty.get(on_call.user)
         if person is not None:
             return person.email
-        other = self._people.get(canonical(on_call.email)) if on_call.email is not None else None
+        other = self._now.people.get(canonical(on_call.email)) if on_call.email is not None else None
         if other is None:
             return on_call.email
         return None if other.pagerduty_user_id else other.email
 
     def operators(self) -> Collection[str]:
-        names = {*self._keys, *map(canonical, self._stored_names())}
+        names = {*self._now.keys, *map(canonical, self._stored_names())}
         return frozenset(name for name in names if self.actor(name).has(Role.OPERATOR))
 
     def is_known(self, identity: str) -> bool:
@@ -307,10 +338,11 @@ class Directory:
     def actor(self, identity: str) -> Actor:
         """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
         name = canonical(identity)
-        configured = (entry.roles for entry in self._keys.get(name, ()) if not self._shut_out(entry.name))
+        now = self._now
+        configured = (entry.roles for entry in now.keys.get(name, ()) if not self._shut_out(entry.name))
         roles = self._stored_roles(name).union(*configured)
-        reads_own = self._settings.answers.operators_read == "own_groups"
-        return Actor(name, roles, person=self._people.get(name), reads_own=reads_own)
+        reads_own = now.settings.answers.operators_read == "own_groups"
+        return Actor(name, roles, person=now.people.get(name), reads_own=reads_own)
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
         """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
@@ -319,7 +351,7 @@ class Directory:
                 identity = self._slack_identity(address)
                 return None if identity is None else self.actor(identity)
             case "pagerduty":
-                person = self._by_pagerduty.get(address)
+                person = self._now.by_pagerduty.get(address)
             case "email":
                 return self._with_mailbox(address)
             case _:
@@ -328,16 +360,16 @@ class Directory:
 
     def _slack_identity(self, user_id: str) -> str | None:
         """Whoever has this Slack account, as far as the directory or a key names them."""
-        person = self._by_slack.get(user_id)
+        person = self._now.by_slack.get(user_id)
         if person is not None:
             return person.email
-        email = self._accounts.known_email(user_id)
+        email = self._now.accounts.known_email(user_id)
         return canonical(email) if email is not None and self.is_known(email) else None
 
     @property
     def without_slack_account(self) -> Collection[str]:
         """The mailboxes of everybody in the directory who has no ``slack_user_id`` there."""
-        return tuple(person.mail_to for person in self._people.values() if not person.slack_user_id)
+        return tuple(person.mail_to for person in self._now.people.values() if not person.slack_user_id)
 
     def _with_mailbox(self, address: str) -> Actor | None:
         try:
@@ -347,30 +379,30 @@ class Directory:
         return self.actor(recipient.value) if recipient.kind is RecipientKind.PERSON else None
 
     def known_group(self, name: str) -> bool:
-        return name in self._groups
+        return name in self._now.groups
 
     def everybody(self) -> Sequence[Person]:
         """The people of the directory, by name."""
-        return sorted(self._people.values(), key=lambda person: (person.name.casefold(), person.email))
+        return sorted(self._now.people.values(), key=lambda person: (person.name.casefold(), person.email))
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
-        hours = self._hours.get(canonical(identity))
+        hours = self._now.hours.get(canonical(identity))
         return at if hours is None else hours.opening(at)
 
     def time_zone(self, identity: str) -> tzinfo | None:
-        return self._zones.get(canonical(identity))
+        return self._now.zones.get(canonical(identity))
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
-                return recipient.identity in self._people
+                return recipient.identity in self._now.people
             case RecipientKind.GROUP:
-                return recipient.value in self._groups
+                return recipient.value in self._now.groups
             case RecipientKind.SLACK:
-                return self._slack_identity(recipient.value) in self._people
+                return self._slack_identity(recipient.value) in self._now.people
             case RecipientKind.PAGERDUTY:
-                return recipient.value in self._services
+                return recipient.value in self._now.services
             case RecipientKind.SCHEDULE:
                 return False  # the directory names none
             case _ as unknown:
@@ -422,10 +454,21 @@ def _pattern(written: str) -> str:
     return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else written.lower()
 
 
-def _configured(directory: Directory, settings: Settings) -> Iterable[str]:
+def _configured(settings: Settings, services: Collection[str]) -> Iterable[str]:
     """Everybody whom the configuration itself would ask, in canonical form."""
     for channel in settings.channels:
-        yield from directory.defaults(channel)
+        yield from _defaults(settings, services, channel)
     for rung in settings.suspension.policy.escalation_ladder or ():
         if rung.notify_to is not None:
             yield rung.notify_to
+
+
+def _defaults(settings: Settings, services: Collection[str], channel: str) -> Sequence[str]:
+    match channel:
+        case "slack" if settings.slack and settings.slack.default_channel:
+            return (f"slack:{settings.slack.default_channel}",)
+        case "email" if settings.email:
+            return tuple(f"email:{mailbox}" for mailbox in dict.fromkeys(settings.email.default_to))
+        case "pagerduty" if DEFAULT_SERVICE in services:
+            return (f"pagerduty:{DEFAULT_SERVICE}",)
+    return ()

@@ -153,6 +153,7 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     errors.SelfResponseForbidden: 403,
     errors.IdentityMismatch: 403,
     errors.NotAResponder: 403,
+    errors.ConfigError: 422,
     errors.DatabaseUnavailable: 503,
 }
 """The status of each error; an error without one has its nearest parent's."""

@@ -31,9 +31,10 @@ _MESSAGES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Doors:
-    """The vendors that are set up."""
+    """The vendors that are set up. A door may be replaced by another of its kind: a request that is under way ends by
+    the one that it came by."""
 
     slack: SlackApp | None = None
     mail: MailWebhook | None = None

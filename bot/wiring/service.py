@@ -32,9 +32,10 @@ from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
 from bot.web.pages.signin import SignInLinks
 from bot.web.pages.urls import Site
+from bot.wiring.reloading import Reloading, Reread, VendorBuilder
 from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
 from bot.wiring.shutdown import Steps
-from bot.wiring.vendors import channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.audit.check import Audit
 from core.audit.retention import OutboxRetention, Retention
 from core.containers.checkpoints import Checkpoints
@@ -91,7 +92,6 @@ from core.work.presence import Beating, Pulse, Timekeeping
 
 if TYPE_CHECKING:  # loaded if PagerDuty is set up
     from bot.inbound.pagerduty.parking import PagerDutyParking
-    from bot.wiring.pagerduty import PagerDutySource
 
 log = structlog.get_logger(__name__)
 
@@ -102,7 +102,6 @@ _KEY_CHECK = "installation-check"
 class Service:
     """Everything that runs, and the order in which it starts and stops."""
 
-    settings: Settings
     parts: Parts
     database: Database
     clock: Clock
@@ -122,19 +121,37 @@ class Service:
     beating: Beating
     health: Health
     news: News | None
-    channels: Mapping[str, Channel]
+    vendors: Vendors
     agents: Agents
     timekeeping: Timekeeping
     services: Services
-    doors: Doors
     pages: APIRouter
     scrape: Scrape
-    asking: PagerDutySource | None = None
-    parking: PagerDutyParking | None = None
+    reloading: Reloading
     heartbeat: Heartbeat | None = None
-    searching: AccountSearch | None = None
     working: bool = False
     _refreshing: Every | None = field(default=None)
+
+    @property
+    def settings(self) -> Settings:
+        """Those that count now: a reload may have changed them."""
+        return self.reloading.settings
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        return self.vendors.channels
+
+    @property
+    def doors(self) -> Doors:
+        return self.vendors.doors
+
+    @property
+    def parking(self) -> PagerDutyParking | None:
+        return self.vendors.parking
+
+    @property
+    def searching(self) -> AccountSearch | None:
+        return self.vendors.searching
 
     async def start(self) -> None:
         """Begin to hear of other processes, to send, and to look at what is due, as far as that is this process's
@@ -150,6 +167,7 @@ class Service:
         await self.timekeeping.follow()
         await self.keys.refresh()
         await self.services.pausing.stands()
+        await self.reloading.start()
         if self.news is not None:
             await self.news.start()
         if self.searching is not None:
@@ -207,6 +225,7 @@ class Service:
             await self._live()
         await self.keys.refresh()
         await self.services.pausing.stands()
+        await self.reloading.look()
 
     async def stop(self, patience: timedelta = timedelta(seconds=10)) -> None:
         """Stop taking work, finish or give back what is in hand, let go of everything. In ``patience`` at most,
@@ -214,6 +233,7 @@ class Service:
         self.working = False
         self.services.closing.set()
         steps = Steps(patience)
+        await steps.take("reload", self.reloading.close())
         await steps.take("doors", self.doors.stop_taking())
         if Part.WORKER in self.parts:
             await steps.take("clock", self._stop_looking())
@@ -245,8 +265,8 @@ class Service:
         for name, channel in self.channels.items():
             yield name, channel.close
         yield "doors", self.doors.close
-        if self.asking is not None:
-            yield "asking", self.asking.close
+        if self.vendors.asking is not None:
+            yield "asking", self.vendors.asking.close
         yield "agents", self.agents.close
 
 
@@ -273,11 +293,13 @@ def wire(
     tracing: Tracing = NO_TRACING,
     channels: Mapping[str, Channel] | None = None,
     stamps: Clock | None = None,
+    reread: Reread | None = None,
 ) -> Service:
     """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`.
 
     ``channels``, the default one first, take the place of the vendors': none of theirs is asked or heard then.
-    ``stamps`` is what agents' own clocks show, if ``clock`` is another: callbacks are dated by it.
+    ``stamps`` is what agents' own clocks show, if ``clock`` is another: callbacks are dated by it. ``reread`` reads the
+    configuration anew, for a reload.
     """
     clock = clock or SystemClock()
     root = root_key(settings, folder)
@@ -293,7 +315,8 @@ def wire(
     people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
     keys.introduce(people)
     doors = None if channels is None else Doors()
-    channels = channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels
+    channels = dict(channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels)
+    quotas = settings.key_quotas
     receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
         keys.secrets,
@@ -308,31 +331,24 @@ def wire(
     health = _health(settings, database, parts)
     news = hub.elsewhere = News(database, hub, health=health) if database.dialect == "postgresql" else None
     work = work or _work_on(database, clock, hub)
-    widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
-    calls = {
-        outbox.AGENTS: Width(agents.lanes, agents.lane_width),
-        outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
-    }
-    lanes = Lanes({**widths, **calls})
+    lanes = _lanes(channels, agents)
     log_key = root.derive_renewed("event-log")
     metrics = Metrics()
     consequences = Consequences(hub.announce_intents, log_key)
     transitions = Transitions(
         people, channels, tokens, log_key, hub, consequences, settings.alerts.notify, lanes, work, Witness(metrics)
     )
-    default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
-    paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
     replied = frozenset(name for name, one in channels.items() if one.takes_replies)
-    planner = Planner(people, frozenset(channels), default_channel, paging)
+    planner = _planner(settings, people, channels)
     permissions = Permissions(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
-    engine = Engine(database, transitions, drafter, clock, quotas=settings.key_quotas, when_cut=settings.when_cut)
+    engine = Engine(database, transitions, drafter, clock, quotas=quotas, when_cut=settings.when_cut)
     log, times = IntentLog(hub, log_key, consequences), DueTimes(work)
     leases = IntentLeases(database, log, times, clock)
     members = Members(database, transitions, log, leases, clock)
     takeovers = Takeovers(members, leases, transitions, log)
     retrying = Retrying(database, log, times, takeovers, clock)
-    client_steps = ClientSteps(database, transitions, drafter, settings.key_quotas, log, times, clock)
+    client_steps = ClientSteps(database, transitions, drafter, quotas, log, times, clock)
     subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
     incoming = Incoming(database, transitions, clock)
     pausing = Pausing(database, transitions, clock)
@@ -356,6 +372,16 @@ def wire(
     )
     collaboration = Collaboration(engine, permissions, engine.queries, transitions)
     pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
+    vendors = Vendors(
+        channels,
+        doors or doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
+        accounts,
+        source,
+        None if pager is None else pager.parking,
+        None if accounts is None else AccountSearch(accounts, people.without_slack_account),
+    )
+    builder = VendorBuilder(parts, engine, incoming, transitions, clock, root, folder, instance, health)
+    reloading = Reloading(settings, reread, builder, vendors, keys, people, quotas, database, clock)
     services = Services(
         engine,
         engine.channel_views,
@@ -382,12 +408,12 @@ def wire(
         _platform_policy(settings),
         Audit(database, log_key, clock),
         keys,
-        settings.key_quotas,
+        quotas,
         sign_in,
+        reloading,
         tracing=tracing,
     )
     return Service(
-        settings=settings,
         parts=parts,
         database=database,
         clock=clock,
@@ -418,11 +444,10 @@ def wire(
         beating=_beating(settings, database, clock, work, lanes, parts, health),
         health=health,
         news=news,
-        channels=channels,
+        vendors=vendors,
         agents=agents,
         services=services,
-        doors=doors
-        or doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
+        reloading=reloading,
         pages=pages_router(
             engine,
             collaboration,
@@ -436,11 +461,24 @@ def wire(
             require_sign_in=settings.answers.require_sign_in,
         ),
         scrape=Scrape(metrics, database, clock),
-        asking=source,
-        parking=None if pager is None else pager.parking,
         heartbeat=_heartbeat(settings, database, clock),
-        searching=None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )
+
+
+def _lanes(channels: Mapping[str, Channel], agents: CallbackAgents) -> Lanes:
+    """A lane's width is its sender's, and stays if the channel is replaced."""
+    widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
+    calls = {
+        outbox.AGENTS: Width(agents.lanes, agents.lane_width),
+        outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
+    }
+    return Lanes({**widths, **calls})
+
+
+def _planner(settings: Settings, people: Directory, channels: Mapping[str, Channel]) -> Planner:
+    default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
+    paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
+    return Planner(people, frozenset(channels), default_channel, paging)
 
 
 def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:

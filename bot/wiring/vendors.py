@@ -5,15 +5,18 @@ Each vendor's code is imported if it is set up: nobody's start waits for librari
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.config import Settings
+from bot.config.changes import CHANNELS
 from bot.config.channels import Email, PagerDuty
 from bot.config.values import mailbox_of
 from bot.keys import RootKey
+from bot.people.slack_accounts import AccountSearch
 from bot.web.hooks import Doors
 from bot.wiring.roles import Part, Parts
 from core.delivery import alerts
@@ -32,12 +35,26 @@ if TYPE_CHECKING:
     from bot.inbound.mail.inbox import MailInbox
     from bot.inbound.mail.lmtp import MailListener
     from bot.inbound.mail.webhook import MailWebhook
+    from bot.inbound.pagerduty.parking import PagerDutyParking
     from bot.inbound.proposals import Proposals
     from bot.inbound.slack.answers import PersonalLink
     from bot.inbound.slack.app import SlackApp
     from bot.wiring.pagerduty import PagerDutyParts, PagerDutySource
     from channels.pagerduty.incidents import IncidentsApi
     from channels.slack.people import SlackPeople
+
+
+@dataclass(slots=True)
+class Vendors:
+    """What is built from the vendors' settings, and replaced if they change while the service runs. Whoever holds
+    ``channels`` or ``doors`` holds the mapping, and sees that."""
+
+    channels: dict[str, Channel]
+    doors: Doors
+    accounts: SlackPeople | None = None
+    asking: PagerDutySource | None = None
+    parking: PagerDutyParking | None = None
+    searching: AccountSearch | None = None
 
 
 _MAIL_RETURNS = "mail-returns"
@@ -55,11 +72,18 @@ def slack_people(settings: Settings, clock: Clock) -> SlackPeople | None:
 
 
 def channels_of(
-    settings: Settings, folder: Path, clock: Clock, instance: str, root: RootKey, accounts: SlackPeople | None = None
+    settings: Settings,
+    folder: Path,
+    clock: Clock,
+    instance: str,
+    root: RootKey,
+    accounts: SlackPeople | None = None,
+    only: Collection[str] = CHANNELS,
 ) -> dict[str, Channel]:
-    """By name, in the order in which the first is the default. ``folder`` is the configuration's."""
+    """By name, in the order in which the first is the default; of those in ``only``. ``folder`` is the
+    configuration's."""
     channels: dict[str, Channel] = {}
-    if settings.slack is not None:
+    if settings.slack is not None and "slack" in only:
         from channels.slack.channel import SlackChannel
         from channels.slack.client import web_client
 
@@ -71,11 +95,11 @@ def channels_of(
             default_channel=settings.slack.default_channel,
             when_cut=settings.when_cut,
         )
-    if settings.email is not None:
+    if settings.email is not None and "email" in only:
         from bot.wiring.email import email_channel
 
         channels["email"] = email_channel(settings.email, folder, root.derive(_MAIL_RETURNS), settings.when_cut)
-    if settings.pagerduty is not None:
+    if settings.pagerduty is not None and "pagerduty" in only:
         from channels.pagerduty.channel import PagerDutyChannel
 
         pager = settings.pagerduty
@@ -114,17 +138,15 @@ def doors_of(
     accounts: SlackPeople | None = None,
     pager: PagerDutyParts | None = None,
     health: Health | None = None,
+    only: Collection[str] = CHANNELS,
 ) -> Doors:
     """A vendor's door is open only where it belongs to the ``parts`` that run here, and where what verifies its
-    requests is configured. ``folder`` is the configuration's."""
-    mail = (
-        _mail_doors(settings, engine, transitions, clock, root, folder, health) if Part.MAIL in parts else MailDoors()
-    )
-    slack = (
-        _slack_door(settings, engine, incoming, transitions, clock, root, accounts, health)
-        if Part.SLACK in parts
-        else None
-    )
+    requests is configured; those of the vendors in ``only``. ``folder`` is the configuration's."""
+    mail, slack = MailDoors(), None
+    if Part.MAIL in parts and "email" in only:
+        mail = _mail_doors(settings, engine, transitions, clock, root, folder, health)
+    if Part.SLACK in parts and "slack" in only:
+        slack = _slack_door(settings, engine, incoming, transitions, clock, root, accounts, health)
     return Doors(
         slack=slack,
         mail=mail.webhook,

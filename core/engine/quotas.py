@@ -37,12 +37,16 @@ class Quota:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Quotas:
-    """``of_keys`` by the key's name; ``everybody`` for the others."""
+    """``of_keys`` by the key's name; ``everybody`` for the others. One for a whole process: it may change."""
 
     everybody: Quota = Quota()
     of_keys: Mapping[str, Quota] = field(default_factory=dict)
+
+    def become(self, other: Quotas) -> None:
+        """From now on, what ``other`` says."""
+        self.everybody, self.of_keys = other.everybody, other.of_keys
 
     def of(self, key: str) -> Quota:
         return self.of_keys.get(key, self.everybody)

@@ -162,3 +162,17 @@ def _arrived(channel: str) -> str:
 def say_alive(tx: Tx, process: str, now: datetime) -> None:
     """``process``, which runs no clock, can write. Not a beat: nobody measures an outage by it."""
     upsert(tx, seen, {"channel": "process", "key": process, "at": now}, ("channel", "key"))
+
+
+def ask_for_reload(tx: Tx, now: datetime) -> None:
+    """Have every process read its configuration anew."""
+    upsert(tx, seen, {"channel": "process-reload", "key": "asked", "at": now}, ("channel", "key"))
+
+
+def reload_asked_at(conn: sa.Connection) -> datetime | None:
+    """When that was asked for last; ``None`` if it was long ago, or never."""
+    found: datetime | None = _RELOAD.scalar(conn, {})
+    return found
+
+
+_RELOAD = Prepared(sa.select(seen.c.at).where(seen.c.channel == "process-reload", seen.c.key == "asked"))

@@ -85,6 +85,10 @@ class MailListener:
             log.warning("mail.listening_to_strangers", protocol=address.protocol, port=address.port)
         log.info("mail.listening", protocol=address.protocol, port=address.port)
 
+    def become(self, other: MailListener) -> None:
+        """Go on as ``other`` would, at the address that this one has. Nobody is turned away meanwhile."""
+        self._inbox, self._hostname = other._inbox, other._hostname
+
     def _welcome(self) -> asyncio.Protocol:
         if len(self._conversations) >= self._most:
             log.warning("mail.too_many_connections")

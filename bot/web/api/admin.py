@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import structlog
 from fastapi import APIRouter, Path, Response
 
+from bot.config.loading import warnings_about
 from bot.web.api import requests
 from bot.web.api.auth import Admin, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, Limit, cursor_after, place
@@ -106,6 +107,42 @@ async def signin_link(services: Served, admin: Admin, body: requests.SignInLinkB
     url, expires_at = services.links.issue_until(mail)
     log.info("signin.link_made", by=admin.key)
     return reply(SignInLinkReply(url=url, expires_at=instant(expires_at)), headers={"Cache-Control": "no-store"})
+
+
+class NotTakenIn(Open):
+    """``message`` says what counts until the service is started again."""
+
+    key: str
+    message: str
+
+
+class ReloadReply(Open):
+    """``changed`` are the settings that were taken in, ``needs_restart`` those that differ and were not."""
+
+    changed: list[str]
+    needs_restart: list[NotTakenIn]
+    warnings: list[str]
+
+
+reload_routes = APIRouter(route_class=KeyedRoute, tags=["configuration"])
+
+
+@reload_routes.post(
+    "/reload",
+    summary="Read the configuration again, and take in what can change while the service runs",
+    responses={200: {"model": ReloadReply}, **refusals(403, 409, 422)},
+)
+async def reload(services: Served, admin: Admin) -> Response:
+    """People, groups, keys, the allow-list, quotas and channels' settings. A wrong file changes nothing: 422
+    `invalid_configuration`, with every error among `fields`. Other processes follow within seconds."""
+    changes = await services.reloading.reload(admin.key or admin.identity)
+    return reply(
+        ReloadReply(
+            changed=list(changes.taken),
+            needs_restart=[NotTakenIn(key=one.key, message=one.message) for one in changes.waiting],
+            warnings=list(warnings_about(changes.settings)),
+        )
+    )
 
 
 pause_routes = APIRouter(route_class=KeyedRoute, tags=["pause"])

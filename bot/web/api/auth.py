@@ -16,6 +16,7 @@ from fastapi import Depends, Path, Request
 from fastapi.security import APIKeyHeader
 from starlette.responses import Response
 
+from bot.config.changes import Changes
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
 from bot.web.api.direct import direct
@@ -133,6 +134,14 @@ class SignInLinkMaker(Protocol):
         ...
 
 
+class Reloader(Protocol):
+    """Takes in what the configuration says now."""
+
+    async def reload(self, by: str) -> Changes:
+        """Raises :class:`ConfigError`, and nothing has changed then."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """``platform_policy`` is ``suspension.default_retry_policy`` as it was configured; ``closing`` is set when the
@@ -165,6 +174,7 @@ class Services:
     keys: KeyRing
     quotas: Quotas
     links: SignInLinkMaker
+    reloading: Reloader
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tracing: Tracing = NO_TRACING
 

@@ -1,10 +1,12 @@
-"""An admin's commands: pause and unpause notices, list and redrive callbacks, make a link to sign in with.
+"""An admin's commands: pause and unpause notices, list and redrive callbacks, make a link to sign in with, reload the
+configuration.
 
 Each is one call over HTTP with an admin's key. Source: API.md §5, §9.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from enum import StrEnum
 from typing import Annotated
@@ -12,10 +14,14 @@ from typing import Annotated
 import typer
 
 from handraise.cli.client import Client, part, stop
-from handraise.cli.terminal import one_line, say, warn
+from handraise.cli.terminal import give, one_line, say, warn
 
 _CALLBACK = re.compile(r"[0-9a-f]{32}")
 """How a callback's id looks; a question's is a UUID with its dashes."""
+
+
+_CANT_BEGIN = 2
+"""A configuration that is wrong, as at a start."""
 
 
 class _Status(StrEnum):
@@ -89,3 +95,23 @@ def signin_link(
     made = Client().post("/v1/signin-links", {"email": email})
     say(made["url"])
     say(f"It works once, until {made['expires_at']}.")
+
+
+def reload(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the service's reply, for programs.")] = False,
+) -> None:
+    """Have the running service read its configuration again: people, groups, keys, the allow-list, channels' settings.
+
+    What can't change without a restart is named, and stays as it is. A wrong file changes nothing: every error is
+    printed, and the exit status is 2. Other processes on the same PostgreSQL follow within seconds.
+    """
+    done = Client(refused=_CANT_BEGIN).post("/v1/reload")
+    if as_json:
+        give(json.dumps(done, ensure_ascii=False))
+        return
+    for warning in done["warnings"]:
+        warn(f"handraise: warning: {warning}")
+    for waiting in done["needs_restart"]:
+        warn(f"handraise: warning: {waiting['message']}")
+    changed = ", ".join(done["changed"])
+    say(f"Taken in: {changed}." if changed else "Nothing that can be taken in has changed.")

@@ -4,7 +4,7 @@ otherwise."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -89,7 +89,7 @@ class Client:
 
     def _read(self, response: httpx.Response) -> Any:
         if not response.is_success:
-            stop(_refusal(response), self._refused)
+            stop(_refusal(response), self._refused, _several(response))
         try:
             return response.json()
         except ValueError:
@@ -109,7 +109,19 @@ def _refusal(response: httpx.Response) -> str:
         return f"status {response.status_code}"
 
 
-def stop(text: str, status: int) -> NoReturn:
-    """Say in one line why it ends here."""
+def _several(response: httpx.Response) -> list[str]:
+    """What is wrong with each field, if it is more than one: a lone one is the message."""
+    try:
+        fields = response.json()["detail"].get("fields", [])
+        lines = [f"{field['path']}: {field['message']}" for field in fields]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+    return lines if len(lines) > 1 else []
+
+
+def stop(text: str, status: int, more: Sequence[str] = ()) -> NoReturn:
+    """Say in one line why it ends here; ``more`` are lines below it."""
     warn(f"handraise: {text}")
+    for line in more:
+        warn(f"  {line}")
     raise typer.Exit(status)

@@ -1,0 +1,106 @@
+"""Changes: what of a configuration that is read anew a running service takes in, and what waits for a restart.
+
+People, groups, keys, the allow-list, quotas and the settings of channels are taken in. Everything else stays as it is:
+the database, where the service listens, its roles, its secret key. So do a few settings of channels, since what follows
+from them is built once: whether a channel is there, and by which ways answers come in.
+
+Source: docs/decisions/0068.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from bot.config.known import Path, is_secret, written
+from bot.config.settings import Settings
+
+CHANNELS = frozenset({"slack", "email", "pagerduty"})
+LIVE = CHANNELS | {"people", "groups", "api_keys", "recipients", "quotas"}
+"""Sections that are taken in while the service runs."""
+
+_STAYS: Mapping[str, frozenset[str]] = {
+    "slack": frozenset({"require_open_when_cut"}),
+    "email": frozenset({"listen", "max_connections"}),
+}
+"""Settings of these sections that are not."""
+
+_WAYS_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "slack": {"signing_secret": ()},
+    "email": {"inbound_secret": (), "imap_url": ("imap_token_file", "imap_done_folder"), "reply_to": ("bounces_to",)},
+    "pagerduty": {"webhook_secrets": ()},
+}
+"""Settings that may change, but neither come nor go; each with those that go with it then."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsRestart:
+    """A setting that differs in the file and is not taken in; ``message`` says what counts until a restart."""
+
+    key: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """``settings`` are those that count from now on; ``taken`` the keys of what is new in them."""
+
+    settings: Settings
+    taken: tuple[str, ...]
+    waiting: tuple[NeedsRestart, ...]
+
+    @property
+    def sections(self) -> frozenset[str]:
+        """Those in which anything is new."""
+        return frozenset(key.split(".")[0] for key in self.taken)
+
+
+def changes_between(running: Settings, read: Settings) -> Changes:
+    """What becomes of ``read`` in a service that runs by ``running``."""
+    live = {name: _section(name, getattr(running, name), getattr(read, name)) for name in sorted(LIVE)}
+    settings = running.model_copy(update=live)
+    taken = tuple(written(path) for path, _ in _differences(running, settings))
+    waiting = tuple(_waiting(path, value) for path, value in _differences(settings, read))
+    return Changes(settings, taken, waiting)
+
+
+def _section(name: str, old: Any, new: Any) -> Any:
+    """The section as it counts from now on."""
+    if name not in CHANNELS or old is None or new is None:
+        return old if name in CHANNELS else new
+    stays = set(_STAYS.get(name, ()))
+    for way, beside in _WAYS_IN.get(name, {}).items():
+        if bool(getattr(old, way)) != bool(getattr(new, way)):
+            stays |= {way, *beside}
+    return new.model_copy(update={field: getattr(old, field) for field in stays})
+
+
+def _differences(left: BaseModel, right: BaseModel, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The path of each setting that differs, with what it is on the left. A list counts as one."""
+    for name, field in type(left).model_fields.items():
+        here = (*path, field.alias or name)
+        one, other = getattr(left, name), getattr(right, name)
+        if isinstance(one, BaseModel) and isinstance(other, BaseModel):
+            yield from _differences(one, other, here)
+        elif one != other:
+            yield here, one
+
+
+def _waiting(path: Path, value: Any) -> NeedsRestart:
+    key = written(path)
+    return NeedsRestart(key, f"{key} needs a restart; {_stays(path, value)}")
+
+
+def _stays(path: Path, value: Any) -> str:
+    match value:
+        case None | ():
+            return "it stays absent"
+        case BaseModel():
+            return "it stays set up"
+        case bool() | int() | float() | str() if not is_secret(path):
+            return f"it stays {str(value).lower() if isinstance(value, bool) else value}"
+        case _:
+            return "it stays as it was"

@@ -1,0 +1,277 @@
+"""Reloading: a configuration that is read anew, taken in by a service that runs.
+
+Everything new is built before anything is replaced, so that a wrong file changes nothing. Then all of it is replaced at
+once. What is under way ends by what it began with: a send on its channel, a request at its door.
+
+One process reloads at a signal. On PostgreSQL a reload over HTTP leaves a mark in the database, by which the other
+processes reload within seconds, each from its own file.
+
+Source: docs/decisions/0068.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from bot.config import Settings
+from bot.config.changes import CHANNELS, Changes, changes_between
+from bot.keys import KeyRing, RootKey
+from bot.people.directory import Directory
+from bot.people.slack_accounts import AccountSearch
+from bot.web.hooks import Doors
+from bot.wiring.roles import Parts
+from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from core.delivery.tries import SEND_TIMEOUT
+from core.engine.engine import Engine
+from core.engine.quotas import Quotas
+from core.engine.transitions import Transitions
+from core.errors import ConfigError, Conflict
+from core.inbound.reports import Incoming
+from core.ports import Clock
+from core.store import markers
+from core.store.database import Database
+from core.work.health import Health
+
+log = structlog.get_logger(__name__)
+
+Reread = Callable[[], Settings]
+"""Reads the configuration as `serve` does at its start; raises :class:`ConfigError`. It is called in a thread."""
+
+Closer = Callable[[], Awaitable[object]]
+
+_CLOSED_AFTER = SEND_TIMEOUT + timedelta(seconds=5)
+"""What was replaced stays open for so long: a send or a request that had begun ends by it."""
+_END_SECONDS = 10.0
+"""How long a door that was replaced may take to finish what it has taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class VendorBuilder:
+    """Builds what belongs to vendors, in the service that runs. ``folder`` is the configuration's."""
+
+    parts: Parts
+    engine: Engine
+    incoming: Incoming
+    transitions: Transitions
+    clock: Clock
+    root: RootKey
+    folder: Path
+    instance: str
+    health: Health
+
+    def build(self, settings: Settings, now: Vendors, names: Collection[str]) -> Vendors:
+        """New channels and doors for the vendors in ``names``, and for no other; beside them what ``now`` has. Nothing
+        runs yet. Raises :class:`ConfigError`."""
+        clock, instance = self.clock, self.instance
+        accounts = slack_people(settings, clock) if "slack" in names else now.accounts
+        channels = channels_of(settings, self.folder, clock, instance, self.root, accounts, names)
+        asking, parking, pager = now.asking, now.parking, None
+        if "pagerduty" in names:
+            asking = pagerduty_source(settings, self.engine.database, clock)
+            pager = pagerduty_parts(settings, asking, self.engine, self.incoming, self.transitions, clock, instance)
+            parking = None if pager is None else pager.parking
+        doors = doors_of(
+            settings,
+            self.parts,
+            self.engine,
+            self.incoming,
+            self.transitions,
+            clock,
+            self.root,
+            self.folder,
+            accounts,
+            pager,
+            self.health,
+            names,
+        )
+        return Vendors(channels, doors, accounts, asking, parking, now.searching)
+
+
+class Reloading:
+    """``settings`` are those that count. Without ``reread`` there is nothing to reload."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        reread: Reread | None,
+        builder: VendorBuilder,
+        vendors: Vendors,
+        keys: KeyRing,
+        people: Directory,
+        quotas: Quotas,
+        database: Database,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self._reread = reread
+        self._builder = builder
+        self._vendors = vendors
+        self._keys = keys
+        self._people = people
+        self._quotas = quotas
+        self._database = database
+        self._clock = clock
+        self._one_at_a_time = asyncio.Lock()
+        self._asked_at: datetime | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._retired: dict[asyncio.Task[None], Sequence[Closer]] = {}
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there may be other processes on the same database."""
+        return self._database.dialect == "postgresql"
+
+    async def start(self) -> None:
+        """What other processes were told before is in the file already."""
+        if self._has_others:
+            self._asked_at = await self._database.read(markers.reload_asked_at)
+
+    async def look(self) -> None:
+        """Reload, beside the caller, if another process was told to."""
+        if not self._has_others:
+            return
+        asked_at = await self._database.read(markers.reload_asked_at)
+        if asked_at is not None and asked_at != self._asked_at:
+            self._asked_at = asked_at
+            self._following = asyncio.create_task(self.reload_alone("another process"), name="reload")
+
+    async def reload(self, by: str) -> Changes:
+        """Take in what the configuration says now, and have the other processes do so. Raises :class:`ConfigError`, and
+        nothing has changed then."""
+        changes = await self._reload(by)
+        if self._has_others:
+            self._asked_at = now = self._clock.now()
+            await self._database.write(lambda tx: markers.ask_for_reload(tx, now))
+        return changes
+
+    async def reload_alone(self, by: str) -> None:
+        """As :meth:`reload`, in this process; the log alone says what became of it."""
+        try:
+            await self._reload(by)
+        except (ConfigError, Conflict):  # which the log has
+            return
+        except Exception as bug:  # nobody above would say so
+            log.exception("configuration.not_reloaded", by=by, error=type(bug).__name__)
+
+    async def close(self) -> None:
+        """Close now what was to be closed later."""
+        if self._following is not None:
+            self._following.cancel()
+        retired, self._retired = self._retired, {}
+        for task in retired:
+            task.cancel()
+        await asyncio.gather(*retired, return_exceptions=True)
+        for closers in retired.values():
+            await _close_all(closers)
+
+    async def _reload(self, by: str) -> Changes:
+        if self._reread is None:
+            log.warning("configuration.refused", by=by, errors=["there is no file to read again"])
+            raise Conflict("This service was not started from a configuration: there is nothing to read again.")
+        async with self._one_at_a_time:
+            try:
+                read = await asyncio.to_thread(self._reread)
+                changes = changes_between(self.settings, read)
+                await self._take_in(changes)
+            except ConfigError as wrong:
+                log.warning("configuration.refused", by=by, errors=list(wrong.lines))
+                raise
+        log.info("configuration.reloaded", by=by, taken=list(changes.taken))
+        for waiting in changes.waiting:
+            log.warning("configuration.needs_restart", by=by, reason=waiting.message)
+        return changes
+
+    async def _take_in(self, changes: Changes) -> None:
+        settings, now = changes.settings, self._vendors
+        fresh = self._builder.build(settings, now, _vendors_in(changes))
+        if fresh.accounts is not None and changes.sections & {"slack", "people", "groups"}:
+            fresh.searching = AccountSearch(fresh.accounts, Directory(settings).without_slack_account)
+            await fresh.searching.start()  # first: whoever has no account yet can't be asked there
+        on_calls = None if fresh.asking is None else fresh.asking.on_calls
+
+        # From here to the next await nobody sees half of it.
+        self.settings = settings
+        self._keys.configure(settings.api_keys)
+        self._people.become(settings, fresh.accounts, on_calls)
+        self._quotas.become(settings.key_quotas)
+        old = Vendors(
+            {name: now.channels[name] for name in fresh.channels}, Doors(), None, now.asking, now.parking, now.searching
+        )
+        now.channels.update(fresh.channels)
+        now.accounts, now.asking = fresh.accounts, fresh.asking
+        now.parking, now.searching = fresh.parking, fresh.searching
+        await self._end_replaced(old, now)
+        await self._change_doors(now.doors, fresh.doors)
+
+    async def _end_replaced(self, old: Vendors, now: Vendors) -> None:
+        closers: list[Closer] = [channel.close for channel in old.channels.values()]
+        if old.asking is not None and old.asking is not now.asking:
+            closers.append(old.asking.close)
+        self._close_later(closers)
+        if old.searching is not None and old.searching is not now.searching:
+            await old.searching.stop()
+        if old.parking is not None and old.parking is not now.parking:
+            await old.parking.stop()
+
+    async def _change_doors(self, doors: Doors, fresh: Doors) -> None:
+        """Slack's new sockets open before the old ones end. One mailbox is looked into by one poller at a time; and a
+        mail server goes on with the listener that it has."""
+        slack, poller = doors.slack, doors.mail_poller
+        doors.mail, doors.pagerduty = fresh.mail or doors.mail, fresh.pagerduty or doors.pagerduty
+        if doors.mail_listener is not None and fresh.mail_listener is not None:
+            doors.mail_listener.become(fresh.mail_listener)
+        if slack is not None and fresh.slack is not None:
+            doors.slack = fresh.slack
+            fresh.slack.start()
+            await _ends("slack", slack.stop_taking())
+            self._close_later([slack.close])
+        if poller is not None and fresh.mail_poller is not None:
+            doors.mail_poller = fresh.mail_poller
+            await _ends("mail_poller", poller.stop_taking())
+            fresh.mail_poller.start()
+
+    def _close_later(self, closers: Sequence[Closer]) -> None:
+        if not closers:
+            return
+        task = asyncio.create_task(_close_in_time(closers), name="reload-close")
+        self._retired[task] = closers
+        task.add_done_callback(lambda done: self._retired.pop(done, None))
+
+
+def _vendors_in(changes: Changes) -> frozenset[str]:
+    """The vendors whose parts are built anew. PagerDuty's know people; mail's read files that the settings name, which
+    may have changed as well."""
+    settings, sections = changes.settings, changes.sections
+    names = set(sections & CHANNELS)
+    if settings.pagerduty is not None and "people" in sections:
+        names.add("pagerduty")
+    if settings.email is not None and (settings.email.templates or settings.email.tls_ca):
+        names.add("email")
+    return frozenset(names)
+
+
+async def _ends(what: str, ends: Awaitable[object]) -> None:
+    try:
+        async with asyncio.timeout(_END_SECONDS):
+            await ends
+    except TimeoutError:
+        log.warning("configuration.not_ended", what=what)
+
+
+async def _close_in_time(closers: Sequence[Closer]) -> None:
+    await asyncio.sleep(_CLOSED_AFTER.total_seconds())
+    await _close_all(closers)
+
+
+async def _close_all(closers: Sequence[Closer]) -> None:
+    for close in closers:
+        try:
+            await close()
+        except Exception as bug:  # the next one has to be closed all the same
+            log.exception("configuration.not_ended", what="connection", error=type(bug).__name__)

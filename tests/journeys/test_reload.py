@@ -1,0 +1,302 @@
+"""A configuration that is read again while the service runs: what is taken in, and what goes on (API.md §9)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bot.sandbox.serving import loopback_client
+from core.errors import ConfigError
+from tests.cli import handraise
+from tests.journeys.test_api_streams import reading
+from tests.journeys.test_keys import me
+from tests.journeys.test_slack_socket_mode import in_socket_mode, slack_is
+from tests.patience import PATIENCE
+from tests.process import ServiceProcess, service_process
+from tests.vendors.mail import Mailbox
+from tests.vendors.slack import shown
+from tests.vendors.slack_faults import Slow
+from tests.world import INBOUND_SECRET, KEYS, ROUTING_KEY, World, config, running
+
+EVE = {"name": "Eve", "email": "eve@elsewhere.example", "slack_user_id": "U0EVE", "groups": ["finance"]}
+EVERYBODY = ["*@*", "group:*", "slack:*"]
+
+
+async def eventually(holds: Callable[[], bool | Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            said = holds()
+            if await said if inspect.isawaitable(said) else said:
+                return
+            await asyncio.sleep(0.02)
+
+
+class Office:
+    """A service whose file may be rewritten."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world = world
+        self.file = folder / "handraise.yaml"
+        self.written: dict[str, Any] = json.loads(self.file.read_text())
+
+    def write(self, **changes: Any) -> None:
+        """Each change replaces a section, or one key of one (``slack__bot_token``)."""
+        for name, value in changes.items():
+            section, _, key = name.partition("__")
+            self.written[section] = {**self.written[section], key: value} if key else value
+        self.file.write_text(json.dumps(self.written))
+
+    async def reload(self, **changes: Any) -> dict[str, Any]:
+        self.write(**changes)
+        response = await self.world.call("POST", "/v1/reload", "admin")
+        assert response.status_code == 200, response.text
+        done: dict[str, Any] = response.json()
+        return done
+
+
+@pytest.fixture
+async def office(tmp_path: Path, database_url: str) -> AsyncIterator[Office]:
+    async with running(tmp_path, database_url) as world:
+        yield Office(world, tmp_path)
+
+
+# --- People and keys ----------------------------------------------------------------------------------------------
+
+
+async def test_people_groups_and_the_allow_list_are_taken_in(office: Office) -> None:
+    world = office.world
+    asked = await world.ask(responders=["group:finance"], notify_to="slack:C0OPS")
+    refused = await world.call("POST", "/v1/suspensions", json={"question": "?", "notify_to": "x@elsewhere.example"})
+    assert refused.status_code == 422
+
+    done = await office.reload(people=[*office.written["people"], EVE], recipients__allow=EVERYBODY)
+    assert done == {"changed": ["people", "recipients.allow"], "needs_restart": [], "warnings": done["warnings"]}
+    await world.press("U0EVE", world.slack.workspace.posted()[0], "Approve refund")
+    assert (await world.show(asked))["responded_by"] == "eve@elsewhere.example", "who came after the question was asked"
+    allowed = {"question": "?", "response_type": "text", "channel_hint": "email", "notify_to": "x@elsewhere.example"}
+    assert (await world.call("POST", "/v1/suspensions", json=allowed)).status_code == 201
+
+
+async def test_a_key_that_is_gone_is_out_and_what_it_holds_open_ends(office: Office) -> None:
+    world = office.world
+    asked = await world.ask()
+    waiting = asyncio.create_task(world.call("GET", f"/v1/suspensions/{asked['suspension_id']}/wait"))
+    first, *others = office.written["api_keys"]
+    fresh = {"name": "new-agent", "key": "agent-key-9", "roles": ["agent"], "quotas": {"open": 3}}
+    async with reading(world) as stream, reading(world, f"/v1/intents/{asked['intent_id']}/subscribe") as own:
+        assert (await office.reload(api_keys=[*others, fresh]))["changed"] == ["api_keys"]
+        async with asyncio.timeout(30):
+            for open_stream in (stream, own):
+                assert [line async for line in open_stream.lines if line.startswith("data")] == []
+            assert (await waiting).status_code == 401
+    assert first["key"] == KEYS["agent"]
+    assert (await me(world, KEYS["agent"])).status_code == 401
+    assert (await me(world, "agent-key-9")).json()["quotas"] == {"open": 3, "per_minute": None}
+    assert (await world.answer(asked, "approve")).status_code == 200
+    assert (await world.told(asked))["data"]["value"] == "approve", "what it asked goes on, and is called back, signed"
+
+
+# --- Channels -----------------------------------------------------------------------------------------------------
+
+
+async def test_slack_goes_on_with_a_new_token_and_what_is_under_way_ends(office: Office) -> None:
+    """A message that Slack has not yet acknowledged is there once; one from before can be answered."""
+    world = office.world
+    before = await world.ask()
+    held = Slow(60)
+    world.slack.fail_next(held, "chat.postMessage")
+    body = {"question": "Ship it?", "response_type": "confirm"}
+    under_way = (await world.call("POST", "/v1/suspensions", json=body)).json()
+    await eventually(lambda: any("Ship it?" in shown(one) for one in world.slack.workspace.messages))
+
+    world.slack.workspace.bot_token = "xoxb-another"
+    world.slack.signing_secret = "another-signing-secret"
+    done = await office.reload(slack__bot_token="xoxb-another", slack__signing_secret="another-signing-secret")
+    assert done["changed"] == ["slack.bot_token", "slack.signing_secret"]
+    held.released.set()
+    await world.settle()
+    assert len([one for one in world.slack.workspace.messages if "Ship it?" in shown(one)]) == 1
+    [delivery] = [one for one in await world.timeline(under_way) if one["kind"] == "delivery"]
+    assert (delivery["status"], delivery["tries"]) == ("delivered", 1)
+
+    await world.ask("Refund order 999?")
+    assert await world.slack.expect_message("Refund order 999?")
+    await world.press("U0ALICE", world.slack.workspace.posted()[0], "Approve refund")
+    assert (await world.show(before))["response"] == "approve"
+
+
+async def test_sockets_are_opened_anew(tmp_path: Path, database_url: str) -> None:
+    async with in_socket_mode(tmp_path, database_url) as world:
+        await slack_is(world, "connected")
+        asked = await world.ask()
+        world.slack.workspace.bot_token = "xoxb-another"
+        await Office(world, tmp_path).reload(slack__bot_token="xoxb-another")
+        await slack_is(world, "connected")
+        await world.press("U0ALICE", world.slack.workspace.posted()[0], "Approve refund")
+        assert (await world.show(asked))["status"] == "responded"
+
+
+async def test_mail_goes_by_another_server_and_comes_in_by_another_secret(office: Office) -> None:
+    world = office.world
+    asked = await world.ask(channel_hint="email", notify_to="alice@example.com")
+    mail = await world.mailbox.expect(to="alice@example.com", subject=asked["ref"])
+    other = Mailbox(now=world.clock.now)
+    await other.start()
+    try:
+        done = await office.reload(
+            email__smtp_url=other.smtp_url,
+            email__inbound_secret="another-secret",
+            email__default_to=["bob@example.com"],
+        )
+        assert done["changed"] == ["email.smtp_url", "email.inbound_secret", "email.default_to"]
+        later = await world.ask("Another?", channel_hint="email")
+        assert await other.expect(to="bob@example.com", subject=later["ref"])
+        assert (await world.mailbox.reply(mail, "approve")).status_code == 401, "signed with the old secret"
+        world.mailbox.answer_at(f"{world.url}/email/inbound", "another-secret")
+        assert (await world.mailbox.reply(mail, "approve")).status_code == 202
+        assert (await world.show(asked))["response"] == "approve"
+    finally:
+        await other.stop()
+
+
+async def test_pagerduty_pages_by_another_key_and_hears_by_another_secret(office: Office) -> None:
+    world = office.world
+    key, secret = "N" * 32, "another-webhook-secret"
+    world.pager.account.services[key] = world.pager.account.services.pop(ROUTING_KEY)
+    world.pager.webhooks.secrets = (secret,)
+    done = await office.reload(pagerduty__routing_key=key, pagerduty__webhook_secrets=[secret])
+    assert done["changed"] == ["pagerduty.routing_key", "pagerduty.webhook_secrets"]
+    asked = await world.ask(channel_hint="pagerduty", notify_to="pagerduty:default", responders=["alice@example.com"])
+    assert await world.pager.expect_incident(asked["ref"])
+
+
+# --- What is wrong, and what has to wait --------------------------------------------------------------------------
+
+
+async def test_a_wrong_file_changes_nothing_and_every_error_is_told(world: World, tmp_path: Path) -> None:
+    office = Office(world, tmp_path)
+    office.write(api_keys=[], slack__bot_token=3, people=[{"name": "A"}], logg={})
+    response = await world.call("POST", "/v1/reload", "admin")
+    detail = response.json()["detail"]
+    assert (response.status_code, detail["error"]) == (422, "invalid_configuration")
+    assert detail["message"] == "there are 3 errors in the configuration"
+    assert {field["path"]: field["message"] for field in detail["fields"]} == {
+        "logg": "unknown key logg; did you mean log?",
+        "slack.bot_token": "must be text (in quotes, if YAML reads it as something else); found a number",
+        "people[0].email": "is missing",
+    }
+    assert (await me(world, KEYS["agent"])).status_code == 200, "the keys are those from before"
+    await world.ask()
+    assert world.slack.workspace.posted(), "and so is Slack"
+
+
+async def test_files_that_the_configuration_names_are_wrong_too(world: World, tmp_path: Path) -> None:
+    """Templates are looked at before anything is replaced."""
+    office = Office(world, tmp_path)
+    office.write(api_keys=[], email__templates="nowhere")
+    response = await world.call("POST", "/v1/reload", "admin")
+    assert (response.status_code, response.json()["detail"]["error"]) == (422, ConfigError.code)
+    assert (await me(world, KEYS["agent"])).status_code == 200
+
+
+async def test_what_needs_a_restart_is_named_and_the_rest_is_taken_in(world: World, tmp_path: Path) -> None:
+    office = Office(world, tmp_path)
+    done = await office.reload(
+        http={"port": 9090}, secret_key="another-secret-key-of-32-characters", quotas={"open": 1}
+    )
+    assert done["changed"] == ["quotas.open"]
+    assert [waiting["message"] for waiting in done["needs_restart"]] == [
+        "http.port needs a restart; it stays 8080",
+        "public_url needs a restart; it stays http://127.0.0.1:8080",
+        "secret_key needs a restart; it stays as it was",
+    ]
+    await world.ask()
+    again = await world.call("POST", "/v1/suspensions", json={"question": "?", "response_type": "text"})
+    assert again.status_code == 429
+
+
+@pytest.mark.parametrize("role", ["agent", "operator"])
+async def test_only_an_admin_reloads(world: World, role: str) -> None:
+    assert (await world.call("POST", "/v1/reload", role)).status_code == 403
+
+
+async def test_the_command_says_what_was_taken_in(world: World, tmp_path: Path) -> None:
+    office = Office(world, tmp_path)
+    office.write(people=[*office.written["people"], EVE], work={"beat_seconds": 6})
+    ran = await handraise(world, "reload")
+    assert (ran.status, ran.out) == (0, "Taken in: people.\n")
+    assert "handraise: warning: work.beat_seconds needs a restart; it stays 5\n" in ran.err
+    office.write(people=[{"name": "A"}], logg={})
+    ran = await handraise(world, "reload")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.splitlines() == [
+        "handraise: there are 2 errors in the configuration (invalid_configuration)",
+        "  logg: unknown key logg; did you mean log?",
+        "  people[0].email: is missing",
+    ]
+
+
+# --- Processes ----------------------------------------------------------------------------------------------------
+
+
+def reachable(database_url: str) -> dict[str, Any]:
+    """A service by mail, for nobody in particular."""
+    mail = {"smtp_url": "smtp://127.0.0.1:9", "from": "h@example.com", "inbound_secret": INBOUND_SECRET}
+    return {**config(database_url, {"email": mail}), "suspension": {"default_channel": "email"}}
+
+
+async def knows(http: httpx.AsyncClient, process: ServiceProcess, key: str) -> bool:
+    return (await http.get(f"{process.url}/v1/me", headers={"X-API-Key": key})).status_code == 200
+
+
+def rewrite(process: ServiceProcess, settings: dict[str, Any]) -> None:
+    process.file.write_text(json.dumps({**settings, "http": {"port": process.port}}))
+
+
+@pytest.mark.slow
+async def test_a_process_reads_its_file_again_at_sighup(tmp_path: Path, sqlite_url: str) -> None:
+    settings = reachable(sqlite_url)
+    key = {"name": "late", "key": "late-key-1", "roles": ["agent"]}
+    async with service_process(tmp_path / "service", settings) as process, loopback_client(timeout=30) as http:
+        await process.start()
+        rewrite(process, {**settings, "api_keys": [*settings["api_keys"], key]})
+        process.hang_up()
+        await eventually(lambda: knows(http, process, "late-key-1"))
+        rewrite(process, {**settings, "api_keys": [], "logg": {}})
+        process.hang_up()
+        await eventually(lambda: "unknown key logg; did you mean log?" in process.written)
+        assert await knows(http, process, "late-key-1")
+        assert await process.terminate() == 0
+
+
+@pytest.mark.slow
+async def test_a_reload_reaches_every_process_of_the_database(tmp_path: Path, postgres_url: str) -> None:
+    """Each reads its own file; a worker has no way to be told over HTTP."""
+    settings = reachable(postgres_url)
+    fewer = {**settings, "api_keys": [one for one in settings["api_keys"] if one["key"] != KEYS["agent"]]}
+    async with (
+        service_process(tmp_path / "one", settings) as one,
+        service_process(tmp_path / "two", settings, "worker") as two,
+        service_process(tmp_path / "three", settings, "api") as three,
+        loopback_client(timeout=30) as http,
+    ):
+        for process in (one, two, three):
+            await process.start()
+            rewrite(process, fewer)
+        assert await knows(http, three, KEYS["agent"])
+        done = await http.post(f"{one.url}/v1/reload", headers={"X-API-Key": KEYS["admin"]})
+        assert done.json()["changed"] == ["api_keys"]
+        assert not await knows(http, one, KEYS["agent"])
+
+        async def is_out() -> bool:
+            return not await knows(http, three, KEYS["agent"])
+
+        await eventually(is_out)
+        await eventually(lambda: "configuration.reloaded" in two.written)
