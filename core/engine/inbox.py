@@ -88,7 +88,10 @@ class Inbox:
         """Open questions that ``actor`` may answer and has not, however many others are open."""
         counting = _Counting(after, limit)
         verdicts: dict[str, bool] = {}
-        async for some in self._naming(actor):
+        seen: set[str] = set()
+        async for named in self._naming(actor):
+            some = [one for one in named if one.id not in seen]  # several of its references may be theirs
+            seen.update(one.id for one in some)
             unknown = {one.audience: Audience.read(one.audience) for one in some if one.audience not in verdicts}
             if len(verdicts) + len(unknown) > _MOST_VERDICTS:
                 verdicts.clear()
@@ -136,7 +139,7 @@ class Inbox:
         return tuple(one for one in here if self._waits_for(audience_of(one), actor))
 
 
-def _read(beginnings: Collection[str], after: Place | None) -> Callable[..., tuple[Sequence[Entry], Place | None]]:
+def _read(beginnings: Sequence[str], after: Place | None) -> Callable[..., tuple[Sequence[Entry], Place | None]]:
     return lambda conn: entries.open_naming(conn, beginnings, after=after, limit=_AT_ONCE)
 
 

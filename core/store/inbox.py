@@ -1,21 +1,26 @@
-"""The inbox's rows: when each open question ends, and whom it may wait for. Records are read only for those shown.
+"""Reading inboxes: which open questions name somebody, found by their entries. Records are read only for those shown.
 
-A row that an older version wrote, or has changed since, has none of that: it is taken from its record.
+A question that an older version wrote, or has changed since, has no entries that count: it is taken from its record,
+until it is written again.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from core.domain.audience import audience_of
 from core.domain.suspension import Suspension
+from core.store.inbox_entries import NOBODY, references, written
+from core.store.prepared import Prepared
+from core.store.recordsets import by_ids, listed
 from core.store.suspensions import COLUMNS, record
-from core.store.tables import suspensions
+from core.store.tables import inbox_entries, suspensions
+
+__all__ = ["NOBODY", "Entry", "Place", "open_naming", "with_refs"]
 
 
 class Entry(NamedTuple):
@@ -28,71 +33,113 @@ class Entry(NamedTuple):
     audience: str
 
 
-Place = tuple[datetime, str]
+class Place(NamedTuple):
+    """Where reading goes on: behind this entry, of the beginning with this number; of no entry at all if the number is
+    that of beginnings."""
 
-NOBODY = ""
-_NO_RESPONDERS = '"responders":[]'
+    beginning: int
+    reference: str = ""
+    suspended_at: datetime = datetime.min.replace(tzinfo=UTC)
+    id: str = ""
 
-_table = suspensions.c
+
+_table, _entry = suspensions.c, inbox_entries.c
 _is_open = _table.status == sa.literal_column("'open'")
-_is_kept = sa.and_(_table.audience.is_not(None), _table.audience_version == _table.version)
-_COLUMNS = (_table.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience, _is_kept.label("kept"))
-_ask_text, _assigned_text = (sa.type_coerce(column, sa.Text) for column in (_table.ask, _table.assigned))
-_named = sa.case((_is_kept, _table.audience), else_=_ask_text + sa.func.coalesce(_assigned_text, ""))
-"""Text that has whom a question names, as JSON writes it."""
+_LAST = "\U0010ffff"
+
+
+def _behind(*columns: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Rows whose ``columns`` come after the values of the same names."""
+    place = (sa.bindparam(f"_{column.key}", type_=column.type) for column in columns)
+    return sa.tuple_(*columns) > sa.tuple_(*place)
+
+
+_ENTERED = Prepared(
+    sa.select(_entry.reference, _entry.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience)
+    .join_from(inbox_entries, suspensions, _table.id == _entry.suspension_id)
+    .where(
+        _entry.reference < sa.bindparam("end"),
+        _behind(_entry.reference, _entry.suspended_at, _entry.suspension_id),
+        _table.ended.is_(None),  # not by status: an index of what is open would be read in place of the entries
+        _table.entered_version == _table.version,
+    )
+    .order_by(_entry.reference, _entry.suspended_at, _entry.suspension_id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+_NOT_ENTERED = Prepared(
+    sa.select(*COLUMNS)
+    .where(
+        _is_open,
+        sa.func.coalesce(_table.entered_version, sa.literal_column("0")) != _table.version,
+        _behind(_table.suspended_at, _table.id),
+    )
+    .order_by(_table.suspended_at, _table.id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
+_WITH_REFS = by_ids(sa.select(*COLUMNS).where(_is_open), _table.ref)
 
 
 def open_naming(
-    conn: sa.Connection, beginnings: Collection[str], *, after: Place | None, limit: int
+    conn: sa.Connection, beginnings: Sequence[str], *, after: Place | None, limit: int
 ) -> tuple[Sequence[Entry], Place | None]:
-    """Open questions that name one of ``beginnings`` (a reference, or how it begins; :data:`NOBODY` for those that name
-    no responders), oldest first, behind ``after`` (``suspended_at`` and id).
+    """Up to ``limit`` open questions that name one of ``beginnings`` (a reference, or how it begins; :data:`NOBODY` for
+    those that name no responders), behind ``after``. For each beginning they come by reference, then oldest first.
 
-    It may hold some that name them for a later attempt only, or elsewhere: look again. What does not name them is
-    passed over in the database, along the index of what is open. The place is where the next ones begin, ``None`` if
-    there are none.
+    One that is named by several comes several times. It may hold some that name them for a later attempt only, or
+    elsewhere: look again. The place is where the next ones begin, ``None`` if there are none.
     """
-    texts = [_NO_RESPONDERS if one is NOBODY else json.dumps(one)[:-1] for one in beginnings]
-    statement = (
-        sa.select(
-            _table.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience, _is_kept.label("kept")
-        )
-        .where(_is_open, sa.or_(*(_named.contains(text, autoescape=True) for text in texts)))
-        .order_by(_table.suspended_at, _table.id)
-        .limit(limit)
-    )
-    if after is not None:
-        place = sa.tuple_(sa.literal(after[0], _table.suspended_at.type), sa.literal(after[1], sa.Text))
-        statement = statement.where(sa.tuple_(_table.suspended_at, _table.id) > place)
-    rows = conn.execute(statement).all()
-    records = _by_id(conn, [row.id for row in rows if not row.kept])
-    found = (_kept(row) if row.kept else _looked_up(records.get(row.id)) for row in rows)
-    last = (rows[-1].suspended_at, rows[-1].id) if len(rows) == limit else None
-    return [entry for entry in found if entry is not None], last
+    found: list[Entry] = []
+    place: Place | None = after or Place(0)
+    while place is not None and len(found) < limit:
+        room = limit - len(found)
+        if place.beginning < len(beginnings):
+            some, place = _entered(conn, beginnings[place.beginning], place, room)
+        else:
+            some, place = _not_entered(conn, beginnings, place, room)
+        found += some
+    return found, place
 
 
-def _kept(row: Any) -> Entry:
-    return Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience)
+def _entered(conn: sa.Connection, beginning: str, place: Place, limit: int) -> tuple[list[Entry], Place | None]:
+    start = written(beginning)
+    values = {
+        "end": start + _LAST if beginning else " ",
+        "_reference": place.reference or start,
+        "_suspended_at": place.suspended_at,
+        "_suspension_id": place.id,
+        "limit": limit,
+    }
+    rows = _ENTERED.all(conn, values)
+    entries = [Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience) for row in rows]
+    if len(rows) < limit:
+        return entries, Place(place.beginning + 1)
+    return entries, Place(place.beginning, rows[-1].reference, rows[-1].suspended_at, rows[-1].id)
 
 
-def _looked_up(found: Suspension | None) -> Entry | None:
-    """``None`` for one that was moved out meanwhile."""
-    if found is None:
-        return None
-    ask = found.ask
-    return Entry(ask.suspended_at, ask.id, ask.ref, found.expires_at, audience_of(found).written())
+def _not_entered(
+    conn: sa.Connection, beginnings: Sequence[str], place: Place, limit: int
+) -> tuple[list[Entry], Place | None]:
+    values = {"_suspended_at": place.suspended_at, "_id": place.id, "limit": limit}
+    records = [record(row) for row in _NOT_ENTERED.all(conn, values)]
+    entries = [*_naming(records, beginnings)]
+    if len(records) < limit:
+        return entries, None
+    return entries, Place(place.beginning, "", records[-1].ask.suspended_at, records[-1].id)
 
 
-def _by_id(conn: sa.Connection, ids: Sequence[str]) -> dict[str, Suspension]:
-    if not ids:
-        return {}
-    rows = conn.execute(sa.select(*COLUMNS).where(_table.id.in_(ids)))
-    return {one.id: one for one in map(record, rows)}
+def _naming(found: Sequence[Suspension], beginnings: Sequence[str]) -> Iterator[Entry]:
+    for one in found:
+        audience = audience_of(one)
+        named = references(audience)
+        if any(
+            name == start or (start and name.startswith(start)) for start in map(written, beginnings) for name in named
+        ):
+            yield Entry(one.ask.suspended_at, one.id, one.ask.ref, one.expires_at, audience.written())
 
 
 def with_refs(conn: sa.Connection, refs: Sequence[str]) -> dict[str, Suspension]:
     """The open questions of ``refs``, by ref."""
     if not refs:
         return {}
-    rows = conn.execute(sa.select(*COLUMNS).where(_table.ref.in_(refs), _is_open))
+    rows = _WITH_REFS[conn.dialect.name].all(conn, listed(refs))
     return {one.ask.ref: one for one in map(record, rows)}

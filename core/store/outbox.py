@@ -407,19 +407,29 @@ def callbacks(
     conn: sa.Connection, *, status: str | None, created_by: str | None, before: tuple[datetime, str] | None, limit: int
 ) -> list[Row]:
     """Callbacks to agents, newest first; if ``created_by`` is given, those about its suspensions and to itself."""
-    statement = sa.select(*_COLUMNS).where(outbox.c.kind == RowKind.RESUME.value)
+    statuses = {None: (None,), "pending": ("pending", "sending")}.get(status, (status,))
+    found = [row for one in statuses for row in _callbacks(conn, one, created_by, before, limit)]
+    return sorted(found, key=lambda row: (row.created_at, row.id), reverse=True)[:limit]
+
+
+def _callbacks(
+    conn: sa.Connection, status: str | None, created_by: str | None, before: tuple[datetime, str] | None, limit: int
+) -> list[Row]:
+    own = outbox.c
+    statement = sa.select(*_COLUMNS).where(own.kind == sa.literal_column("'resume'"))
     if status is not None:
-        wanted = ("pending", "sending") if status == "pending" else (status,)
-        statement = statement.where(outbox.c.status.in_(wanted))
+        statement = statement.where(own.status == status)
+    if status not in {None, RowStatus.DELIVERED.value}:
+        statement = statement.where(own.status != sa.literal_column("'delivered'"))  # as its index says
     if created_by is not None:
-        asked = sa.select(suspensions.c.id).where(suspensions.c.created_by == created_by)
-        told = outbox.c.suspension_id.is_(None) & (outbox.c.address == created_by)
-        statement = statement.where(outbox.c.suspension_id.in_(asked) | told)
+        asked = sa.exists().where(suspensions.c.id == own.suspension_id, suspensions.c.created_by == created_by)
+        told = own.suspension_id.is_(None) & (own.address == created_by)
+        statement = statement.where(asked | told)
     if before is not None:
         at, last = before
-        place = sa.tuple_(outbox.c.created_at, outbox.c.id)
-        statement = statement.where(place < sa.tuple_(sa.literal(at, outbox.c.created_at.type), sa.literal(last)))
-    statement = statement.order_by(outbox.c.created_at.desc(), outbox.c.id.desc()).limit(limit)
+        place = sa.tuple_(own.created_at, own.id)
+        statement = statement.where(place < sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last)))
+    statement = statement.order_by(own.created_at.desc(), own.id.desc()).limit(limit)
     return [_row(row) for row in conn.execute(statement)]
 
 

@@ -85,9 +85,10 @@ _OF_NOW = (
 )
 _HELD = (
     (rows.c.status == sa.literal_column("'pending'"))
-    & (rows.c.kind == sa.literal_column("'notify'"))
+    & (sa.func.coalesce(rows.c.kind, "") == sa.literal_column("'notify'"))
     & (rows.c.reason == _REASON)
 )
+"""The kind is hidden from the indexes: SQLite would read every notice that ever was, and not those that wait."""
 
 
 def held(conn: sa.Connection) -> int:

@@ -9,7 +9,7 @@ Source: https://www.postgresql.org/docs/current/functions-json.html; https://www
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,19 +43,20 @@ class Recordset:
         return {"rows": _COMPACT.encode(made)}
 
 
-_VALUES: Mapping[str, sa.Select[Any]] = {
+VALUES: Mapping[str, sa.Select[Any]] = {
     "sqlite": sa.select(
         sa.func.json_each(sa.bindparam("ids", type_=sa.Text)).table_valued("value", name="listed").c.value
     ),
     "postgresql": sa.select(sa.func.json_array_elements_text(sa.cast(sa.bindparam("ids", type_=sa.Text), sa.JSON))),
 }
+"""The texts of a list, by the name of the dialect. They take ``ids``, which :func:`listed` makes."""
 
 
 def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Mapping[str, Prepared]:
     """``statement`` for those rows whose ``column`` is in a list, by the name of the dialect. It takes ``ids``, which
     :func:`listed` makes."""
-    return {dialect: Prepared(statement.where(column.in_(values))) for dialect, values in _VALUES.items()}
+    return {dialect: Prepared(statement.where(column.in_(values))) for dialect, values in VALUES.items()}
 
 
-def listed(ids: Sequence[str]) -> Mapping[str, str]:
+def listed(ids: Collection[str]) -> Mapping[str, str]:
     return {"ids": _COMPACT.encode(list(ids))}

@@ -16,7 +16,7 @@ from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs
 from core.store.database import Database, cannot_be_used, opening
 
-HEAD = "0016"
+HEAD = "0017"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))

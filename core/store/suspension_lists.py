@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from core.domain.people import Actor
-from core.domain.suspension import Suspension
-from core.store.suspensions import COLUMNS, record
+from core.domain.suspension import Status, Suspension
+from core.store.suspensions import COLUMNS, REF_START, record
 from core.store.tables import suspensions
 
 LOOKED_AT = 20_000
@@ -46,9 +46,19 @@ class Filter:
 def page(
     conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
 ) -> Sequence[Suspension]:
-    """Newest first, older than ``before`` (its ``suspended_at`` and id)."""
+    """Newest first, older than ``before`` (its ``suspended_at`` and id). A text that is a question's ref finds that
+    question alone; any other is looked for in the questions."""
+    if (ref := _ref_in(wanted.text)) is not None:
+        named = _wanted(sa.select(*COLUMNS).where(_table.ref == ref), replace(wanted, text=None), before)
+        if found := conn.execute(named).all():
+            return [record(row) for row in found]
     statement = _wanted(sa.select(*COLUMNS), wanted, before).limit(limit)
     return [record(row) for row in conn.execute(statement)]
+
+
+def _ref_in(text: str | None) -> str | None:
+    ref = "" if text is None else text.strip().upper()
+    return ref if ref.startswith(REF_START) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +106,34 @@ def _wanted(statement: sa.Select[Any], wanted: Filter, before: Place | None) -> 
     """``statement`` of what is ``wanted`` and older than ``before``, newest first."""
     table = _table
     statement = statement.order_by(table.suspended_at.desc(), table.id.desc())
-    same = {
-        table.status: wanted.status,
+    named = {
         table.session_id: wanted.session_id,
         table.invocation_id: wanted.invocation_id,
         table.signal_id: wanted.signal_id,
-        table.channel: wanted.channel,
-        table.created_by: wanted.created_by,
     }
-    for column, value in same.items():
+    for column, value in named.items():
         if value is not None:
             statement = statement.where(column == value)
+    if wanted.status is not None:
+        statement = statement.where(_has_status(Status(wanted.status)))
+    if wanted.channel is not None:
+        statement = statement.where(table.channel == wanted.channel)
+    if wanted.created_by is not None:
+        is_by_name = any(value is not None for value in named.values())
+        creator = sa.func.coalesce(table.created_by, "") if is_by_name else table.created_by
+        statement = statement.where(creator == wanted.created_by)  # no index of creators where a better one is there
     if wanted.text is not None:
         found = table.question.icontains(wanted.text, autoescape=True) | (table.ref == wanted.text.strip().upper())
         statement = statement.where(found)
     if before is not None:
         statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
     return statement
+
+
+def _has_status(status: Status) -> sa.ColumnElement[bool]:
+    """Written out, as the conditions of the indexes are."""
+    is_it = _table.status == sa.literal_column(f"'{status.value}'")
+    return is_it if status is Status.AWAITING else is_it & (_table.status != sa.literal_column("'open'"))
 
 
 def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:

@@ -11,10 +11,11 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from core.domain.audience import audience_of
+from core.domain.audience import Audience, audience_of
 from core.domain.intent_lease import Wait
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.errors import Conflict
+from core.store import inbox_entries
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.tables import archived, outages, outbox, suspensions
@@ -28,6 +29,7 @@ _CLARIFICATIONS: TypeAdapter[tuple[Clarification, ...]] = TypeAdapter(tuple[Clar
 
 _SHARES = 8
 
+REF_START = "HR-"
 _REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """No 0, 1, I, L, O or U: a ref is read out on the phone."""
 
@@ -51,7 +53,7 @@ COLUMNS = (
 
 def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
-    ask = suspension.ask
+    ask, audience = suspension.ask, audience_of(suspension)
     _INSERT.run(
         tx.conn,
         {
@@ -65,16 +67,20 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "question": ask.question,
             "ask": _ASK.dump_python(ask, mode="json"),
             "suspended_at": ask.suspended_at,
-            **_moving(suspension),
+            **_moving(suspension, audience),
         },
     )
+    inbox_entries.enter(tx, suspension, audience)
 
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
     """Replace what moves, provided that the stored record is still at ``version``; raises :class:`Conflict`."""
-    values = {**_moving(suspension), "_id": suspension.id, "_version": version}
+    audience = audience_of(suspension)
+    values = {**_moving(suspension, audience), "_id": suspension.id, "_version": version}
     if _UPDATE.count(tx.conn, values) != 1:
         raise Conflict("The suspension has moved meanwhile; ask again.")
+    entries = inbox_entries.enter if suspension.is_open else inbox_entries.leave
+    entries(tx, suspension, audience)
 
 
 _MOVING = (
@@ -95,6 +101,7 @@ _MOVING = (
     "audience",
     "audience_version",
     "agents",
+    "entered_version",
 )
 _INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
 _UPDATE = Prepared(
@@ -104,7 +111,7 @@ _UPDATE = Prepared(
 )
 
 
-def _moving(suspension: Suspension) -> dict[str, Any]:
+def _moving(suspension: Suspension, audience: Audience) -> dict[str, Any]:
     return {
         "status": suspension.status.value,
         "attempt": suspension.attempt,
@@ -120,9 +127,10 @@ def _moving(suspension: Suspension) -> dict[str, Any]:
         "clarifications": _several(_CLARIFICATIONS, suspension.clarifications),
         "outage_shift": suspension.outage_shift or None,
         "expires_at": suspension.expires_at,
-        "audience": audience_of(suspension).written() if suspension.is_open else None,
+        "audience": audience.written() if suspension.is_open else None,
         "audience_version": suspension.version,
         "agents": list(suspension.agents) or None,
+        "entered_version": suspension.version,
     }
 
 
@@ -203,7 +211,7 @@ def free_ref(conn: sa.Connection) -> str:
 
 def new_ref(length: int) -> str:
     """A public name for a question, ``HR-7F3K``. It authorises nothing."""
-    return "HR-" + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))
+    return REF_START + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:

@@ -107,6 +107,9 @@ intents = sa.Table(
 )
 
 _OPEN = sa.text("status = 'open'")
+_ENDED = sa.text("status <> 'open'")
+_NOT_ENTERED = sa.text("status = 'open' AND coalesce(entered_version, 0) <> version")
+_IN_SESSION = sa.text("session_id IS NOT NULL")
 _INVOKED = sa.text("invocation_id IS NOT NULL")
 _SIGNALLED = sa.text("signal_id IS NOT NULL")
 
@@ -141,9 +144,19 @@ suspensions = sa.Table(
     sa.Column("audience_version", sa.Integer),
     sa.Column("agents", Json),
     sa.Column("invocation_id", sa.Text),
+    sa.Column("entered_version", sa.Integer),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
-    sa.Index("ix_suspensions_session", "session_id"),
+    sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),
+    sa.Index("ix_suspensions_ended", "status", "suspended_at", "id", sqlite_where=_ENDED, postgresql_where=_ENDED),
+    sa.Index(
+        "ix_suspensions_in_session",
+        "session_id",
+        "suspended_at",
+        "id",
+        sqlite_where=_IN_SESSION,
+        postgresql_where=_IN_SESSION,
+    ),
     sa.Index("ix_suspensions_intent", "intent_id"),
     sa.Index(
         "ix_suspensions_invocation",
@@ -163,6 +176,13 @@ suspensions = sa.Table(
     ),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index(
+        "ix_suspensions_not_entered",
+        "suspended_at",
+        "id",
+        sqlite_where=_NOT_ENTERED,
+        postgresql_where=_NOT_ENTERED,
+    ),
     sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index(
@@ -173,6 +193,15 @@ suspensions = sa.Table(
         sqlite_where=_OPEN,
         postgresql_where=_OPEN,
     ),
+)
+
+inbox_entries = sa.Table(
+    "inbox_entries",
+    metadata,
+    sa.Column("reference", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), primary_key=True),
+    sa.Column("suspended_at", Instant, primary_key=True),
+    sa.Column("suspension_id", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
 )
 
 events = sa.Table(
@@ -196,6 +225,7 @@ events = sa.Table(
 _PENDING = sa.text("status = 'pending'")
 _SENDING = sa.text("status = 'sending'")
 _ALONE = sa.text("suspension_id IS NULL")
+_UNDELIVERED_CALLBACK = sa.text("kind = 'resume' AND status <> 'delivered'")
 
 outbox = sa.Table(
     "outbox",
@@ -224,6 +254,14 @@ outbox = sa.Table(
     sa.Index("ix_outbox_sending", "lease_until", sqlite_where=_SENDING, postgresql_where=_SENDING),
     sa.Index("ix_outbox_suspension", "suspension_id"),
     sa.Index("ix_outbox_callbacks", "kind", "created_at", "id"),
+    sa.Index(
+        "ix_outbox_callbacks_by_status",
+        "status",
+        "created_at",
+        "id",
+        sqlite_where=_UNDELIVERED_CALLBACK,
+        postgresql_where=_UNDELIVERED_CALLBACK,
+    ),
     sa.Index("ix_outbox_settled_alone", "settled_at", sqlite_where=_ALONE, postgresql_where=_ALONE),
 )
 

@@ -20,12 +20,19 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 
-from core.store.tables import events, intents, outbox, suspensions, tokens
+from core.store.tables import events, inbox_entries, intents, outbox, suspensions, tokens
 
 Later = Callable[[int], timedelta]
 """By how much the instants of copy ``n`` lie behind the original's."""
 
-_OF = {intents: "id", suspensions: "intent_id", events: "intent_id", outbox: "suspension_id", tokens: "suspension_id"}
+_OF = {
+    intents: "id",
+    suspensions: "intent_id",
+    events: "intent_id",
+    outbox: "suspension_id",
+    tokens: "suspension_id",
+    inbox_entries: "suspension_id",
+}
 _INSTANTS = {"look_at", "suspended_at", "created_at", "updated_at", "due_at", "settled_at"}
 _AT_ONCE = 10_000
 _INDEXES_ON = {
@@ -134,7 +141,7 @@ def _new_names(names: Sequence[str], number: int) -> dict[str, str]:
 
 def _like(name: str, number: int) -> str:
     if name.startswith("HR-"):
-        return f"HR-{number:06}"
+        return f"HR-{name[3:]}{number:06}"
     bits = f"{random.getrandbits(4 * len(name)):0{len(name)}x}"
     return f"{bits[:8]}-{bits[8:12]}-{bits[12:16]}-{bits[16:20]}-{bits[20:32]}" if "-" in name else bits
 

@@ -21,12 +21,14 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.ports import free_port
 
-AGENT_KEY, OPERATOR_KEY = "bench-agent-key", "bench-operator-key"
+AGENT_KEY, OPERATOR_KEY, ADMIN_KEY = "bench-agent-key", "bench-operator-key", "bench-admin-key"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
-def write_config(folder: Path, database_url: str, smtp_port: int, name: str = "handraise") -> tuple[Path, str]:
-    """A configuration that notifies by mail alone; returns the file and the service's URL.
+def write_config(
+    folder: Path, database_url: str, smtp_port: int, name: str = "handraise", **more: Any
+) -> tuple[Path, str]:
+    """A configuration that notifies by mail alone, with what is ``more``; returns the file and the service's URL.
 
     Replicas have a file of their own ``name`` each, with a port of its own and one secret key.
     """
@@ -38,11 +40,13 @@ def write_config(folder: Path, database_url: str, smtp_port: int, name: str = "h
         "api_keys": [
             {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"], "webhook_secrets": [SECRET]},
             {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},
+            {"name": "bench-admin", "key": ADMIN_KEY, "roles": ["admin"]},
         ],
         "recipients": {"allow": ["*@example.com"]},
         "email": {"smtp_url": f"smtp://127.0.0.1:{smtp_port}", "from": "handraise@handraise.example"},
         "resume": {"allow_networks": ["127.0.0.0/8"]},
         "log": {"level": "warning"},
+        **more,
     }
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(settings))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from core.domain.people import Actor, Role
 from core.engine.inbox import Inbox
 from core.store.database import Database
@@ -14,12 +16,13 @@ from tests.core.store_examples import take_due
 from tests.statements import executed
 from tests.world import World
 
-GROWING = ("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen")
+GROWING = ("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen", "inbox_entries")
 """Tables that grow with every question."""
 
 OF_WAITING = (
     "ix_suspensions_due",
     "ix_suspensions_open",
+    "ix_suspensions_not_entered",
     "uq_suspensions_open",
     "ix_outbox_pending",
     "ix_outbox_sending",
@@ -91,7 +94,7 @@ WAITING = {
     "when the clock looks next": ("FROM suspensions", "look_at IS NOT NULL"),
     "what the relay takes": ("FROM outbox", "due_at <="),
     "when the relay looks next": ("SELECT outbox.due_at", "'pending'"),
-    "which questions are open": ("FROM suspensions", "ORDER BY suspensions.suspended_at"),
+    "which open questions have no entries": ("FROM suspensions", "ORDER BY suspensions.suspended_at"),
     "which open question a signal answers": ("FROM suspensions", "suspensions.signal_id ="),
 }
 """Where its statement starts, and a condition that tells it from others."""
@@ -112,6 +115,20 @@ async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: Wo
         assert {text: plan for text, plan in found.items() if not any(index in plan for index in OF_WAITING)} == {}
 
 
+async def test_an_inbox_is_read_along_its_entries(any_world: World) -> None:
+    database, engine = any_world.service.database, any_world.service.engine
+    async with executed(database) as statements:
+        for roles in (frozenset[Role](), frozenset({Role.OPERATOR})):
+            await Inbox(database, engine.permissions).page(Actor("alice@example.com", roles), 50)
+    chosen = {text: values for text, values in statements.items() if "inbox_entries" in text}
+    found = plans(database, chosen)
+    assert chosen
+    assert {text: plan for text, plan in found.items() if scanned(plan) or "ix_suspensions" in plan} == {}
+    others = plans(database, {text: values for text, values in statements.items() if "entered_version, 0" in text})
+    assert {text: plan for text, plan in others.items() if "ix_suspensions_not_entered" not in plan} == {}
+    assert others
+
+
 async def test_an_invocation_finds_its_questions_by_an_index_of_invocations(any_world: World) -> None:
     database = any_world.service.database
     await any_world.ask(resume={"invocation_id": "inv-1"})
@@ -123,3 +140,77 @@ async def test_an_invocation_finds_its_questions_by_an_index_of_invocations(any_
     assert chosen
     found_by = plans(database, chosen)
     assert {text: plan for text, plan in found_by.items() if "ix_suspensions_invocation" not in plan} == {}
+
+
+BY_INDEX = {
+    "status": ("ix_suspensions_open", "ix_suspensions_ended"),
+    "channel": ("ix_suspensions_channel",),
+    "session_id": ("ix_suspensions_in_session",),
+    "invocation_id": ("ix_suspensions_invocation",),
+    "signal_id": ("ix_suspensions_signal",),
+    "q": ("sqlite_autoindex_suspensions", "uq_suspensions_ref"),
+}
+"""The indexes by which a list with that filter is read."""
+
+LISTS = [
+    *(("/v1/suspensions", {"status": status}) for status in ("open", "responded", "expired", "cancelled")),
+    ("/v1/suspensions", {"channel": "slack"}),
+    ("/v1/suspensions", {"session_id": "session-1"}),
+    ("/v1/suspensions", {"invocation_id": "inv-1"}),
+    ("/v1/suspensions", {"signal_id": "signal-1"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"), LISTS, ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else ""
+)
+async def test_a_list_is_read_by_the_index_of_what_it_is_filtered_by(
+    any_world: World, path: str, wanted: dict[str, str]
+) -> None:
+    """In its order: nothing is sorted, nothing is passed over."""
+    database = any_world.service.database
+    async with executed(database) as statements:
+        for role in ("agent", "operator"):
+            response = await any_world.call("GET", path, role, params=wanted)
+            assert response.status_code == 200
+    chosen = {text: values for text, values in statements.items() if text.startswith("SELECT suspensions.ask")}
+    by = BY_INDEX[next(iter(wanted))]
+    unfit = {
+        text: plan
+        for text, plan in plans(database, chosen).items()
+        if not any(index in plan for index in by) or "TEMP B-TREE" in plan or scanned(plan)
+    }
+    assert len(chosen) == 2
+    assert {text: plan for text, plan in unfit.items() if "suspensions.created_by =" not in text} == {}
+
+
+async def test_a_question_is_found_by_its_ref_without_reading_any_other(any_world: World) -> None:
+    asked = await any_world.ask()
+    await any_world.ask()
+    async with executed(any_world.service.database) as statements:
+        found = await any_world.call("GET", "/v1/suspensions", "operator", params={"q": asked["ref"].lower()})
+    assert [one["ref"] for one in found.json()["items"]] == [asked["ref"]]
+    chosen = {text: values for text, values in statements.items() if text.startswith("SELECT suspensions.ask")}
+    [plan] = plans(any_world.service.database, chosen).values()
+    assert any(index in plan for index in BY_INDEX["q"])
+
+
+async def test_notices_that_a_pause_holds_are_counted_among_those_that_wait(any_world: World) -> None:
+    async with executed(any_world.service.database) as statements:
+        response = await any_world.call("GET", "/v1/pause", "operator")
+    assert response.json()["held"] == 0
+    [(text, values)] = [(text, values) for text, values in statements.items() if "count(" in text]
+    [plan] = plans(any_world.service.database, {text: values}).values()
+    assert "ix_outbox_pending" in plan or "ix_outbox_lanes" in plan
+
+
+@pytest.mark.parametrize("status", ["pending", "dead", "refused"])
+async def test_callbacks_are_read_by_an_index_of_their_status(any_world: World, status: str) -> None:
+    async with executed(any_world.service.database) as statements:
+        for role in ("agent", "operator"):
+            response = await any_world.call("GET", "/v1/callbacks", role, params={"status": status})
+            assert response.status_code == 200
+    chosen = {text: values for text, values in statements.items() if "outbox.kind = 'resume'" in text}
+    found = plans(any_world.service.database, chosen)
+    assert len(chosen) >= 2
+    assert {text: plan for text, plan in found.items() if "ix_outbox_callbacks_by_status" not in plan} == {}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from core.domain.audience import Audience
 from core.domain.suspension import Assignment, Rung, Suspension
@@ -20,7 +21,7 @@ BOB = "bob@example.com"
 
 async def naming(database: Database, *beginnings: str, limit: int = 10, after: Any = None) -> list[str]:
     found, _ = await database.read(lambda conn: inbox.open_naming(conn, beginnings, after=after, limit=limit))
-    return [entry.id for entry in found]
+    return [*dict.fromkeys(entry.id for entry in found)]
 
 
 async def test_open_questions_are_read_oldest_first_and_some_at_a_time(database: Database) -> None:
@@ -42,7 +43,7 @@ BEGINNINGS = ["alice@example.com", "group:finance", "slack:U0", "dörte@example.
 
 
 async def written_by_an_older_version(database: Database) -> None:
-    columns = {"audience": None, "audience_version": None, "expires_at": None}
+    columns = {"audience": None, "audience_version": None, "expires_at": None, "entered_version": None}
     await database.write(lambda tx: tx.conn.execute(tables.suspensions.update().values(columns)))
 
 
@@ -65,7 +66,7 @@ async def test_open_questions_are_found_by_whom_they_name(database: Database, be
 
 async def entries(database: Database) -> list[inbox.Entry]:
     found, _ = await database.read(lambda conn: inbox.open_naming(conn, ["", BOB], after=None, limit=10))
-    return list(found)
+    return sorted(found, key=lambda one: one.id)
 
 
 def some_that_wait() -> list[Suspension]:
@@ -102,5 +103,31 @@ async def test_what_an_older_version_has_changed_is_taken_from_its_record(databa
 
 
 _KEPT = tables.suspensions.select().with_only_columns(
-    tables.suspensions.c.expires_at, tables.suspensions.c.audience, tables.suspensions.c.audience_version
+    tables.suspensions.c.expires_at,
+    tables.suspensions.c.audience,
+    tables.suspensions.c.audience_version,
+    tables.suspensions.c.entered_version,
 )
+
+
+async def entered(database: Database) -> list[tuple[str, str]]:
+    def look_up(conn: sa.Connection) -> list[tuple[str, str]]:
+        own = tables.inbox_entries.c
+        return [(row.reference, row.suspension_id) for row in conn.execute(sa.select(own.reference, own.suspension_id))]
+
+    return sorted(await database.read(look_up))
+
+
+async def test_a_question_that_has_ended_is_in_no_inbox(database: Database) -> None:
+    """Whomever an attempt or a hand-over has named meanwhile."""
+    ladder = [Rung(2, "email", "Carol@Example.com")]
+    asked = numbered(1, attempts=2, interval=HOUR, ladder=ladder, responders=(BOB,))
+    await keep(database, asked, numbered(2))
+    asked_again = replace(look(asked, after(hours=1)).suspension, version=2)
+    await database.write(lambda tx: suspensions.update(tx, asked_again, version=asked.version))
+    mine = [reference for reference, which in await entered(database) if which == asked.id]
+    assert {BOB, "carol@example.com"} <= set(mine)
+    assert await naming(database, "carol@example.com") == await naming(database, "CAROL@") == ["susp-1"]
+    ended = replace(answered(asked_again, after(hours=2)).suspension, version=3)
+    await database.write(lambda tx: suspensions.update(tx, ended, version=2))
+    assert {which for _, which in await entered(database)} == {"susp-2"}

@@ -103,6 +103,9 @@ def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> N
     partial = {name for name, text in indexes.items() if text and " WHERE " in text}
     assert partial == {
         "ix_suspensions_due",
+        "ix_suspensions_ended",
+        "ix_suspensions_in_session",
+        "ix_suspensions_not_entered",
         "ix_suspensions_invocation",
         "ix_suspensions_open",
         "ix_suspensions_open_creator",
@@ -110,6 +113,7 @@ def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> N
         "uq_suspensions_open_intent",
         "uq_suspensions_open_signal",
         "uq_intent_leases_held",
+        "ix_outbox_callbacks_by_status",
         "ix_outbox_lanes",
         "ix_outbox_pending",
         "ix_outbox_sending",

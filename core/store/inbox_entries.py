@@ -1,0 +1,71 @@
+"""Inbox entries: an open question under each reference that it names, in the order of a person's inbox.
+
+A question has an entry from when it is asked until it ends. A reference that it names no longer keeps its entry until
+then: whoever reads one looks at the question itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from core.domain.audience import Audience
+from core.domain.suspension import Suspension
+from core.store.database import Tx
+from core.store.prepared import Prepared
+from core.store.recordsets import VALUES, listed
+from core.store.tables import inbox_entries
+
+NOBODY = ""
+"""The reference of questions that name no responders."""
+
+_entry = inbox_entries.c
+
+
+def references(audience: Audience) -> Collection[str]:
+    """Under what a question is entered: as it is written, but for upper case."""
+    named = {written(one) for one in audience.references}
+    return sorted(named if audience.responders else named | {NOBODY})
+
+
+def written(reference: str) -> str:
+    """A reference, or the beginning of one, as entries have it."""
+    return reference.lower()
+
+
+def enter(tx: Tx, suspension: Suspension, audience: Audience) -> None:
+    """Enter an open question under whatever it names by now."""
+    _ENTER[tx.conn.dialect.name].run(tx.conn, _values(suspension, audience))
+
+
+def leave(tx: Tx, suspension: Suspension, audience: Audience) -> None:
+    """Take out a question that has ended. ``audience`` names everybody whom it ever did."""
+    _LEAVE[tx.conn.dialect.name].run(tx.conn, _values(suspension, audience))
+
+
+def _values(suspension: Suspension, audience: Audience) -> Mapping[str, Any]:
+    asked_at = suspension.ask.suspended_at
+    return {**listed(references(audience)), "_asked_at": asked_at, "_question": suspension.id}
+
+
+def _entering(dialect: str) -> Prepared:
+    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert(inbox_entries)
+    named = VALUES[dialect].subquery("named")
+    asked_at = sa.bindparam("_asked_at", type_=_entry.suspended_at.type)
+    question = sa.cast(sa.bindparam("_question", type_=sa.Text), sa.Text)
+    rows = sa.select(named.c[0], sa.cast(asked_at, _entry.suspended_at.type), question).where(sa.true())
+    return Prepared(insert.from_select(inbox_entries.c.keys(), rows).on_conflict_do_nothing())
+
+
+def _leaving(dialect: str) -> Prepared:
+    question = sa.bindparam("_question", type_=sa.Text)
+    asked_at = sa.bindparam("_asked_at", type_=_entry.suspended_at.type)
+    its_own = (_entry.suspended_at == asked_at, _entry.suspension_id == question)
+    return Prepared(inbox_entries.delete().where(_entry.reference.in_(VALUES[dialect]), *its_own))
+
+
+_ENTER = {dialect: _entering(dialect) for dialect in VALUES}
+_LEAVE = {dialect: _leaving(dialect) for dialect in VALUES}

@@ -1,0 +1,88 @@
+"""What a client looks up, beside 100,000 open and as many ended questions: each list, one by one."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import aiohttp
+
+from tests.bench import measures, rows
+from tests.bench.crowd import MAILBOX, ended_question, open_question
+from tests.bench.databases import DURABLE, migrated
+from tests.bench.service import ADMIN_KEY, AGENT_KEY, OPERATOR_KEY, around, serving, write_config
+from tests.bench.sheet import Sheet
+from tests.postgres import postgres
+
+COUNT = 100_000
+RUNS = 30
+LOOKED_UP = {
+    "what is open": ("/v1/suspensions?status=open", OPERATOR_KEY),
+    "what has expired": ("/v1/suspensions?status=expired", OPERATOR_KEY),
+    "what was answered": ("/v1/suspensions?status=responded", OPERATOR_KEY),
+    "a channel that none is on": ("/v1/suspensions?channel=pagerduty", OPERATOR_KEY),
+    "a session that none is of, as an agent": ("/v1/suspensions?session_id=none", AGENT_KEY),
+    "a ref": ("/v1/suspensions?q={ref}", OPERATOR_KEY),
+    "a word that each question has": ("/v1/suspensions?q=refund", OPERATOR_KEY),
+    "callbacks": ("/v1/callbacks", OPERATOR_KEY),
+    "callbacks that are dead": ("/v1/callbacks?status=dead", OPERATOR_KEY),
+    "callbacks that are pending": ("/v1/callbacks?status=pending", OPERATOR_KEY),
+}
+"""The path and the key of each."""
+
+
+INBOXES = {
+    "the inbox of somebody named nowhere": "nobody@example.com",
+    "the inbox of somebody named once": f"7.{MAILBOX}",
+}
+
+
+async def both(folder: Path, sheet: Sheet) -> None:
+    await measured(folder, sheet, "SQLite", f"sqlite+aiosqlite:///{folder / 'lists.db'}")
+    with postgres(**DURABLE) as query:
+        await measured(folder, sheet, "PostgreSQL", migrated(query, "lists"))
+
+
+async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
+    async with around() as here, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+        people = [{"name": email, "email": email} for email in INBOXES.values()]
+        config, base = write_config(folder, url, here.smtp_port, database, people=people)
+        plain = url.replace("+aiosqlite", "")
+        ended = await ended_question(http, config, base, here)
+        opened = await open_question(http, config, base, here, timeout_seconds=4 * 86400, responders=[MAILBOX])
+        for asked in (ended, opened):
+            original = rows.read_original(plain, asked, MAILBOX)
+            rows.load(plain, original, COUNT, lambda number: timedelta(milliseconds=-number))
+        with serving(config):
+            caller = measures.Caller(http, base)
+            await measures.until_ready(caller, time.monotonic())
+            for name, (path, key) in LOOKED_UP.items():
+                spent = [await _seconds(http, base + path.format(ref=opened["ref"]), key) for _ in range(RUNS)]
+                sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
+            for name, email in INBOXES.items():
+                await _sign_in(http, base, email)
+                spent = [await _seconds(http, f"{base}/inbox", None) for _ in range(RUNS)]
+                sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
+
+
+async def _seconds(http: aiohttp.ClientSession, url: str, key: str | None) -> float:
+    started = time.monotonic()
+    async with http.get(url, headers={} if key is None else {"X-API-Key": key}) as response:
+        found = await response.text()
+        if response.status != 200:
+            raise RuntimeError(f"{url}: {response.status} {found}")
+    return time.monotonic() - started
+
+
+async def _sign_in(http: aiohttp.ClientSession, base: str, email: str) -> None:
+    """By a link that an admin makes; the session keeps the cookies."""
+    http.cookie_jar.clear()
+    made = await http.post(f"{base}/v1/signin-links", json={"email": email}, headers={"X-API-Key": ADMIN_KEY})
+    link = str((await made.json())["url"])
+    page = await (await http.get(link)).text()
+    token = re.search(r'name="form_token" value="([^"]+)"', page)
+    entered = await http.post(link, data={"form_token": token[1] if token else ""})
+    if entered.status != 200:
+        raise RuntimeError(f"signing in: {entered.status}")
