@@ -21,7 +21,7 @@ from core.domain.suspension import Suspension
 from core.engine.permissions import Permissions
 from core.store import inbox as entries
 from core.store.database import Database
-from core.store.inbox import Entry, Place
+from core.store.inbox import Entry, EntryCursor
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """The deadline of a question that has none: behind all others."""
@@ -113,7 +113,7 @@ class Inbox:
         beginnings = [*self.permissions.responders.references_to(actor)]
         if actor.has(Role.OPERATOR):
             beginnings.append(entries.NOBODY)
-        reached: Place | None = None
+        reached: EntryCursor | None = None
         while True:
             some, reached = await self.database.read(_read(beginnings, reached))
             yield some
@@ -139,7 +139,9 @@ class Inbox:
         return tuple(one for one in here if self._waits_for(audience_of(one), actor))
 
 
-def _read(beginnings: Sequence[str], after: Place | None) -> Callable[..., tuple[Sequence[Entry], Place | None]]:
+def _read(
+    beginnings: Sequence[str], after: EntryCursor | None
+) -> Callable[..., tuple[Sequence[Entry], EntryCursor | None]]:
     return lambda conn: entries.open_naming(conn, beginnings, after=after, limit=_AT_ONCE)
 
 

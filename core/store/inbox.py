@@ -20,7 +20,7 @@ from core.store.recordsets import by_ids, listed
 from core.store.suspensions import COLUMNS, record
 from core.store.tables import inbox_entries, suspensions
 
-__all__ = ["NOBODY", "Entry", "Place", "open_naming", "with_refs"]
+__all__ = ["NOBODY", "Entry", "EntryCursor", "open_naming", "with_refs"]
 
 
 class Entry(NamedTuple):
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     audience: str
 
 
-class Place(NamedTuple):
+class EntryCursor(NamedTuple):
     """Where reading goes on: behind this entry, of the beginning with this number; of no entry at all if the number is
     that of beginnings."""
 
@@ -80,8 +80,8 @@ _WITH_REFS = by_ids(sa.select(*COLUMNS).where(_is_open), _table.ref)
 
 
 def open_naming(
-    conn: sa.Connection, beginnings: Sequence[str], *, after: Place | None, limit: int
-) -> tuple[Sequence[Entry], Place | None]:
+    conn: sa.Connection, beginnings: Sequence[str], *, after: EntryCursor | None, limit: int
+) -> tuple[Sequence[Entry], EntryCursor | None]:
     """Up to ``limit`` open questions that name one of ``beginnings`` (a reference, or how it begins; :data:`NOBODY` for
     those that name no responders), behind ``after``. For each beginning they come by reference, then oldest first.
 
@@ -89,7 +89,7 @@ def open_naming(
     elsewhere: look again. The place is where the next ones begin, ``None`` if there are none.
     """
     found: list[Entry] = []
-    place: Place | None = after or Place(0)
+    place: EntryCursor | None = after or EntryCursor(0)
     while place is not None and len(found) < limit:
         room = limit - len(found)
         if place.beginning < len(beginnings):
@@ -100,7 +100,9 @@ def open_naming(
     return found, place
 
 
-def _entered(conn: sa.Connection, beginning: str, place: Place, limit: int) -> tuple[list[Entry], Place | None]:
+def _entered(
+    conn: sa.Connection, beginning: str, place: EntryCursor, limit: int
+) -> tuple[list[Entry], EntryCursor | None]:
     start = written(beginning)
     values = {
         "end": start + _LAST if beginning else " ",
@@ -112,19 +114,19 @@ def _entered(conn: sa.Connection, beginning: str, place: Place, limit: int) -> t
     rows = _ENTERED.all(conn, values)
     entries = [Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience) for row in rows]
     if len(rows) < limit:
-        return entries, Place(place.beginning + 1)
-    return entries, Place(place.beginning, rows[-1].reference, rows[-1].suspended_at, rows[-1].id)
+        return entries, EntryCursor(place.beginning + 1)
+    return entries, EntryCursor(place.beginning, rows[-1].reference, rows[-1].suspended_at, rows[-1].id)
 
 
 def _not_entered(
-    conn: sa.Connection, beginnings: Sequence[str], place: Place, limit: int
-) -> tuple[list[Entry], Place | None]:
+    conn: sa.Connection, beginnings: Sequence[str], place: EntryCursor, limit: int
+) -> tuple[list[Entry], EntryCursor | None]:
     values = {"_suspended_at": place.suspended_at, "_id": place.id, "limit": limit}
     records = [record(row) for row in _NOT_ENTERED.all(conn, values)]
     entries = [*_naming(records, beginnings)]
     if len(records) < limit:
         return entries, None
-    return entries, Place(place.beginning, "", records[-1].ask.suspended_at, records[-1].id)
+    return entries, EntryCursor(place.beginning, "", records[-1].ask.suspended_at, records[-1].id)
 
 
 def _naming(found: Sequence[Suspension], beginnings: Sequence[str]) -> Iterator[Entry]:

@@ -29,7 +29,7 @@ async def test_open_questions_are_read_oldest_first_and_some_at_a_time(database:
     await keep(database, *(numbered(number, suspended_at=at) for number, at in times.items()))
     await keep(database, answered(numbered(4), after(hours=1)).suspension)
     read: list[str] = []
-    place: inbox.Place | None = None
+    place: inbox.EntryCursor | None = None
     for _ in range(2):
         some, place = await database.read(
             lambda conn, place=place: inbox.open_naming(conn, [inbox.NOBODY], after=place, limit=3)
