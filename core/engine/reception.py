@@ -12,10 +12,11 @@ from core.domain import quorum
 from core.domain.answers import GivenAnswer, check_answer, check_resume_payload, chosen
 from core.domain.people import Actor
 from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate, Unrecorded
+from core.domain.record import continued_with
 from core.domain.short_messages import disagreement
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import AnswerGiven
-from core.domain.wire import continued_with, instant
+from core.domain.wire import instant
 from core.engine.permissions import Permissions
 from core.errors import (
     AlreadyAnswered,

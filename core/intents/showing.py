@@ -16,7 +16,8 @@ from core.domain.intent import RESERVED, Intent
 from core.domain.intent_links import Link
 from core.domain.machine import next_attempt_at
 from core.domain.people import Actor
-from core.domain.wire import JsonObject, plain, record_json
+from core.domain.record import record_json
+from core.domain.wire import JsonObject, plain
 from core.store import aggregates, suspensions
 
 

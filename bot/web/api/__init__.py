@@ -2,9 +2,9 @@
 
 ``suspensions`` first: ask, follow, wait, cancel, claim, hand over. ``answers`` takes answers and signals; ``intents``,
 ``members``, ``retries``, ``sessions``, ``audit`` and ``admin`` are the other routes; ``streams`` are server-sent
-events. ``auth`` says who calls and hands routes what they work with. ``requests`` and ``replies`` are the bodies,
-``timeline`` the longest of them, ``failure_bodies`` those of RFC-0010; ``paging`` has cursors and idempotency,
-``openapi`` the document.
+events. ``auth`` says who calls and hands routes what they work with. ``requests`` and ``suspension_replies`` are the
+bodies about questions, ``timeline`` the longest of them; ``…_bodies`` and ``intent_replies`` are those about other
+things, and ``replies`` is what every response has. ``paging`` has cursors and idempotency, ``openapi`` the document.
 
 What must never be: a wire name that is not the contract's, a field that is accepted and ignored, or a decision about a
 question.

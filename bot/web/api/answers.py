@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from bot.web.api import replies, requests
+from bot.web.api import intent_replies, requests, suspension_replies
 from bot.web.api.auth import Agent, KeyedRoute, Operator, Served, Services
 from bot.web.api.paging import IdempotencyKey, once
 from bot.web.api.replies import BODY, refusals, reply
@@ -21,8 +21,8 @@ from core.idempotency import Replayed
 LONGEST_REASON = 3000
 
 _ANSWERED: dict[int | str, dict[str, Any]] = {
-    200: {"model": replies.AnswerReply},
-    202: {"model": replies.PartialAnswerReply, "description": "It counts; more answers are needed."},
+    200: {"model": suspension_replies.AnswerReply},
+    202: {"model": suspension_replies.PartialAnswerReply, "description": "It counts; more answers are needed."},
 }
 
 
@@ -108,7 +108,7 @@ async def signal(
 @routes.post(
     "/intents/{intent_id}/engagement",
     summary="Decide whether a person should be asked",
-    responses={200: {"model": replies.EngagementReply}, **refusals(*BODY, 403, 404)},
+    responses={200: {"model": intent_replies.EngagementReply}, **refusals(*BODY, 403, 404)},
 )
 async def engagement(services: Served, intent_id: Id, actor: Agent, body: requests.EngagementBody) -> Response:
     decision, logged = await services.intents.engage(intent_id, body.signals(), actor)
@@ -131,11 +131,11 @@ def _reason(metadata: requests.JsonObject | None) -> str | None:
 
 
 def _written(taken: Recorded | Counted) -> tuple[int, str]:
-    return replies.answered(taken.suspension)
+    return suspension_replies.answered(taken.suspension)
 
 
 def _told(done: Reception | Replayed) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
-    status, body = replies.answered(accepted(done))
+    status, body = suspension_replies.answered(accepted(done))
     return Response(body, status, media_type="application/json")

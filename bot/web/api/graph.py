@@ -11,11 +11,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from typing_extensions import TypedDict
 
-from bot.web.api import replies, requests
+from bot.web.api import intent_bodies, intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
+from bot.web.api.intent_replies import aggregate_json, intent_json
 from bot.web.api.intents import created, new_intent, with_etag
 from bot.web.api.paging import IdempotencyKey, IfMatch, once, version
-from bot.web.api.replies import BODY, ETAG, aggregate_json, intent_json, refusals, reply
+from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.containers.graph import Around, IntentGraph
 from core.domain.intent import IntentStatus
@@ -39,31 +40,31 @@ class TotalReply(Open):
 
 
 class ChildPage(TotalReply):
-    children: list[replies.IntentReply]
+    children: list[intent_replies.IntentReply]
 
 
 class DescendantPage(TotalReply):
-    descendants: list[replies.IntentReply]
+    descendants: list[intent_replies.IntentReply]
 
 
 class AncestorPage(TotalReply):
-    ancestors: list[replies.IntentReply]
+    ancestors: list[intent_replies.IntentReply]
 
 
 class DependencyPage(TotalReply):
-    dependencies: list[replies.IntentReply]
+    dependencies: list[intent_replies.IntentReply]
 
 
 class DependentPage(TotalReply):
-    dependents: list[replies.IntentReply]
+    dependents: list[intent_replies.IntentReply]
 
 
 class ReadyPage(TotalReply):
-    ready: list[replies.IntentReply]
+    ready: list[intent_replies.IntentReply]
 
 
 class BlockedPage(TotalReply):
-    blocked: list[replies.IntentReply]
+    blocked: list[intent_replies.IntentReply]
 
 
 class NodeReply(Open):
@@ -84,7 +85,7 @@ class GraphReply(TotalReply):
     root_id: str
     nodes: list[NodeReply]
     edges: list[EdgeReply]
-    aggregate_status: replies.AggregateReply
+    aggregate_status: intent_replies.AggregateReply
 
 
 def graph_json(graph: IntentGraph) -> GraphReply:
@@ -113,14 +114,14 @@ def graph_json(graph: IntentGraph) -> GraphReply:
     "/intents/{intent_id}/children",
     status_code=201,
     summary="Create an intent that is a part of this one",
-    responses={201: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409)},
+    responses={201: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409)},
 )
 async def create_child(
     services: Served,
     request: Request,
     intent_id: Id,
     actor: Agent,
-    body: requests.IntentBody,
+    body: intent_bodies.IntentBody,
     key: IdempotencyKey = None,
 ) -> Response:
     await services.intents.check(intent_id, actor)
@@ -221,10 +222,10 @@ async def dependencies(
 @routes.post(
     "/intents/{intent_id}/dependencies",
     summary="Let an intent depend on another",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
 )
 async def add_dependency(
-    services: Served, intent_id: Id, actor: Agent, body: requests.DependencyBody, if_match: IfMatch
+    services: Served, intent_id: Id, actor: Agent, body: intent_bodies.DependencyBody, if_match: IfMatch
 ) -> Response:
     return with_etag(await services.graphs.add_dependency(intent_id, body.dependency_id, actor, version(if_match)))
 
@@ -232,7 +233,7 @@ async def add_dependency(
 @routes.delete(
     "/intents/{intent_id}/dependencies/{dependency_id}",
     summary="Let an intent depend on another no longer",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(403, 404, 409, 422, 428)},
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(403, 404, 409, 422, 428)},
 )
 async def remove_dependency(
     services: Served, intent_id: Id, dependency_id: Id, actor: Agent, if_match: IfMatch

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from bot.web.api import requests
+from bot.web.api import intent_bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import Limit
 from bot.web.api.replies import BODY, refusals, reply
@@ -89,7 +89,7 @@ async def page(
     responses={200: {"model": LeaseReply}, **refusals(*BODY, 403, 404, 409)},
 )
 async def acquire(
-    services: Served, request: Request, intent_id: Id, actor: Agent, body: requests.LeaseBody
+    services: Served, request: Request, intent_id: Id, actor: Agent, body: intent_bodies.LeaseBody
 ) -> Response:
     duration = timedelta(seconds=body.duration_seconds)
     lease = await services.leases.acquire(intent_id, body.scope, duration, actor)
@@ -102,7 +102,7 @@ async def acquire(
     responses={200: {"model": LeaseReply}, **refusals(*BODY, 403, 404, 409)},
 )
 async def renew(
-    services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent, body: requests.RenewalBody
+    services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent, body: intent_bodies.RenewalBody
 ) -> Response:
     duration = timedelta(seconds=body.duration_seconds)
     lease = await services.leases.renew(intent_id, lease_id, duration, actor)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from bot.web.api import replies, requests
+from bot.web.api import intent_bodies, intent_replies, replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.client_records import parse_record, take_record
 from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
@@ -58,17 +58,19 @@ routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
     "/intents",
     status_code=201,
     summary="Create an intent",
-    responses={201: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 409)},
+    responses={201: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 409)},
 )
 async def create(
-    services: Served, request: Request, actor: Agent, body: requests.IntentBody, key: IdempotencyKey = None
+    services: Served, request: Request, actor: Agent, body: intent_bodies.IntentBody, key: IdempotencyKey = None
 ) -> Response:
     made = await services.intents.create(new_intent(body), actor, await once(request, actor, key, created))
     return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
 
 
 @routes.get(
-    "/intents", summary="List intents, newest first", responses={200: {"model": replies.IntentPage}, **refusals(422)}
+    "/intents",
+    summary="List intents, newest first",
+    responses={200: {"model": intent_replies.IntentPage}, **refusals(422)},
 )
 async def page(
     services: Served,
@@ -78,13 +80,13 @@ async def page(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
     found = await services.intents.page(actor, status=status, limit=limit, offset=offset)
-    return reply(replies.IntentPage(intents=[replies.intent_json(shown) for shown in found]))
+    return reply(intent_replies.IntentPage(intents=[intent_replies.intent_json(shown) for shown in found]))
 
 
 @routes.get(
     "/intents/{intent_id}",
     summary="Show an intent, with the record of its latest suspension in state._suspension",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(404, 422)},
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(404, 422)},
 )
 async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
     return with_etag(await services.intents.get(intent_id, actor))
@@ -93,10 +95,10 @@ async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
 @routes.post(
     "/intents/{intent_id}/status",
     summary="Change an intent's status",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
 )
 async def change_status(
-    services: Served, intent_id: Id, actor: Agent, body: requests.StatusBody, if_match: IfMatch
+    services: Served, intent_id: Id, actor: Agent, body: intent_bodies.StatusBody, if_match: IfMatch
 ) -> Response:
     wanted, expected = IntentStatus(body.status), version(if_match)
     if wanted is IntentStatus.SUSPENDED:
@@ -121,10 +123,10 @@ async def _abandoned_while_it_waits(
 @routes.post(
     "/intents/{intent_id}/state",
     summary="Patch an intent's state; the published client's record there opens its suspension",
-    responses={200: {"model": replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428, 429)},
+    responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428, 429)},
 )
 async def change_state(
-    services: Served, intent_id: Id, actor: Agent, body: requests.StateBody, if_match: IfMatch
+    services: Served, intent_id: Id, actor: Agent, body: intent_bodies.StateBody, if_match: IfMatch
 ) -> Response:
     body.one_of()
     expected = version(if_match)
@@ -142,7 +144,7 @@ async def change_state(
 @routes.get(
     "/intents/{intent_id}/events",
     summary="The event log of an intent, oldest first",
-    responses={200: {"model": replies.EventPage}, **refusals(404, 422)},
+    responses={200: {"model": intent_replies.EventPage}, **refusals(404, 422)},
 )
 async def events(
     services: Served,
@@ -155,17 +157,17 @@ async def events(
 ) -> Response:
     types = _types(event_type, request.url.path)
     found = await services.intents.events(intent_id, actor, types=types, since=since, limit=limit)
-    return reply(replies.EventPage(events=[replies.event_json(line) for line in found]))
+    return reply(intent_replies.EventPage(events=[intent_replies.event_json(line) for line in found]))
 
 
 @routes.post(
     "/intents/{intent_id}/events",
     summary="Add an event of your own to the log",
-    responses={200: {"model": replies.EventReply}, **refusals(*BODY, 403, 404)},
+    responses={200: {"model": intent_replies.EventReply}, **refusals(*BODY, 403, 404)},
 )
-async def post_event(services: Served, intent_id: Id, actor: Agent, body: requests.EventBody) -> Response:
+async def post_event(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.EventBody) -> Response:
     event = Event(body.event_type, body.payload or {}, actor.identity)
-    return reply(replies.event_json(await services.intents.post_event(intent_id, event, actor)))
+    return reply(intent_replies.event_json(await services.intents.post_event(intent_id, event, actor)))
 
 
 def _types(wanted: str | None, path: str) -> list[str] | None:
@@ -175,7 +177,7 @@ def _types(wanted: str | None, path: str) -> list[str] | None:
     return sorted(EVENT_TYPES if wanted is None else EVENT_TYPES & {wanted})
 
 
-def new_intent(body: requests.IntentBody) -> NewIntent:
+def new_intent(body: intent_bodies.IntentBody) -> NewIntent:
     return NewIntent(
         title=body.title,
         description=body.description or "",
@@ -190,8 +192,8 @@ def new_intent(body: requests.IntentBody) -> NewIntent:
 
 
 def created(shown: Shown) -> tuple[int, str]:
-    return 201, replies.write(replies.intent_json(shown))
+    return 201, replies.write(intent_replies.intent_json(shown))
 
 
 def with_etag(shown: Shown, status: int = 200) -> Response:
-    return reply(replies.intent_json(shown), status, {"ETag": f'"{shown.intent.version}"'})
+    return reply(intent_replies.intent_json(shown), status, {"ETag": f'"{shown.intent.version}"'})

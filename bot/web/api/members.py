@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from bot.web.api import requests
+from bot.web.api import intent_bodies
 from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
@@ -58,7 +58,7 @@ async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
     summary="Add a member to an intent, or give one another role",
     responses={200: {"model": IntentAgentReply}, **refusals(*BODY, 403, 404)},
 )
-async def add(services: Served, intent_id: Id, actor: Agent, body: requests.IntentAgentBody) -> Response:
+async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.IntentAgentBody) -> Response:
     return reply(intent_agent_json(await services.members.add(intent_id, body.agent_id, body.role, actor)))
 
 

@@ -1,266 +1,37 @@
 """Plans and their checkpoints: create, show, list, change; reach, approve, reject.
 
 Source: RFC-0012; RFC-0026 §2 rule 4; API.md §7, "plans, tasks". The published client reads a list of plans as a bare
-array, and a plan's metadata under either name.
+array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field, RootModel
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services
 from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, once, version
+from bot.web.api.plan_bodies import (
+    ApprovalBody,
+    CheckpointBody,
+    CheckpointReply,
+    NewPlanBody,
+    PlanBody,
+    PlanList,
+    PlanReply,
+    checkpoint_json,
+    plan_json,
+)
 from bot.web.api.replies import BODY, ETAG, refusals, reply, write
-from bot.web.api.requests import IntentId, JsonObject, Name, Reason, Recipient, ResumeBody, Strict, Word, such_as
 from bot.web.api.suspensions import Id, replayed
-from bot.web.errors import VISIBLE
 from core.containers.plans import ShownCheckpoint, ShownPlan
-from core.domain.checkpoint import CheckpointAnswer, CheckpointStatus, NewCheckpoint, OnTimeout, status_of_checkpoint
+from core.domain.checkpoint import CheckpointAnswer
 from core.domain.people import Actor
-from core.domain.plan import PlanChange, PlanFailureAction, PlanProgress, PlanState
 from core.domain.reception import Counted, Recorded, accepted
-from core.domain.suspension import Resume, Status
-from core.domain.task import TaskStatus
-from core.domain.wire import Instant, Open, instant
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["plans"])
-
-TaskIds = Annotated[list[IntentId], Field(max_length=1000)]
-Responders = Annotated[list[Recipient], Field(max_length=100)]
-Hours = Annotated[float, Field(strict=True, gt=0, le=24 * 365)]
-
-
-class CheckpointFields(Strict):
-    """What an agent says of a checkpoint (RFC-0012). ``approvers`` are more ``responders``."""
-
-    name: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
-    after_task: Word | None = None
-    responders: Responders | None = None
-    approvers: Responders | None = None
-    channel_hint: Name | None = None
-    timeout_hours: Hours | None = None
-    on_timeout: OnTimeout | None = None
-    question: Annotated[str, Field(min_length=1, max_length=10_000, pattern=VISIBLE)] | None = None
-    context: JsonObject | None = None
-
-
-class PlannedCheckpointBody(CheckpointFields):
-    """One that the plan will come to. It is kept as it is; nobody is asked before it is reached. ``id``, ``status`` and
-    what follows are there for the published client: no checkpoint is approved by writing so."""
-
-    requires_approval: Annotated[bool, Field(strict=True)] | None = None
-    id: Word | None = None
-    status: Literal["pending"] | None = None
-    approved_by: None = None
-    approved_at: None = None
-
-
-class CheckpointBody(
-    CheckpointFields, json_schema_extra=such_as({"name": "Before the mail", "requires_approval": True})
-):
-    """One that was reached. ``resume`` says how the agent goes on, as in a suspension."""
-
-    requires_approval: Annotated[bool, Field(strict=True)]
-    resume: ResumeBody | None = None
-
-    def wanted(self) -> NewCheckpoint:
-        kept = {"after_task", "responders", "approvers", "channel_hint", "timeout_hours", "on_timeout"}
-        return NewCheckpoint(
-            name=self.name,
-            requires_approval=self.requires_approval,
-            after_task=self.after_task or None,
-            question=self.question,
-            context=self.context or {},
-            responders=tuple(dict.fromkeys((*(self.responders or ()), *(self.approvers or ())))),
-            channel_hint=self.channel_hint,
-            timeout=None if self.timeout_hours is None else _seconds(self.timeout_hours),
-            on_timeout=self.on_timeout or OnTimeout.ESCALATE,
-            resume=Resume() if self.resume is None else self.resume.resume(),
-            details=self.model_dump(mode="json", include=kept, exclude_none=True),
-        )
-
-
-class PlanFields(Strict):
-    """``conditions``, ``on_failure`` and ``on_complete`` are kept and shown; nothing goes by them. ``on_failure`` has
-    the RFC's words: the published client reads no others."""
-
-    tasks: TaskIds | None = None
-    checkpoints: Annotated[list[PlannedCheckpointBody], Field(max_length=100)] | None = None
-    conditions: Annotated[list[JsonObject], Field(max_length=100)] | None = None
-    on_failure: PlanFailureAction | None = None
-    on_complete: Word | None = None
-    metadata: JsonObject | None = None
-
-    def change(self, state: PlanState | None = None) -> PlanChange:
-        said = self.model_dump(mode="json", exclude_unset=True, exclude={"tasks", "state", "intent_id"})
-        details = {name: value for name, value in said.items() if value is not None}
-        return PlanChange(state, tuple(dict.fromkeys(self.tasks or ())), details)
-
-
-class NewPlanBody(PlanFields, json_schema_extra=such_as({"intent_id": "…", "tasks": ["…"]})):
-    intent_id: IntentId
-
-
-class PlanBody(PlanFields, json_schema_extra=such_as({"state": "active"})):
-    """What changes; what is left out stays. ``tasks`` are added, and none is removed."""
-
-    state: PlanState | None = None
-
-
-class ApprovalBody(Strict, json_schema_extra=such_as({"reason": "The amounts are right."})):
-    """``responded_by``: as in an answer, whom a trusted gateway answers for."""
-
-    reason: Reason | None = None
-    responded_by: Annotated[str, Field(max_length=320)] | None = None
-
-
-class SuspendedTaskReply(Open):
-    task_id: str
-    intent_id: str
-    suspended_since: Instant
-    expires_at: Instant | None
-
-
-class PlanProgressReply(Open):
-    """Worked out when it is read (RFC-0026 §2 rule 4)."""
-
-    total: int
-    by_status: dict[TaskStatus, int]
-    completion_percentage: float
-    suspended_tasks: list[SuspendedTaskReply]
-
-
-class PlanReply(Open):
-    """``checkpoints`` are those that it will come to, as they were written, and those that it has reached."""
-
-    id: str
-    intent_id: str
-    version: int
-    state: PlanState
-    tasks: list[str]
-    checkpoints: list[JsonObject]
-    conditions: list[JsonObject]
-    on_failure: PlanFailureAction
-    on_complete: str
-    metadata: JsonObject
-    plan_metadata: JsonObject
-    progress: PlanProgressReply
-    created_by: str
-    created_at: Instant
-    updated_at: Instant
-
-
-class PlanList(RootModel[list[PlanReply]]):
-    pass
-
-
-class CheckpointReply(Open):
-    """``suspension_id`` is the question; who answered it, when and why, once somebody has."""
-
-    id: str
-    plan_id: str
-    intent_id: str
-    name: str
-    requires_approval: bool
-    status: CheckpointStatus
-    suspension_id: str | None
-    responded_by: str | None
-    responded_at: Instant | None
-    reason: str | None
-    approved_by: str | None
-    approved_at: Instant | None
-    expires_at: Instant | None
-    created_by: str
-    created_at: Instant
-
-
-def plan_json(shown: ShownPlan) -> dict[str, object]:
-    plan = shown.plan
-    details = dict(plan.details)
-    metadata = details.get("metadata") or {}
-    return {
-        "id": plan.id,
-        "intent_id": plan.intent_id,
-        "version": plan.version,
-        "state": plan.state.value,
-        "tasks": list(plan.tasks),
-        "checkpoints": _checkpoints(details.get("checkpoints"), shown.checkpoints),
-        "conditions": details.get("conditions") or [],
-        "on_failure": details.get("on_failure") or PlanFailureAction.PAUSE_AND_ESCALATE.value,
-        "on_complete": details.get("on_complete") or "notify",
-        "metadata": metadata,
-        "plan_metadata": metadata,
-        "progress": _progress_json(shown.progress),
-        "created_by": plan.created_by,
-        "created_at": instant(plan.created_at),
-        "updated_at": instant(plan.updated_at),
-    }
-
-
-def _progress_json(progress: PlanProgress) -> dict[str, object]:
-    return {
-        "total": progress.total,
-        "by_status": {status.value: progress.by_status.get(status, 0) for status in TaskStatus},
-        "completion_percentage": progress.completion_percentage,
-        "suspended_tasks": [
-            {
-                "task_id": one.task_id,
-                "intent_id": one.intent_id,
-                "suspended_since": instant(one.suspended_since),
-                "expires_at": instant(one.expires_at),
-            }
-            for one in progress.suspended
-        ],
-    }
-
-
-def _checkpoints(planned: object, reached: Sequence[ShownCheckpoint]) -> list[object]:
-    """Those that were reached take the places of those that were planned under the same name."""
-    left = list(reached)
-    rows: list[object] = []
-    for one in planned if isinstance(planned, list) else ():
-        found = next((each for each in left if each.checkpoint.name == one["name"]), None)
-        rows.append(one if found is None else {**one, **checkpoint_json(found)})
-        if found is not None:
-            left.remove(found)
-    return [*rows, *map(checkpoint_json, left)]
-
-
-def checkpoint_json(shown: ShownCheckpoint) -> dict[str, object]:
-    made, asked = shown.checkpoint, shown.asked
-    ended = None if asked is None or asked.status is not Status.RESPONDED else asked.ended
-    status = status_of_checkpoint(made, asked)
-    by, at = (None, None) if ended is None else (ended.by, instant(ended.at))
-    approved = status is CheckpointStatus.APPROVED
-    return {
-        **made.details,
-        "id": made.id,
-        "plan_id": made.plan_id,
-        "intent_id": made.intent_id,
-        "name": made.name,
-        "requires_approval": made.requires_approval,
-        "status": status.value,
-        "suspension_id": made.suspension_id,
-        "responded_by": by,
-        "responded_at": at,
-        "approved_by": by if approved else None,
-        "approved_at": at if approved else None,
-        "reason": None if ended is None else ended.reason,
-        "expires_at": None if asked is None else instant(asked.expires_at),
-        "created_by": made.created_by,
-        "created_at": instant(made.created_at),
-    }
-
-
-def _seconds(hours: float) -> timedelta:
-    return timedelta(seconds=max(1, round(hours * 3600)))
-
 
 # --- Plans ------------------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from bot.web.api import portfolio_bodies as bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
+from bot.web.api.intent_replies import IntentReply, intent_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, cursor_after, once, place
-from bot.web.api.replies import BODY, IntentReply, intent_json, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply, write
 from bot.web.api.suspensions import Id, replayed
 from core.containers.portfolios import CountedPortfolio
 from core.domain.aggregate import Aggregate

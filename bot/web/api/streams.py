@@ -19,7 +19,7 @@ from fastapi import APIRouter, Header, Request
 from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from bot.web.api import replies
+from bot.web.api import intent_replies
 from bot.web.api.auth import AgentName, Caller, KeyedRoute, Served, Services, while_valid
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id, first_of
@@ -167,7 +167,7 @@ async def _something(patience: float, *events: asyncio.Event) -> bool:
 
 
 async def _written(line: Logged) -> str:
-    return frame(line, line.type, replies.event_json(line))
+    return frame(line, line.type, intent_replies.event_json(line))
 
 
 def frame(line: Logged, name: str, data: Mapping[str, object]) -> str:
@@ -252,20 +252,20 @@ def _assignment(line: Logged, agent: str) -> str:
     """Of the agent itself, not of others that its intents gain."""
     if line.payload.get("agent_id") != agent:
         return ""
-    return frame(line, "AGENT_ASSIGNED", {**replies.event_json(line), **line.payload})
+    return frame(line, "AGENT_ASSIGNED", {**intent_replies.event_json(line), **line.payload})
 
 
 async def _in_its_dialect(services: Services, actor: Actor, line: Logged) -> str:
     """The client drops whatever else there is, each with a traceback in its log."""
     if line.type in LEASE_ENDS:
-        return frame(line, "LEASE_RELEASED", {**replies.event_json(line), **line.payload})
+        return frame(line, "LEASE_RELEASED", {**intent_replies.event_json(line), **line.payload})
     if line.type not in {*_STATUS, STATE_PATCHED}:
         return ""
     try:
         intent = (await services.intents.get(line.intent_id, actor)).intent
     except NotFound:  # it has left the database since
         return ""
-    event: Mapping[str, object] = replies.event_json(line)
+    event: Mapping[str, object] = intent_replies.event_json(line)
     if line.type == STATE_PATCHED:
         return frame(line, "STATE_CHANGED", {**event, "old_state": {}, "new_state": _at_paths(intent.state, line)})
     now = intent.status.value  # which is what an event of a suspension has led to

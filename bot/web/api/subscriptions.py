@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from bot.web.api import requests
+from bot.web.api import intent_bodies
 from bot.web.api.auth import Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place
 from bot.web.api.replies import BODY, refusals, reply, write
@@ -63,7 +63,7 @@ def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionRepl
     responses={200: {"model": SubscriptionReply}, **refusals(*BODY, 404, 409, 429)},
 )
 async def subscribe(
-    services: Served, request: Request, actor: Caller, body: requests.SubscriptionBody, key: IdempotencyKey = None
+    services: Served, request: Request, actor: Caller, body: intent_bodies.SubscriptionBody, key: IdempotencyKey = None
 ) -> Response:
     def made_json(made: Subscription) -> tuple[int, str]:
         return 200, write(subscription_json(made, actor))

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from bot.observability.tracing import AskSpan
-from bot.web.api import replies, requests
+from bot.web.api import replies, requests, suspension_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.api.replies import BODY, refusals, reply
@@ -22,9 +22,10 @@ from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.answers import recorded_payload
 from core.domain.notice import Links, build_notice, what_silence_means
 from core.domain.policy import ResolvedPolicy
+from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
 from core.domain.suspension import Suspension
-from core.domain.wire import SuspensionReply, instant, ladder_json, plain, policy_json, resume_json
+from core.domain.wire import instant, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
 from core.idempotency import Replayed
 from core.store.suspension_lists import Filter
@@ -48,7 +49,7 @@ routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
     "/intents/{intent_id}/suspend",
     status_code=201,
     summary="Suspend an intent and ask a person",
-    responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
+    responses={201: {"model": suspension_replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
 )
 async def suspend(
     services: Served,
@@ -74,7 +75,7 @@ async def suspend(
     "/suspensions",
     status_code=201,
     summary="Ask a person; the intent is made too",
-    responses={201: {"model": replies.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
+    responses={201: {"model": suspension_replies.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
 )
 async def ask(
     services: Served, request: Request, actor: Agent, body: requests.SuspendBody, key: IdempotencyKey = None
@@ -88,16 +89,16 @@ async def ask(
 @routes.post(
     "/suspensions/preview",
     summary="What asking would do; nothing is stored",
-    responses={200: {"model": replies.PreviewReply}, **refusals(*BODY, 403)},
+    responses={200: {"model": suspension_replies.PreviewReply}, **refusals(*BODY, 403)},
 )
 async def preview(services: Served, actor: Agent, body: requests.SuspendBody) -> Response:
     draft, now = await services.engine.preview(body.request(), actor)
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
-    notices: dict[str, replies.PreviewedNotice] = {}
+    notices: dict[str, suspension_replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
         notice, is_cut = await services.channel_views.notice_on(channel, Suspension(ask))
-        notices[channel] = {**replies.notice_json(notice), "cut": is_cut}
-    shown: replies.PreviewReply = {
+        notices[channel] = {**suspension_replies.notice_json(notice), "cut": is_cut}
+    shown: suspension_replies.PreviewReply = {
         "ladder": ladder_json(ask),
         "expires_at": instant(ask.expires_at),
         "silence": what_silence_means(Suspension(ask)),
@@ -119,7 +120,7 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
 @routes.get(
     "/suspensions",
     summary="List suspensions, newest first",
-    responses={200: {"model": replies.SuspensionPage}, **refusals(422)},
+    responses={200: {"model": suspension_replies.SuspensionPage}, **refusals(422)},
 )
 async def page(
     services: Served,
@@ -138,8 +139,8 @@ async def page(
     wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
     found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
     more = None if found.after is None else cursor_after(*found.after)
-    items = [replies.suspension_json(one) for one in found.suspensions]
-    return reply(replies.SuspensionPage(items=items, next_cursor=more))
+    items = [suspension_replies.suspension_json(one) for one in found.suspensions]
+    return reply(suspension_replies.SuspensionPage(items=items, next_cursor=more))
 
 
 @routes.get(
@@ -154,12 +155,12 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
 @routes.get(
     "/suspensions/{suspension_id}/notice",
     summary="What people are shown of it: all of it, redacted as on its page",
-    responses={200: {"model": replies.NoticeReply}, **refusals(404, 422)},
+    responses={200: {"model": suspension_replies.NoticeReply}, **refusals(404, 422)},
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
     found = await services.client_queries.suspension(suspension_id, actor)
     shown_there = await services.channel_views.whole_on(PAGE, found)
-    return reply(replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
+    return reply(suspension_replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
 
 
 @routes.get(
@@ -208,28 +209,28 @@ async def cancel(
 @routes.post(
     "/suspensions/{suspension_id}/claim",
     summary="Say that you are on it: further attempts wait",
-    responses={200: {"model": replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
+    responses={200: {"model": suspension_replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
 )
 async def claim(services: Served, suspension_id: Id, actor: Operator, body: requests.ClaimBody) -> Response:
     duration = None if body.seconds is None else timedelta(seconds=body.seconds)
     claimed = await services.engine.claim(suspension_id, actor, "api", duration)
     if not isinstance(claimed, Suspension):
         raise claimed.error
-    return reply(replies.claim_json(claimed))
+    return reply(suspension_replies.claim_json(claimed))
 
 
 @routes.delete(
     "/suspensions/{suspension_id}/claim",
     summary="Give the claim back: what waited goes out",
-    responses={200: {"model": replies.ClaimReply}, **refusals(403, 404, 409, 422)},
+    responses={200: {"model": suspension_replies.ClaimReply}, **refusals(403, 404, 409, 422)},
 )
 async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
-    return reply(replies.claim_json(await services.engine.release(suspension_id, actor)))
+    return reply(suspension_replies.claim_json(await services.engine.release(suspension_id, actor)))
 
 
 async def _whole(services: Services, suspension: Suspension, actor: Caller) -> Response:
     """The record. For the key that asked, with what it goes on with and the receipt of its answer."""
-    written = replies.suspension_json(suspension)
+    written = suspension_replies.suspension_json(suspension)
     if suspension.ask.created_by != actor.key:
         return reply(written)
     own = {"resume": resume_json(suspension.ask.resume), "signal_payload": recorded_payload(suspension)}
@@ -270,7 +271,7 @@ async def first_of(*events: asyncio.Event) -> None:
             wait.cancel()
 
 
-def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, replies.PolicyField]:
+def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, suspension_replies.PolicyField]:
     """Each field of the policy, and the level that it came from (RFC-0026 §5)."""
     values = plain(policy_json(resolved.policy))
     return {name: {"value": values[name], "from": level} for name, level in resolved.sources.items()}
@@ -278,11 +279,11 @@ def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, replies.PolicyFi
 
 def shown(suspension: Suspension) -> tuple[int, str]:
     """The reply that shows the whole record, as it is kept for a repeated request."""
-    return 200, replies.write(replies.suspension_json(suspension))
+    return 200, replies.write(suspension_replies.suspension_json(suspension))
 
 
 def _created(suspension: Suspension) -> tuple[int, str]:
-    return 201, replies.write(replies.suspended_outcome(suspension))
+    return 201, replies.write(suspension_replies.suspended_outcome(suspension))
 
 
 def _told(done: Suspension | Replayed, span: AskSpan) -> Response:
@@ -354,4 +355,4 @@ async def clarification(
 
 
 def _shown(done: Suspension | Replayed) -> Response:
-    return replayed(done) if isinstance(done, Replayed) else reply(replies.suspension_json(done))
+    return replayed(done) if isinstance(done, Replayed) else reply(suspension_replies.suspension_json(done))

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import RootModel
 
-from bot.web.api import requests
+from bot.web.api import task_bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply, write
@@ -110,7 +110,7 @@ def task_json(task: Task) -> JsonObject:
     responses={200: {"model": TaskReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409)},
 )
 async def create(
-    services: Served, request: Request, actor: Agent, body: requests.NewTaskBody, key: IdempotencyKey = None
+    services: Served, request: Request, actor: Agent, body: task_bodies.NewTaskBody, key: IdempotencyKey = None
 ) -> Response:
     again = await once(request, actor, key, _created)
     made = await services.tasks.create(body.intent_id, body.name, body.change(), actor, again)
@@ -141,7 +141,9 @@ async def claim(services: Served, request: Request, task_id: Id, actor: Agent, k
     summary="Move a task, or change what it says",
     responses={200: {"model": TaskReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
 )
-async def change(services: Served, task_id: Id, actor: Agent, body: requests.TaskBody, if_match: IfMatch) -> Response:
+async def change(
+    services: Served, task_id: Id, actor: Agent, body: task_bodies.TaskBody, if_match: IfMatch
+) -> Response:
     return _with_etag(await services.tasks.change(task_id, body.change(body.status), actor, version(if_match)))
 
 

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
+from core.domain.record import continued_with
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import Notify, NotifyPerson, Outcome
-from core.domain.wire import continued_with
 from core.ports import Observer
 from handraise_testing.clock import told
 from handraise_testing.plans import Schedule

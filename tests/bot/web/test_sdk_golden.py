@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.web.api.replies import suspended_outcome
+from bot.web.api.suspension_replies import suspended_outcome
 from core.domain.callback import asked_back_body
 from core.domain.machine import decide
 from core.domain.suspension import Choice, Resume, Rung, Style

@@ -8,6 +8,7 @@ import pytest
 
 from core.domain import quorum
 from core.domain.machine import decide
+from core.domain.record import record_json
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import (
     AlertOperators,
@@ -18,7 +19,6 @@ from core.domain.vocabulary import (
     ResumeAgent,
     Withdraw,
 )
-from core.domain.wire import record_json
 from tests.core.examples import a_question, after, an_answer, claimed, hourly, look, opened, types_of
 
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"

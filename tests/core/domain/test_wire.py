@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 
 from core.domain.callback import callback_body
 from core.domain.machine import decide, next_attempt_at
+from core.domain.record import continued_with, record_json
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Rung, Style, Suspension
 from core.domain.vocabulary import Cancelled, ResumeAgent
 from core.domain.wire import (
     as_utc,
     choice_json,
-    continued_with,
     instant,
     ladder_json,
     policy_json,
-    record_json,
     seconds,
 )
 from tests.core.examples import HOUR, LADDER, a_question, after, an_answer, answered, claimed, hourly, look, opened

@@ -1,0 +1,72 @@
+"""Request bodies of tasks. Source: RFC-0012; API.md §7, "plans, tasks"."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bot.web.api.requests import JsonObject, Name, Strict, Word, such_as
+from bot.web.errors import VISIBLE
+from core.domain.policy import Seconds
+from core.domain.retry_fields import FailurePolicyFields, failure_policy_values
+from core.domain.task import TaskChange, TaskStatus
+
+
+class TaskFields(Strict):
+    """What an agent writes into a task (RFC-0012). ``input``, ``depends_on`` and the like are kept as they are."""
+
+    description: Annotated[str, Field(max_length=40_000)] | None = None
+    priority: Word | None = None
+    input: JsonObject | None = None
+    output: JsonObject | None = None
+    artifacts: Annotated[list[Word], Field(max_length=1000)] | None = None
+    assigned_agent: Name | None = None
+    capabilities_required: Annotated[list[Word], Field(max_length=100)] | None = None
+    depends_on: Annotated[list[Word], Field(max_length=1000)] | None = None
+    parent_task_id: Word | None = None
+    retry_policy: FailurePolicyFields | None = None
+    timeout_seconds: Seconds | None = None
+    max_attempts: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = None
+    metadata: JsonObject | None = None
+    error: Annotated[str, Field(max_length=10_000)] | None = None
+    blocked_reason: Word | None = None
+
+    def change(self, status: TaskStatus | None = None) -> TaskChange:
+        said = {name: value for name in _DETAILS if (value := getattr(self, name)) is not None}
+        return TaskChange(
+            status=status,
+            assigned_agent=self.assigned_agent,
+            retry_policy=None
+            if self.retry_policy is None
+            else failure_policy_values(self.retry_policy.policy("retry_policy.")),
+            blocked_reason=self.blocked_reason,
+            error=self.error,
+            output=self.output,
+            details=said or None,
+        )
+
+
+_DETAILS = (
+    "description",
+    "priority",
+    "input",
+    "artifacts",
+    "capabilities_required",
+    "depends_on",
+    "parent_task_id",
+    "timeout_seconds",
+    "max_attempts",
+    "metadata",
+)
+
+
+class NewTaskBody(TaskFields, json_schema_extra=such_as({"intent_id": "…", "name": "Look the order up"})):
+    intent_id: Annotated[str, Field(min_length=1, max_length=255)]
+    name: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
+
+
+class TaskBody(TaskFields, json_schema_extra=such_as({"status": "running"})):
+    """What changes; what is left out stays."""
+
+    status: TaskStatus | None = None
