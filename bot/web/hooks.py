@@ -82,7 +82,9 @@ _ANSWERED: dict[int | str, dict[str, Any]] = {
 
 def _signed(header: str, pattern: str, media_types: Sequence[str], description: str) -> dict[str, Any]:
     """How a vendor's request looks in the OpenAPI document: raw bytes, and the signature over them."""
-    signature = {"name": header, "in": "header", "required": True, "schema": {"type": "string", "pattern": pattern}}
+    schema = {"type": "string", "pattern": pattern}
+    said = "The vendor's signature of the body, as it is written there: HMAC-SHA-256 in hexadecimal."
+    signature = {"name": header, "in": "header", "required": True, "description": said, "schema": schema}
     content: dict[str, Any] = {media_type: {"schema": {}} for media_type in media_types}
     body = {"required": True, "description": description, "content": content}
     return {"parameters": [signature], "requestBody": body}
@@ -120,6 +122,7 @@ async def slack(request: Request) -> Response:
     ),
 )
 async def pagerduty(request: Request) -> Response:
+    """PagerDuty calls it. Acknowledging, resolving and notes on an incident become claims and answers."""
     door = _doors(request).pagerduty
     raw = await request.body() if door.may_be_signed(request.headers) else b""
     return _known(request, _told(await door.receive(raw, request.headers)))
@@ -138,6 +141,8 @@ async def pagerduty(request: Request) -> Response:
     ),
 )
 async def mail(request: Request) -> Response:
+    """Your mail server posts each mail here. 202 means that it is stored, whatever it says; 503 means that it has to be
+    sent again."""
     door, signature = _doors(request).mail, request.headers.get("x-handraise-signature")
     raw = await request.body() if door.may_be_signed(signature) else b""
     return _known(request, _told(await door.receive(raw, signature)))

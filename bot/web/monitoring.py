@@ -18,6 +18,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from bot.observability.telemetry import Metrics
+from bot.web.api.openapi import DescribedRoute
 from bot.web.api.replies import Envelope, HealthReply, ReadyReply, reply
 from core.errors import DatabaseUnavailable, envelope
 from core.ports import Clock
@@ -83,7 +84,7 @@ def _monitored(request: Request) -> Monitored:
     return monitored
 
 
-health_routes = APIRouter(tags=["health"])
+health_routes = APIRouter(route_class=DescribedRoute, tags=["health"])
 metrics_routes = APIRouter(tags=["health"])
 
 
@@ -91,9 +92,12 @@ metrics_routes = APIRouter(tags=["health"])
     "/metrics",
     summary="Metrics in Prometheus' text format",
     response_class=PlainTextResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics of this process."}
+    },
 )
 async def metrics(request: Request) -> Response:
+    """No key is needed. Keep the path inside your network."""
     body, content_type = await _monitored(request).scrape.take()
     return Response(body, headers={"Content-Type": content_type})
 
@@ -104,6 +108,7 @@ async def metrics(request: Request) -> Response:
     responses={200: {"model": HealthReply}, 503: {"model": Envelope, "description": "What is stuck."}},
 )
 async def healthz(request: Request) -> Response:
+    """For whoever restarts processes. 503 names what is stuck."""
     stalled = _monitored(request).health.stalled()
     if not stalled:
         return reply({"status": "alive"})
@@ -117,6 +122,7 @@ async def healthz(request: Request) -> Response:
     responses={200: {"model": ReadyReply}, 503: {"model": Envelope, "description": "What is missing."}},
 )
 async def readyz(request: Request) -> Response:
+    """For load balancers. 503 names what is missing."""
     monitored = _monitored(request)
     if not monitored.is_working():
         return reply(envelope("not_ready", "The clock is not running."), 503)

@@ -44,6 +44,8 @@ class OnTimeout(StrEnum):
 
 
 class CheckpointStatus(StrEnum):
+    """What has become of a checkpoint."""
+
     REACHED = "reached"
     """It needs no approval."""
     PENDING = "pending"

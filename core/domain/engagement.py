@@ -13,6 +13,8 @@ from pydantic import JsonValue
 
 
 class Mode(StrEnum):
+    """What RFC-0025 §7.2 makes of confidence, risk and reversibility."""
+
     AUTONOMOUS = "autonomous"
     REQUEST_INPUT = "request_input"
     REQUIRE_INPUT = "require_input"

@@ -29,6 +29,8 @@ RESERVED = "_suspension"
 
 
 class IntentStatus(StrEnum):
+    """Where an intent stands (RFC-0001, RFC-0025 §2)."""
+
     DRAFT = "draft"
     ACTIVE = "active"
     BLOCKED = "blocked"

@@ -19,6 +19,8 @@ MOST_TASKS = 10_000
 
 
 class PlanState(StrEnum):
+    """Where a plan stands (RFC-0012)."""
+
     DRAFT = "draft"
     ACTIVE = "active"
     PAUSED = "paused"

@@ -164,8 +164,11 @@ class RungFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     attempt: StrictInt
+    """The attempt that the rung is for, from 1 to `max_attempts`."""
     channel_hint: str | None = Field(default=None, max_length=64)
+    """The channel to ask on, for this attempt only."""
     notify_to: str | None = Field(default=None, max_length=320)
+    """Whom to ask, for this attempt only."""
     quiet: StrictBool | None = Field(
         default=None, description="Wait while everybody whom the attempt asks is outside their working hours."
     )
@@ -177,10 +180,15 @@ class RetryPolicyFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=MOST_ATTEMPTS)] | None = None
+    """How often to ask, at most; 1 by default."""
     interval_seconds: Seconds | None = None
+    """Seconds between two attempts; `timeout_seconds` by default."""
     strategy: Literal["fixed"] | None = None
+    """`fixed`, the only one there is (RFC-0026 §4.1)."""
     escalation_ladder: list[RungFields] | None = Field(default=None, max_length=MOST_ATTEMPTS)
+    """Which attempt asks somebody else, or elsewhere."""
     final_fallback_policy: FallbackPolicy | None = None
+    """What happens after the last attempt; the call's `fallback_policy` by default."""
 
     def fields(self) -> PolicyFields:
         """The same in the domain's words."""

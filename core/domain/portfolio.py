@@ -32,6 +32,8 @@ class PortfolioStatus(StrEnum):
 
 
 class MembershipRole(StrEnum):
+    """What an intent is in a portfolio. Nothing goes by it."""
+
     PRIMARY = "primary"
     MEMBER = "member"
     DEPENDENCY = "dependency"

@@ -31,15 +31,21 @@ class FailurePolicyFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     strategy: RetryStrategy
+    """How the waiting time grows from one try to the next."""
     max_retries: Annotated[int, Field(strict=True, ge=0, le=MOST_RETRIES)] | None = Field(
         None, validation_alias=either("max_retries", "maxRetries")
     )
+    """How many tries follow the first; 3 if you leave it out."""
     base_delay_ms: _Delay | None = Field(None, validation_alias=either("base_delay_ms", "baseDelayMs"))
+    """Milliseconds before the first retry; 1000 if you leave it out."""
     max_delay_ms: _Delay | None = Field(None, validation_alias=either("max_delay_ms", "maxDelayMs"))
+    """The longest wait, in milliseconds; 60000 if you leave it out."""
     fallback_agent_id: _Agent | None = Field(None, validation_alias=either("fallback_agent_id", "fallbackAgentId"))
+    """The agent that takes over once no retry is left."""
     failure_threshold: Annotated[int, Field(strict=True, ge=1, le=MOST_FAILURES)] | None = Field(
         None, validation_alias=either("failure_threshold", "failureThreshold")
     )
+    """After how many failures in a row the fallback agent takes over, retries left or not."""
 
     def policy(self, inside: str = "") -> FailurePolicy:
         """Raises :class:`InvalidRequest` for a fallback agent that can be no key's name, and for delays that contradict

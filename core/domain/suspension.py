@@ -27,7 +27,7 @@ class ResponseType(StrEnum):
 
 
 class Kind(StrEnum):
-    """``input`` waits for a decision; ``veto`` goes ahead unless somebody objects (issue 186)."""
+    """``input`` waits for a decision; ``veto`` goes ahead unless somebody objects."""
 
     INPUT = "input"
     VETO = "veto"

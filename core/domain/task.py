@@ -19,6 +19,8 @@ from core.errors import InvalidTransition, TaskNotClaimable, VersionConflict
 
 
 class TaskStatus(StrEnum):
+    """Where a task stands (RFC-0012)."""
+
     PENDING = "pending"
     READY = "ready"
     CLAIMED = "claimed"

@@ -66,11 +66,18 @@ def seconds(value: timedelta | None) -> int | None:
 
 
 class ChoiceReply(Open):
+    """One choice, as the agent gave it (RFC-0025 §4.2)."""
+
     value: str
+    """What an answer holds."""
     label: str
+    """What people read."""
     description: NotRequired[str | None]
+    """More about it; absent if the agent gave none."""
     style: NotRequired[Style | None]
+    """How it should look; absent if the agent gave none."""
     metadata: NotRequired[JsonObject | None]
+    """What the agent attached; absent if there is nothing."""
 
 
 def choice_json(choice: Choice) -> ChoiceReply:
@@ -86,18 +93,31 @@ def choice_json(choice: Choice) -> ChoiceReply:
 
 
 class RungReply(Open):
+    """One rung of the escalation ladder (RFC-0026 §4.1)."""
+
     attempt: int
+    """The attempt that it is for, from 1."""
     channel_hint: str | None
+    """The channel to ask on; `null` if the rung names none."""
     notify_to: str | None
+    """Whom to ask; `null` if the rung names nobody."""
     quiet: NotRequired[Quiet]
+    """Whether the attempt waits while everybody it asks is outside their working hours."""
 
 
 class PolicyReply(Open):
+    """The retry policy that counts, each field resolved (RFC-0026 §4.1, §5)."""
+
     max_attempts: int
+    """How often people are asked, at most."""
     interval_seconds: int | None
+    """Seconds between two attempts; `null` with a single attempt and no time limit."""
     strategy: Literal["fixed"]
+    """Always `fixed`: every interval is as long as the one before."""
     escalation_ladder: list[RungReply]
+    """Which attempt asks somebody else, or elsewhere."""
     final_fallback_policy: FallbackPolicy
+    """What happens after the last attempt."""
 
 
 def policy_json(policy: HumanRetryPolicy) -> PolicyReply:
@@ -124,12 +144,20 @@ def _if_quiet(step: Rung | PlannedAttempt) -> _IfQuiet:
 
 
 class LadderEntry(Open):
+    """One attempt: when, where, whom."""
+
     attempt: int
+    """The attempt's number, from 1."""
     due_at: Instant
+    """When it is due. A claim or quiet hours may hold it back."""
     channel: str
+    """The channel that asks."""
     notify_to: str | None
+    """Whom the rung names; `null` if it names nobody."""
     recipients: list[str]
+    """Whom the attempt asks."""
     quiet: NotRequired[Quiet]
+    """Whether it waits for somebody's working hours."""
 
 
 def ladder_json(ask: Ask) -> list[LadderEntry]:
@@ -151,10 +179,15 @@ class GivenReply(Open):
     """One of several answers."""
 
     value: JsonValue
+    """The answer."""
     responded_by: str
+    """Who gave it."""
     responded_at: Instant
+    """When it was recorded."""
     channel: str
+    """How it came in."""
     reason: str | None
+    """Why, in their words; `null` if they gave no reason."""
 
 
 def given_json(given: Given) -> GivenReply:
@@ -171,10 +204,15 @@ class ClarificationReply(Open):
     """What the agent was asked back last; ``held_until`` is set while the clock waits for its ``text``."""
 
     question: str
+    """What the responder wants to know."""
     asked_by: str
+    """Who asked back."""
     asked_at: Instant
+    """When."""
     text: str | None
+    """What the agent said; `null` until it has."""
     held_until: Instant | None
+    """Until when the clock waits for the agent; `null` if it does not wait."""
 
 
 def clarification_json(suspension: Suspension) -> ClarificationReply | None:
@@ -191,16 +229,24 @@ def clarification_json(suspension: Suspension) -> ClarificationReply | None:
 
 
 class ResumeReply(Open):
-    """How the agent goes on, as it said when it asked (API.md §2)."""
+    """How the agent goes on, as it said when it asked."""
 
     session_id: str | None
+    """The agent's session."""
     callback_url: str | None
+    """Where the agent is called back; `null` for its session's, or nowhere."""
     state: JsonValue
+    """What the agent wants back with the answer. Any JSON, at most 512 KiB."""
     invocation_id: str | None
+    """The agent's invocation."""
     correlation_id: str | None
+    """The agent's correlation id."""
     signal_id: str | None
+    """The name by which a signal can answer."""
     signal_metadata: JsonObject
+    """What belongs to that signal."""
     payload_schema: JsonObject | None
+    """JSON Schema that the resumed payload has to fit; `null` for any."""
 
 
 def resume_json(resume: Resume) -> ResumeReply:

@@ -47,16 +47,16 @@ class Takeovers:
         if not intent_agents.belongs(tx.conn, intent.id, to_agent):
             intent, _ = self.members.join(tx, intent, to_agent, FALLBACK, BY_SERVICE, now)
         intent, handed = self.leases.hand_over(tx, intent, failure.agent_id, to_agent, now)
-        told = _told(intent, failure, to_agent, reason, handed)
+        told = takeover_data(intent, failure, to_agent, reason, handed)
         intent = self.log.write(tx, intent, now, _triggered(told))
         self.transitions.dispatch(tx, _callback(tx, to_agent, told, now))
         return intent
 
 
-def _told(
+def takeover_data(
     intent: Intent, failure: IntentFailure, to_agent: str, reason: TakeoverReason, handed: Sequence[IntentLease]
 ) -> JsonObject:
-    """What a callback says. The state and the rest of the history are the intent's."""
+    """What the callback says. The state and the rest of the history are the intent's."""
     return {
         "intent_id": intent.id,
         "status": intent.status.value,

@@ -34,7 +34,9 @@ class QuotaReply(Open):
     """``null`` is no limit."""
 
     open: int | None
+    """How many of its questions may be open at once."""
     per_minute: int | None
+    """How many it may put in a minute."""
 
 
 class MeReply(Open):
@@ -42,29 +44,42 @@ class MeReply(Open):
     ``default_retry_policy`` is the key's own, ``{}`` where it has set none."""
 
     name: str
+    """The key's name."""
     identity: str
+    """Who answers with this key: a person's e-mail, else the key's name."""
     roles: list[Literal[Role.AGENT, Role.OPERATOR, Role.ADMIN]]
+    """What the key may do."""
     webhook_secrets: int
+    """How many secrets sign its callbacks; two while one is being replaced."""
     quotas: QuotaReply
+    """How much it may ask."""
     default_retry_policy: JsonObject
+    """The key's own policy; `{}` if it has set none."""
 
 
 class SignInLinkReply(Open):
     """``url`` works once, until ``expires_at``, and is shown here alone."""
 
     url: str
+    """The link. It works once."""
     expires_at: Instant
+    """From when on it is worth nothing."""
 
 
 class RevokedReply(Open):
+    """The key is worth nothing any more."""
+
     name: str
+    """The key's name."""
     revoked_at: Instant
+    """When it was revoked."""
 
 
 @key_routes.get(
     "/me", summary="Who the caller is, and what its key may do", responses={200: {"model": MeReply}, **refusals()}
 )
 async def me(services: Served, actor: Caller) -> Response:
+    """The first call to make with a new key."""
     name = actor.key or actor.identity
     quota = services.quotas.of(name)
     return reply(
@@ -152,24 +167,33 @@ class PauseReply(Open):
     """``held`` are notices that wait; who paused and why is for operators."""
 
     paused: bool
+    """Whether new notices wait."""
     paused_at: Instant | None
+    """Since when; `null` without a pause."""
     paused_by: str | None
+    """Who paused; `null` without a pause, and for agents."""
     reason: str | None
+    """Why; `null` if nobody said, and for agents."""
     held: int
+    """How many notices wait."""
 
 
 class UnpauseReply(Open):
     """Of what waited: how many notices leave now, and how many were out of date."""
 
     paused: Literal[False]
+    """Always `false`."""
     released: int
+    """How many notices leave now."""
     dropped: int
+    """How many were out of date."""
 
 
 @pause_routes.get(
     "/pause", summary="Whether new notices are paused", responses={200: {"model": PauseReply}, **refusals()}
 )
 async def show(services: Served, actor: Caller) -> Response:
+    """Agents are told that nobody is being asked, but neither by whom nor why."""
     return reply(pause_json(*await services.pausing.current(), actor))
 
 
@@ -179,6 +203,7 @@ async def show(services: Served, actor: Caller) -> Response:
     responses={200: {"model": PauseReply}, **refusals(*BODY, 403)},
 )
 async def pause(services: Served, actor: Admin, body: requests.PauseBody) -> Response:
+    """Questions still open and end by their time; nobody is asked. Answers are taken."""
     await services.pausing.pause(actor, body.reason)
     return reply(pause_json(*await services.pausing.current(), actor))
 
@@ -189,6 +214,7 @@ async def pause(services: Served, actor: Admin, body: requests.PauseBody) -> Res
     responses={200: {"model": UnpauseReply}, **refusals(403)},
 )
 async def unpause(services: Served, _actor: Admin) -> Response:
+    """A question that has become due several times meanwhile asks once, not once for each attempt."""
     lifted = await services.pausing.lift()
     released, dropped = (0, 0) if lifted is None else (lifted.released, lifted.dropped)
     return reply(UnpauseReply(paused=False, released=released, dropped=dropped))
@@ -226,16 +252,26 @@ class QuarantinedReply(Open):
     """``reason`` says why it could not be read, ``size`` how many bytes it has."""
 
     digest: str
+    """The SHA-256 of the mail's bytes, in hexadecimal."""
     door: str
+    """How it came in: `imap`, `lmtp` or `webhook`."""
     reason: str
+    """Why it could not be read, as a code."""
     size: int
+    """How many bytes it has."""
     received_at: Instant
+    """When it came."""
     kept_until: Instant
+    """Until when it is kept."""
 
 
 class QuarantinePage(Open):
+    """One page of mails that could not be read."""
+
     items: list[QuarantinedReply]
+    """The mails, newest first."""
     next_cursor: str | None
+    """What to send as `cursor` for the next page; `null` on the last one."""
 
 
 @quarantine_routes.get(
@@ -244,6 +280,7 @@ class QuarantinePage(Open):
     responses={200: {"model": QuarantinePage}, **refusals(403, 422)},
 )
 async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """Mails that can't be parsed are kept here for a while, so that nothing is lost."""
     found = await services.client_queries.quarantined(before=place(cursor), limit=limit + 1)
     items, more = found[:limit], len(found) > limit
     following = cursor_after(items[-1].at, items[-1].digest) if more else None
@@ -257,6 +294,7 @@ async def quarantine(services: Served, _actor: Admin, limit: Limit = 50, cursor:
     responses={**_BYTES, **refusals(403, 404, 422)},
 )
 async def quarantined(services: Served, _actor: Admin, digest: Digest) -> Response:
+    """Sent as a file to keep, never as a page: these are somebody else's bytes."""
     found = await services.client_queries.one_quarantined(digest)
     if found is None:
         raise NotFound("There is no such mail in quarantine.")

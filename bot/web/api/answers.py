@@ -60,6 +60,10 @@ async def respond(
     body: requests.RespondBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """The answer goes to the question that is open now, by its `suspension_id`: an answer to an earlier one is refused.
+
+    The first answer wins. Whoever comes later gets 409 `already_answered`. If several answers are needed, 202 says how
+    many count so far. Checked in this order: key, body, role, intent, id, person, value (RFC-0025 §8)."""
     if not body.suspension_id:
         raise SuspensionIdRequired("suspension_id is required.")
     answer = GivenAnswer(
@@ -100,6 +104,8 @@ async def signal(
     body: requests.SignalBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """For systems that know the agent's own name for what it waits for, and no `suspension_id`. Nothing is kept if no
+    open question has that name: send it again later (OpenArmature harness §6)."""
     answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
     done = await services.engine.signal(answer, signal_id, body.creator, await once(request, actor, key, _written))
     return _told(done)
@@ -111,6 +117,8 @@ async def signal(
     responses={200: {"model": intent_replies.EngagementReply}, **refusals(*BODY, 403, 404)},
 )
 async def engagement(services: Served, intent_id: Id, actor: Agent, body: requests.EngagementBody) -> Response:
+    """Send how sure the agent is and what is at stake; the reply says whether to ask. The decision is recorded as
+    `engagement.decision` in the intent's log (RFC-0025 §7)."""
     decision, logged = await services.intents.engage(intent_id, body.signals(), actor)
     return reply(
         {

@@ -31,16 +31,27 @@ class ProgressBody(Strict):
     model_config = ConfigDict(strict=True)
 
     lines: Count
+    """How many lines were read."""
     begun: bool
+    """Whether the first line, which says what the file is, was read."""
     part: bool
+    """Whether the file is a part of the log, by intent or by time."""
     ended: bool
+    """Whether the last line was read."""
     logs: Count
+    """How many intents' logs were read."""
     events: Count
+    """How many events were read."""
     intent_id: Annotated[str, Field(max_length=255)] | None
+    """The intent whose log is being read; `null` between two."""
     position: Count
+    """The place of the last event in that log, from 1."""
     mac: MacOrNone
+    """The MAC of that event, in hexadecimal; empty before the first."""
     length: Count | None
+    """How long that log should be; `null` if the file does not say."""
     head_mac: MacOrNone | None
+    """The MAC of that log's last event; `null` if the file does not say."""
 
     def progress(self) -> Progress:
         return Progress(**self.model_dump())
@@ -52,32 +63,48 @@ class FileBody(Strict):
     model_config = ConfigDict(strict=True)
 
     lines: Annotated[list[Line], Field(max_length=1000)]
+    """The next lines, in order."""
     progress: ProgressBody | None = None
+    """What the reply to the lines before said; left out for the first ones."""
     sha256: Mac | None = None
+    """The digest of all lines but the last, in hexadecimal. Sent with the last line."""
 
 
 class BrokenReply(Open):
     """The first broken link. ``id`` is the event's, where there is one; ``line`` the number of a file's line."""
 
     fault: Fault
+    """What does not hold."""
     intent_id: str | None
+    """In whose log; `null` if it is about the file."""
     position: int | None
+    """The place in that log, from 1."""
     id: str | None
+    """The event's id, if there is one."""
     line: int | None
+    """The line of the file, from 1; `null` when the database is checked."""
 
 
 class CheckedReply(Open):
     """How many intents and events were looked at this time, and what is broken, if anything is."""
 
     intents: int
+    """How many logs were checked this time."""
     events: int
+    """How many events were checked this time."""
     first_broken: BrokenReply | None
+    """The first place that does not hold; `null` if all of it does."""
     next_cursor: str | None
+    """What to send as `cursor` to go on; `null` at the end."""
 
 
 class FileReply(Open):
+    """How far the file has been checked, and what is broken."""
+
     first_broken: BrokenReply | None
+    """The first place that does not hold; `null` if all of it does."""
     progress: ProgressBody
+    """How far it is. Send it along with the next lines."""
 
 
 def broken_json(broken: Broken | None) -> dict[str, object] | None:
@@ -92,7 +119,9 @@ JSON_LINES = "application/x-ndjson"
 _LINES: dict[int | str, dict[str, Any]] = {
     200: {"content": {JSON_LINES: {}}, "description": "JSON Lines; the last says that it is the last."}
 }
-IntentId = Annotated[str | None, Query(min_length=1, max_length=255, pattern=TEXT)]
+IntentId = Annotated[
+    str | None, Query(min_length=1, max_length=255, pattern=TEXT, description="Only the log of this intent.")
+]
 
 
 routes = APIRouter(route_class=KeyedRoute, tags=["audit"])
@@ -108,9 +137,10 @@ async def export(
     services: Served,
     _actor: Admin,
     intent_id: IntentId = None,
-    since: Instant | None = None,
-    until: Instant | None = None,
+    since: Annotated[Instant | None, Query(description="Only events from this instant on.")] = None,
+    until: Annotated[Instant | None, Query(description="Only events before this instant.")] = None,
 ) -> StreamingResponse:
+    """Check it with `handraise audit verify FILE`, or `POST /audit/verify`. Without filters it is the whole log."""
     lines = await services.audit.export(Wanted(intent_id, since, until))
     return StreamingResponse(lines, media_type=JSON_LINES, headers={"Cache-Control": "no-store"})
 
@@ -127,6 +157,7 @@ async def verify(
         str | None, Query(min_length=1, max_length=255, pattern=TEXT, description="The `next_cursor` before.")
     ] = None,
 ) -> Response:
+    """Begin without `cursor`, and go on with `next_cursor` until it is `null`."""
     checked = await services.audit.check(cursor)
     return reply(
         {
@@ -144,6 +175,7 @@ async def verify(
     responses={200: {"model": FileReply}, **refusals(*BODY, 403)},
 )
 async def verify_file(services: Served, _actor: Admin, body: FileBody) -> Response:
+    """Send an export in parts of at most 1,000 lines and 5 MiB, each with the `progress` of the reply before."""
     before = Progress() if body.progress is None else body.progress.progress()
     progress, broken = await asyncio.to_thread(services.audit.check_file, before, body.lines, body.sha256)
     return reply({"first_broken": broken_json(broken), "progress": asdict(progress)})

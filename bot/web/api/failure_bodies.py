@@ -29,7 +29,9 @@ class FailurePolicyBody(FailurePolicyFields):
     model_config = ConfigDict(extra="forbid", json_schema_extra=such_as(_POLICY))
 
     id: Name | None = None
+    """May be sent back as it was read. It is not used."""
     intent_id: Name | None = Field(None, validation_alias=either("intent_id", "intentId"))
+    """May be sent back as it was read. It has to be the path's."""
 
     def of(self, intent_id: str) -> FailurePolicy:
         """Raises :class:`InvalidRequest` for values that contradict each other, or another intent."""
@@ -43,18 +45,27 @@ class FailureBody(Strict, json_schema_extra=such_as(_FAILURE)):
     helps. Without ``agent_id`` it is the caller's, without ``attempt_number`` its next in a row."""
 
     agent_id: Name | None = Field(None, validation_alias=either("agent_id", "agentId"))
+    """Whose failure it is; the caller's if you leave it out."""
     task_id: Name | None = Field(None, validation_alias=either("task_id", "taskId"))
+    """Of which task; `null` for the intent as a whole."""
     attempt_number: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = Field(
         None, validation_alias=either("attempt_number", "attemptNumber")
     )
+    """Which try failed, from 1; the next in a row if you leave it out."""
     error_code: _Code | None = Field(None, validation_alias=either("error_code", "errorCode"))
+    """What failed, as a stable code of yours."""
     error_type: _Code | None = Field(None, validation_alias=either("error_type", "errorType"))
+    """The same as `error_code`, in the published client's spelling."""
     error_message: Annotated[str, Field(max_length=10_000)] | None = Field(
         None, validation_alias=either("error_message", "errorMessage")
     )
+    """What failed, for people."""
     retry_scheduled_at: Instant | None = Field(None, validation_alias=either("retry_scheduled_at", "retryScheduledAt"))
+    """When you will try again; worked out from the policy if you leave it out."""
     metadata: JsonObject | None = None
+    """Anything of yours."""
     recoverable: Annotated[bool, Field(strict=True)] | None = None
+    """`false` says that no retry helps."""
 
     def failed(self, agent_id: str) -> Failed:
         """``agent_id`` is the caller's. Raises :class:`InvalidRequest` for two codes."""
@@ -76,3 +87,4 @@ class AgentCallbackBody(Strict, json_schema_extra=such_as({"url": "https://agent
     """Where the agent is told what is for it alone; ``null`` clears it."""
 
     url: Url | None
+    """Where to send it, over HTTP or HTTPS; `null` clears it."""

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from bot.web.api import intent_bodies, intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.intent_replies import aggregate_json, intent_json
 from bot.web.api.intents import created, new_intent, with_etag
-from bot.web.api.paging import IdempotencyKey, IfMatch, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.containers.graph import Around, IntentGraph
@@ -30,52 +31,88 @@ routes = APIRouter(route_class=KeyedRoute, tags=["graph"])
 
 Most = Annotated[int, Query(ge=1, le=1000, description="How many items at most; total says how many there are.")]
 MostNodes = Annotated[int, Query(ge=1, le=10_000, description="How many nodes at most; total says how many there are.")]
-Offset = Annotated[int, Query(ge=0, le=10_000_000)]
 
 
 class TotalReply(Open):
     """``total``: how many there are for this caller, on this page and on others."""
 
     total: int
+    """How many there are for this caller, on this page and on others."""
 
 
 class ChildPage(TotalReply):
+    """One page of an intent's children."""
+
     children: list[intent_replies.IntentReply]
+    """The children, oldest first."""
 
 
 class DescendantPage(TotalReply):
+    """One page of an intent's descendants."""
+
     descendants: list[intent_replies.IntentReply]
+    """The descendants, oldest first."""
 
 
 class AncestorPage(TotalReply):
+    """One page of an intent's ancestors."""
+
     ancestors: list[intent_replies.IntentReply]
+    """The ancestors, nearest first."""
 
 
 class DependencyPage(TotalReply):
+    """One page of what an intent depends on."""
+
     dependencies: list[intent_replies.IntentReply]
+    """The intents, oldest first."""
 
 
 class DependentPage(TotalReply):
+    """One page of what depends on an intent."""
+
     dependents: list[intent_replies.IntentReply]
+    """The intents, oldest first."""
 
 
 class ReadyPage(TotalReply):
+    """One page of the children that could be worked on."""
+
     ready: list[intent_replies.IntentReply]
+    """The children, oldest first."""
 
 
 class BlockedPage(TotalReply):
+    """One page of the children that are held up."""
+
     blocked: list[intent_replies.IntentReply]
+    """The children, oldest first."""
 
 
 class NodeReply(Open):
+    """One intent of a graph."""
+
     id: str
+    """The intent's id."""
     title: str
+    """What is to be done, in a line."""
     status: IntentStatus
+    """Where it stands."""
     parent_id: str | None
+    """The intent that it is a part of; `null` for none."""
     depends_on: list[str]
+    """Ids of the intents that have to be completed first."""
 
 
-EdgeReply = TypedDict("EdgeReply", {"from": str, "to": str, "type": Literal["parent", "dependency"]})
+EdgeReply = TypedDict(
+    "EdgeReply",
+    {
+        "from": Annotated[str, Field(description="The parent, or the intent that waits.")],
+        "to": Annotated[str, Field(description="The child, or the intent that is waited for.")],
+        "type": Annotated[Literal["parent", "dependency"], Field(description="What the edge says.")],
+    },
+)
+EdgeReply.__doc__ = "How two intents of a graph hang together."
 
 
 class GraphReply(TotalReply):
@@ -83,9 +120,13 @@ class GraphReply(TotalReply):
     intent itself."""
 
     root_id: str
+    """The intent that was asked for."""
     nodes: list[NodeReply]
+    """The intents, oldest first."""
     edges: list[EdgeReply]
+    """How they hang together."""
     aggregate_status: intent_replies.AggregateReply
+    """How far all of them are, but for the root."""
 
 
 def graph_json(graph: IntentGraph) -> GraphReply:
@@ -124,6 +165,7 @@ async def create_child(
     body: intent_bodies.IntentBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """As `POST /intents`, with this intent as the parent."""
     await services.intents.check(intent_id, actor)
     if body.parent_intent_id not in (None, intent_id):
         raise InvalidRequest("The path names another parent.", path="parent_intent_id")
@@ -145,6 +187,7 @@ async def _list(
     responses={200: {"model": ChildPage}, **refusals(404, 422)},
 )
 async def children(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "children", intent_graph.children, intent_id, actor, limit, offset)
 
 
@@ -156,6 +199,7 @@ async def children(services: Served, intent_id: Id, actor: Caller, limit: Most =
 async def descendants(
     services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
 ) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "descendants", intent_graph.descendants, intent_id, actor, limit, offset)
 
 
@@ -165,6 +209,7 @@ async def descendants(
     responses={200: {"model": AncestorPage}, **refusals(404, 422)},
 )
 async def ancestors(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "ancestors", intent_graph.ancestors, intent_id, actor, limit, offset)
 
 
@@ -176,6 +221,7 @@ async def ancestors(services: Served, intent_id: Id, actor: Caller, limit: Most 
 async def dependents(
     services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
 ) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "dependents", intent_graph.dependents, intent_id, actor, limit, offset)
 
 
@@ -185,6 +231,7 @@ async def dependents(
     responses={200: {"model": ReadyPage}, **refusals(404, 422)},
 )
 async def ready(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "ready", intent_graph.ready, intent_id, actor, limit, offset)
 
 
@@ -194,6 +241,7 @@ async def ready(services: Served, intent_id: Id, actor: Caller, limit: Most = 10
     responses={200: {"model": BlockedPage}, **refusals(404, 422)},
 )
 async def blocked(services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "blocked", intent_graph.waiting, intent_id, actor, limit, offset)
 
 
@@ -205,6 +253,7 @@ async def blocked(services: Served, intent_id: Id, actor: Caller, limit: Most = 
 async def graph(
     services: Served, intent_id: Id, actor: Caller, limit: MostNodes = 10_000, offset: Offset = 0
 ) -> Response:
+    """For drawing it. Edges lead from a parent to its child, and from an intent to what it depends on."""
     return reply(graph_json(await services.graphs.graph(intent_id, actor, limit=limit, offset=offset)))
 
 
@@ -216,6 +265,7 @@ async def graph(
 async def dependencies(
     services: Served, intent_id: Id, actor: Caller, limit: Most = 1000, offset: Offset = 0
 ) -> Response:
+    """Those that the caller may read."""
     return await _list(services, "dependencies", intent_graph.dependencies, intent_id, actor, limit, offset)
 
 
@@ -227,6 +277,7 @@ async def dependencies(
 async def add_dependency(
     services: Served, intent_id: Id, actor: Agent, body: intent_bodies.DependencyBody, if_match: IfMatch
 ) -> Response:
+    """A cycle is refused with 400 (RFC-0002). An active intent stays active, unless the other one is suspended."""
     return with_etag(await services.graphs.add_dependency(intent_id, body.dependency_id, actor, version(if_match)))
 
 
@@ -238,4 +289,5 @@ async def add_dependency(
 async def remove_dependency(
     services: Served, intent_id: Id, dependency_id: Id, actor: Agent, if_match: IfMatch
 ) -> Response:
+    """If nothing else holds the intent up, it is active again."""
     return with_etag(await services.graphs.remove_dependency(intent_id, dependency_id, actor, version(if_match)))

@@ -25,30 +25,52 @@ class IntentBody(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": conditions.INTENT_EXAMPLES})
 
     title: Annotated[str, Field(min_length=1, max_length=1000, pattern=VISIBLE)]
+    """What is to be done, in a line."""
     description: Annotated[str, Field(max_length=40_000)] | None = None
+    """What is to be done, at length."""
     state: JsonObject | None = None
+    """What you know so far. `_suspension` is the server's."""
     constraints: JsonObject | None = None
+    """What you have to keep to. Stored and shown."""
     confidence: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
+    """How sure you are, from 0 to 100. Stored and shown."""
     status: Literal["draft", "active"] | None = None
+    """`draft`, which is the default, or `active`."""
     created_by: Annotated[str, Field(max_length=320)] | None = None
+    """Ignored: the caller's key owns the intent."""
     parent_intent_id: IntentId | None = None
+    """The intent that this one is a part of."""
     depends_on: Annotated[list[IntentId], Field(max_length=100)] | None = None
+    """Ids of the intents that have to be completed first."""
     governance_policy: JsonObject | None = None
+    """Rules of your own. Stored and shown."""
 
 
 class DependencyBody(Strict):
+    """What is waited for."""
+
     dependency_id: IntentId
+    """The intent that has to be completed first."""
 
 
 class StatusBody(Strict, json_schema_extra=such_as({"status": "active"})):
+    """Where the intent is to stand."""
+
     status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"]
+    """The new status. `suspended_awaiting_input` is the first of the published client's three steps."""
     reason: Reason | None = None
+    """Why. Kept as `abandonment_reason` if the intent is given up."""
 
 
 class PatchBody(Strict):
+    """One change of the state (RFC-0001)."""
+
     op: Literal["set", "append", "remove"]
+    """`set` writes the value, `append` adds it to a list, `remove` takes the path away."""
     path: Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=conditions.PATH)]
+    """Where, as keys with `/` between them, such as `/cart/items`."""
     value: JsonValue = None
+    """What to write. Not for `remove`."""
 
     def patch(self) -> Patch:
         return Patch(self.op, self.path, self.value)
@@ -60,7 +82,9 @@ class StateBody(Strict):
     model_config = ConfigDict(json_schema_extra={"anyOf": conditions.STATE, "examples": conditions.STATE_EXAMPLES})
 
     patches: Annotated[list[PatchBody], Field(min_length=1, max_length=1000)] | None = None
+    """Changes, made in order, all or none."""
     state: JsonObject | None = None
+    """The whole new state. `_suspension` stays as it is."""
 
     def one_of(self) -> None:
         """Raises :class:`InvalidRequest` unless exactly one is given."""
@@ -72,9 +96,15 @@ EventType = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[A-Za-
 
 
 class EventBody(Strict, json_schema_extra=such_as({"event_type": "refund.prepared", "payload": {"amount": 499.99}})):
+    """An event of your own, for the intent's log."""
+
     event_type: EventType
+    """What happened. Types that begin with `intent.`, `portfolio.`, `task.`, `coordinator.` or `engagement.` are the
+    server's."""
     actor: Annotated[str, Field(max_length=320)] | None = None
+    """Ignored: the caller is the actor."""
     payload: JsonObject | None = None
+    """Anything of yours."""
 
 
 class SubscriptionBody(
@@ -85,11 +115,17 @@ class SubscriptionBody(
     are all. ``subscriber_id`` is the caller's key, whatever is written, but for an admin."""
 
     webhook_url: Url
+    """Where events are sent, over HTTP or HTTPS. Your key needs a webhook secret."""
     event_types: Annotated[list[EventType], Field(max_length=100)] | None = None
+    """Which types; all if you leave it out."""
     intent_id: IntentId | None = None
+    """Only events of this intent."""
     portfolio_id: IntentId | None = None
+    """Only events of this portfolio's intents."""
     subscriber_id: Annotated[str, Field(max_length=320)] | None = None
+    """For which key. Only an admin may name another than its own."""
     expires_at: Instant | None = None
+    """When the subscription ends by itself. In the future."""
 
     def wanted(self) -> NewSubscription:
         return NewSubscription(
@@ -106,10 +142,14 @@ class LeaseBody(Strict, json_schema_extra=such_as({"scope": "refunds", "duration
     """Which part of the intent the agent is to have alone, and for how long."""
 
     scope: Name
+    """Which part of the intent, by a name of yours. One agent at a time holds a scope."""
     duration_seconds: Seconds
+    """For how many seconds, from now on."""
 
 
 class RenewalBody(Strict, json_schema_extra=such_as({"duration_seconds": 300})):
+    """For how long a lease is renewed."""
+
     duration_seconds: Annotated[Seconds, Field(description="From now on.")]
 
 
@@ -117,4 +157,6 @@ class IntentAgentBody(Strict, json_schema_extra=such_as({"agent_id": "agent-back
     """Who is to work on the intent: the name of a key."""
 
     agent_id: Name
+    """The name of the key."""
     role: Name | None = None
+    """What it does there, by a name of yours."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from bot.web.api import intent_bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
-from bot.web.api.paging import Limit
+from bot.web.api.paging import Limit, Offset
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id
 from core.domain.intent_lease import IntentLease
@@ -35,17 +35,28 @@ class LeaseReply(Open):
     """``expires_at`` of an active lease may be over: it stands as long as its intent waits for a person."""
 
     id: str
+    """The lease's id."""
     intent_id: str
+    """The intent that it is on."""
     agent_id: str
+    """Who holds it."""
     scope: str
+    """Which part of the intent, by the agent's own name."""
     status: Literal["active", "released", "expired", "revoked"]
+    """Where the lease stands."""
     acquired_at: LeaseInstant
+    """When it was taken."""
     expires_at: LeaseInstant
+    """When it ends by itself."""
     released_at: LeaseInstant | None
+    """When it was given back or taken away; `null` until then."""
 
 
 class LeasePage(Open):
+    """The leases on an intent."""
+
     leases: list[LeaseReply]
+    """The leases: those that are held first, then the newest."""
 
 
 def lease_json(lease: IntentLease, path: str) -> LeaseReply:
@@ -77,8 +88,9 @@ async def page(
     intent_id: Id,
     actor: Caller,
     limit: Limit = 200,
-    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    offset: Offset = 0,
 ) -> Response:
+    """Leases that were given back or ran out are listed too."""
     found = await services.leases.page(intent_id, actor, limit=limit, offset=offset)
     return reply(LeasePage(leases=[lease_json(one, request.url.path) for one in found]))
 
@@ -91,6 +103,8 @@ async def page(
 async def acquire(
     services: Served, request: Request, intent_id: Id, actor: Agent, body: intent_bodies.LeaseBody
 ) -> Response:
+    """A scope that somebody holds is 409. While the intent waits for a person its leases do not run out (RFC-0003,
+    RFC-0025 §2)."""
     duration = timedelta(seconds=body.duration_seconds)
     lease = await services.leases.acquire(intent_id, body.scope, duration, actor)
     return reply(lease_json(lease, request.url.path))
@@ -104,6 +118,7 @@ async def acquire(
 async def renew(
     services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent, body: intent_bodies.RenewalBody
 ) -> Response:
+    """By its holder."""
     duration = timedelta(seconds=body.duration_seconds)
     lease = await services.leases.renew(intent_id, lease_id, duration, actor)
     return reply(lease_json(lease, request.url.path))
@@ -115,4 +130,5 @@ async def renew(
     responses={200: {"model": LeaseReply}, **refusals(403, 404, 409, 422)},
 )
 async def release(services: Served, request: Request, intent_id: Id, lease_id: Id, actor: Agent) -> Response:
+    """A lease that is over is 409."""
     return reply(lease_json(await services.leases.release(intent_id, lease_id, actor), request.url.path))

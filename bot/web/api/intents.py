@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from bot.web.api import intent_bodies, intent_replies, replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.client_records import parse_record, take_record
-from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, once, version
+from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.intent import IntentStatus
@@ -63,6 +63,7 @@ routes = APIRouter(route_class=KeyedRoute, tags=["intents"])
 async def create(
     services: Served, request: Request, actor: Agent, body: intent_bodies.IntentBody, key: IdempotencyKey = None
 ) -> Response:
+    """Made as `draft` unless `status` says `active`. The caller's key owns it (RFC-0001)."""
     made = await services.intents.create(new_intent(body), actor, await once(request, actor, key, created))
     return replayed(made) if isinstance(made, Replayed) else with_etag(made, 201)
 
@@ -75,10 +76,14 @@ async def create(
 async def page(
     services: Served,
     actor: Caller,
-    status: Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"] | None = None,
+    status: Annotated[
+        Literal["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"] | None,
+        Query(description="Only those that stand there."),
+    ] = None,
     limit: Limit = 50,
-    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    offset: Offset = 0,
 ) -> Response:
+    """Agents see the intents that they own or are members of, operators and admins all of them."""
     found = await services.intents.page(actor, status=status, limit=limit, offset=offset)
     return reply(intent_replies.IntentPage(intents=[intent_replies.intent_json(shown) for shown in found]))
 
@@ -89,6 +94,7 @@ async def page(
     responses={200: {"model": intent_replies.IntentReply, "headers": ETAG}, **refusals(404, 422)},
 )
 async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
+    """The mirror of the record is what the published client decides by."""
     return with_etag(await services.intents.get(intent_id, actor))
 
 
@@ -100,6 +106,8 @@ async def show(services: Served, intent_id: Id, actor: Caller) -> Response:
 async def change_status(
     services: Served, intent_id: Id, actor: Agent, body: intent_bodies.StatusBody, if_match: IfMatch
 ) -> Response:
+    """An intent with an unmet dependency becomes `blocked` instead of `active`. While it waits for a person, only an
+    admin may abandon it; all else is 409 (RFC-0025 §2)."""
     wanted, expected = IntentStatus(body.status), version(if_match)
     if wanted is IntentStatus.SUSPENDED:
         await services.client_steps.suspend(intent_id, actor, expected, body.reason)
@@ -128,6 +136,8 @@ async def _abandoned_while_it_waits(
 async def change_state(
     services: Served, intent_id: Id, actor: Agent, body: intent_bodies.StateBody, if_match: IfMatch
 ) -> Response:
+    """Send `patches` or a whole `state`. If the intent waits for its record, the patch that sets `_suspension` opens
+    the question, as the published client does it."""
     body.one_of()
     expected = version(if_match)
     if body.patches is not None:
@@ -151,10 +161,13 @@ async def events(
     request: Request,
     intent_id: Id,
     actor: Caller,
-    event_type: Annotated[str | None, Query(max_length=200, pattern=TEXT)] = None,
-    since: Instant | None = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    event_type: Annotated[
+        str | None, Query(max_length=200, pattern=TEXT, description="Only events of this type.")
+    ] = None,
+    since: Annotated[Instant | None, Query(description="Only events from this instant on.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many events at most.")] = 200,
 ) -> Response:
+    """Under `/api/v1` only types that the published client knows: it breaks on any other."""
     types = _types(event_type, request.url.path)
     found = await services.intents.events(intent_id, actor, types=types, since=since, limit=limit)
     return reply(intent_replies.EventPage(events=[intent_replies.event_json(line) for line in found]))
@@ -166,6 +179,8 @@ async def events(
     responses={200: {"model": intent_replies.EventReply}, **refusals(*BODY, 403, 404)},
 )
 async def post_event(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.EventBody) -> Response:
+    """For types of your own. The published client's `intent.suspended`, `intent.suspension_renotified` and
+    `intent.suspension_escalated` are acknowledged; the server's own events count."""
     event = Event(body.event_type, body.payload or {}, actor.identity)
     return reply(intent_replies.event_json(await services.intents.post_event(intent_id, event, actor)))
 

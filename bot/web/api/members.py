@@ -18,19 +18,32 @@ routes = APIRouter(route_class=KeyedRoute, tags=["agents of an intent"])
 
 
 class IntentAgentReply(Open):
+    """One member of an intent."""
+
     id: str
+    """The membership's id."""
     intent_id: str
+    """The intent."""
     agent_id: str
+    """The name of the member's key."""
     role: str
+    """What it does there."""
     assigned_at: Instant
+    """When it was added."""
 
 
 class IntentAgentPage(Open):
+    """The members of an intent."""
+
     agents: list[IntentAgentReply]
+    """The members, in the order in which they were added."""
 
 
 class RemovedReply(Open):
+    """The member is no longer one."""
+
     message: str
+    """A sentence for people."""
 
 
 def intent_agent_json(agent: IntentAgent) -> IntentAgentReply:
@@ -49,6 +62,7 @@ def intent_agent_json(agent: IntentAgent) -> IntentAgentReply:
     responses={200: {"model": IntentAgentPage}, **refusals(404, 422)},
 )
 async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
+    """Members work on the intent as its owner does, but may not end it or change its members."""
     found = await services.members.of_intent(intent_id, actor)
     return reply(IntentAgentPage(agents=[intent_agent_json(one) for one in found]))
 
@@ -59,6 +73,7 @@ async def page(services: Served, intent_id: Id, actor: Caller) -> Response:
     responses={200: {"model": IntentAgentReply}, **refusals(*BODY, 403, 404)},
 )
 async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies.IntentAgentBody) -> Response:
+    """By the owner or an admin. A member may not answer the intent's questions."""
     return reply(intent_agent_json(await services.members.add(intent_id, body.agent_id, body.role, actor)))
 
 
@@ -68,5 +83,6 @@ async def add(services: Served, intent_id: Id, actor: Agent, body: intent_bodies
     responses={200: {"model": RemovedReply}, **refusals(403, 404, 422)},
 )
 async def remove(services: Served, intent_id: Id, agent_id: AgentName, actor: Agent) -> Response:
+    """By the owner or an admin."""
     await services.members.remove(intent_id, agent_id, actor)
     return reply(RemovedReply(message="Agent removed from the intent."))

@@ -6,7 +6,9 @@ Source: API.md §1; OpenAPI 3.1; JSON Schema 2020-12.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
@@ -17,6 +19,10 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.openapi.models import Components
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+
+from bot.web.api.field_docs import add_field_docs
+from bot.web.api.overview import INTRODUCTION, PARAMETERS, SDK_TAG, TAGS
+from bot.web.api.webhook_bodies import BODIES, described_webhooks
 
 Part = dict[str, Any]
 
@@ -66,7 +72,14 @@ def _named_reply(response: Part) -> Part:
     known = _replies.setdefault(model.__name__, model)
     assert known is model, f"two replies are called {model.__name__}"  # noqa: S101 (a slip of ours, seen at every start)
     rest = {name: value for name, value in response.items() if name != "model"}
+    if "description" not in rest:
+        rest["description"] = _first_sentence(inspect.cleandoc(model.__doc__ or ""))
     return {**rest, "content": {"application/json": {"schema": {"$ref": _REF + model.__name__}}}}
+
+
+def _first_sentence(text: str) -> str:
+    """What a reply is, by the docstring of its model; the rest stands with its schema."""
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ")
 
 
 def describe(app: FastAPI) -> None:
@@ -97,21 +110,38 @@ def describe(app: FastAPI) -> None:
 def _completed(document: Part) -> Part:
     schemas: Part = document["components"]["schemas"]
     schemas |= _of_replies()
+    add_field_docs(schemas)
     schemas[_JSON_VALUE] = deepcopy(_ANY_JSON)
     document["components"]["schemas"] = schemas = dict(sorted(schemas.items()))
+    document["info"]["description"] = INTRODUCTION
+    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
+    document["webhooks"] = described_webhooks(_REF)
     for operation in _operations(document):
         for parameter in operation.get("parameters", ()):
             parameter["schema"] = _given(parameter["schema"])
+            if parameter["in"] == "path" and "description" not in parameter:
+                parameter["description"] = PARAMETERS[parameter["name"]]
         if any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ())):
             _may_be_repeated(operation)
     for name in _of_requests(document):
         _keep_texts(schemas[name])
+    _mark_the_other_prefix(document)
     return document
+
+
+def _mark_the_other_prefix(document: Part) -> None:
+    """Whoever reads the document is told of each operation once, and where else it is."""
+    for path, verbs in document["paths"].items():
+        if path.startswith("/api/v1/"):
+            for verb, operation in verbs.items():
+                said = f"The same as `{verb.upper()} {path.removeprefix('/api')}`."
+                operation |= {"tags": [SDK_TAG], "description": said}
 
 
 def _of_replies() -> Part:
     written: Literal["serialization"] = "serialization"
-    replies = [(name, written, TypeAdapter[Any](model)) for name, model in _replies.items()]
+    models = {**_replies, **{body.__name__: body for body in BODIES}}
+    replies = [(name, written, TypeAdapter[Any](model)) for name, model in models.items()]
     _, made = TypeAdapter.json_schemas(replies, ref_template=_REF + "{model}")
     encoded: Part = jsonable_encoder(Components(schemas=made["$defs"]), by_alias=True, exclude_none=True)
     schemas: Part = encoded["schemas"]

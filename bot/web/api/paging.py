@@ -21,6 +21,7 @@ Cursor = Annotated[
     str | None,
     Query(pattern=r"^[0-9]{1,16}-[0-9A-Za-z-]{1,64}$", description="Where the page before ended: its `next_cursor`."),
 ]
+Offset = Annotated[int, Query(ge=0, le=10_000_000, description="How many items to leave out from the beginning.")]
 TEXT = r"^[^\x00]*$"
 """What a text may be: anything that a database can keep."""
 

@@ -6,12 +6,10 @@ array.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services
-from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
 from bot.web.api.plan_bodies import (
     ApprovalBody,
     CheckpointBody,
@@ -44,6 +42,7 @@ routes = APIRouter(route_class=KeyedRoute, tags=["plans"])
 async def create(
     services: Served, request: Request, actor: Agent, body: NewPlanBody, key: IdempotencyKey = None
 ) -> Response:
+    """It begins as `draft` (RFC-0012)."""
     again = await once(request, actor, key, _made)
     made = await services.plans.create(body.intent_id, body.change(), actor, again)
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
@@ -55,6 +54,7 @@ async def create(
     responses={200: {"model": PlanReply, "headers": ETAG}, **refusals(404, 422)},
 )
 async def show(services: Served, plan_id: Id, actor: Caller) -> Response:
+    """`progress` is worked out when it is read, and names the tasks that wait for a person."""
     return _with_etag(await services.plans.get(plan_id, actor))
 
 
@@ -64,6 +64,7 @@ async def show(services: Served, plan_id: Id, actor: Caller) -> Response:
     responses={200: {"model": PlanReply, "headers": ETAG}, **refusals(*BODY, 403, 404, 409, 428)},
 )
 async def change(services: Served, plan_id: Id, actor: Agent, body: PlanBody, if_match: IfMatch) -> Response:
+    """Moves that RFC-0012 does not know are 409."""
     return _with_etag(await services.plans.change(plan_id, body.change(body.state), actor, version(if_match)))
 
 
@@ -77,8 +78,9 @@ async def page(
     intent_id: Id,
     actor: Caller,
     limit: Limit = 50,
-    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    offset: Offset = 0,
 ) -> Response:
+    """Each with its progress."""
     found = await services.plans.of_intent(intent_id, actor, limit=limit, offset=offset)
     return reply([plan_json(one) for one in found])
 
@@ -102,6 +104,8 @@ def _with_etag(shown: ShownPlan) -> Response:
 async def reach(
     services: Served, request: Request, plan_id: Id, actor: Agent, body: CheckpointBody, key: IdempotencyKey = None
 ) -> Response:
+    """If `requires_approval`, the plan's intent is suspended with a question to approve. If somebody already waits
+    there, 409 `already_suspended`."""
     with services.tracing.asking(request.headers) as span:
         again = await once(request, actor, key, _reached)
         made = await services.checkpoints.make(plan_id, body.wanted(), actor, span.traceparent, again)
@@ -126,6 +130,7 @@ async def approve(
     body: ApprovalBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """The same as answering its question with `approve`, with the same checks."""
     return await _judge(services, request, checkpoint_id, CheckpointAnswer.APPROVE, actor, body, key)
 
 
@@ -142,6 +147,7 @@ async def reject(
     body: ApprovalBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """The same as answering its question with `reject`, with the same checks."""
     return await _judge(services, request, checkpoint_id, CheckpointAnswer.REJECT, actor, body, key)
 
 

@@ -21,6 +21,7 @@ class GovernanceBody(BaseModel):
     __pydantic_extra__: dict[str, JsonValue]
 
     deadline: Instant | None = None
+    """When whatever of the portfolio still waits for a person is abandoned. In the future."""
 
     def said(self) -> JsonObject:
         """All of it, the deadline in UTC."""
@@ -35,11 +36,17 @@ class PortfolioBody(
     one field."""
 
     name: Name
+    """What the portfolio is called."""
     description: Annotated[str, Field(max_length=40_000)] | None = None
+    """What it is for."""
     created_by: Annotated[str, Field(max_length=320)] | None = None
+    """Ignored: the caller's key owns the portfolio."""
     governance_policy: GovernanceBody | None = None
+    """What its intents are to keep to."""
     governance: GovernanceBody | None = None
+    """The same as `governance_policy`, in the published client's spelling."""
     metadata: JsonObject | None = None
+    """Anything of yours."""
 
     def wanted(self) -> NewPortfolio:
         """Raises :class:`InvalidRequest` if the two spellings say different things."""
@@ -58,12 +65,18 @@ class PortfolioBody(
 
 
 class PortfolioStatusBody(Strict, json_schema_extra=such_as({"status": "completed"})):
+    """Where the portfolio is to stand."""
+
     status: PortfolioStatus
+    """The new status. Ended portfolios stay ended."""
 
 
 class MembershipBody(Strict, json_schema_extra=such_as({"intent_id": "…", "role": "member", "priority": 0})):
     """Which intent belongs to the portfolio, as what. A higher ``priority`` comes first."""
 
     intent_id: IntentId
+    """The intent to put in."""
     role: MembershipRole | None = None
+    """What it is there; `member` if you leave it out."""
     priority: Annotated[int, Field(strict=True, ge=-1_000_000, le=1_000_000)] | None = None
+    """A higher one comes first; 0 if you leave it out."""

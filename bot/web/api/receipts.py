@@ -21,7 +21,10 @@ routes = APIRouter(route_class=KeyedRoute, tags=["receipts"])
 
 
 class ValidReply(Open):
+    """The receipt is good, and is used up now."""
+
     valid: Literal[True]
+    """Always `true`."""
 
 
 _VALID = ValidReply(valid=True)
@@ -35,6 +38,8 @@ _VALID = ValidReply(valid=True)
 async def verify(
     services: Served, request: Request, actor: Agent, body: requests.ReceiptBody, key: IdempotencyKey = None
 ) -> Response:
+    """Call it just before you act, with the action that is about to run. A receipt works once: the second use is 409
+    `receipt_used`. 422 `receipt_invalid` says why it proves nothing."""
     done = await services.receipts.verify(
         body.receipt,
         body.action,

@@ -13,30 +13,44 @@ from core.domain.wire import JsonObject, Open
 
 
 class FieldProblem(Open):
+    """One field of the request, and what is wrong with it."""
+
     path: str
+    """Where the field stands, such as `choices.0.value`."""
     message: str
+    """One sentence, without the value that was sent."""
 
 
 class Problem(Open):
     """``error`` is a stable code; ``fields`` say which parts of the request it is about."""
 
     error: str
+    """The stable code, such as `invalid_request`. Programs go by this."""
     message: str
+    """One sentence for a person. Its wording may change."""
     fields: NotRequired[Annotated[list[FieldProblem], Field(json_schema_extra={"default": []})]]
+    """Which fields of the request are wrong; only where the error is about fields."""
 
 
 class Envelope(Open):
-    """Every error (API.md §1)."""
+    """Every error looks like this."""
 
     detail: Problem
+    """What went wrong. Some codes add fields of their own here."""
 
 
 class Accepted(Open):
+    """The request is verified and stored."""
+
     accepted: Literal[True]
+    """Always `true`."""
 
 
 class HealthReply(Open):
+    """The process is alive."""
+
     status: Literal["alive"]
+    """Always `alive`."""
 
 
 class ReadyReply(Open):
@@ -46,10 +60,15 @@ class ReadyReply(Open):
     into the mailbox)."""
 
     status: Literal["ready"]
+    """Always `ready`."""
     paused: bool
+    """Whether new notices wait until somebody lifts the pause."""
     slack: NotRequired[Literal["connected", "connecting", "standby"] | None]
+    """In Socket Mode, whether Slack reaches this process. `standby`: other processes hold all the sockets."""
     mail_listener: NotRequired[Literal["listening", "closed"] | None]
+    """Whether the LMTP or SMTP listener takes mail. Only where one is set up."""
     mail_poller: NotRequired[Literal["connected", "connecting", "standby"] | None]
+    """Whether the mailbox is being read. `standby`: another process reads it. Only where one is set up."""
 
 
 ETAG: JsonObject = {

@@ -38,16 +38,28 @@ def in_both_spellings(body: Spelled) -> Spelled:
 
 
 class FailurePolicyReply(Open):
+    """What is done about failures of an intent's agents (RFC-0010). Each field stands here in camel case too."""
+
     id: str
+    """The policy's id."""
     intent_id: str
+    """The intent that it is for."""
     strategy: RetryStrategy
+    """How the waiting time grows from one try to the next."""
     max_retries: int
+    """How many tries follow the first."""
     base_delay_ms: int
+    """Milliseconds before the first retry."""
     max_delay_ms: int
+    """The longest wait, in milliseconds."""
     fallback_agent_id: str | None
+    """The agent that takes over once no retry is left; `null` for none."""
     failure_threshold: int | None
+    """After how many failures in a row it takes over anyway; `null` for never."""
     created_at: Instant
+    """When the policy was first set."""
     updated_at: Instant
+    """When it last changed."""
 
 
 def failure_policy_json(stored: StoredPolicy) -> FailurePolicyReply:
@@ -71,19 +83,33 @@ class FailureReply(Open):
     """``fallback_agent_id`` is who has taken over because of this failure."""
 
     id: str
+    """The failure's id."""
     intent_id: str
+    """The intent that it happened in."""
     task_id: str | None
+    """The task that it happened in; `null` for none."""
     agent_id: str
+    """Whose failure it is."""
     attempt_number: int
+    """Which try failed, from 1."""
     error_code: str | None
+    """What failed, as a stable code; `null` if nothing was said."""
     error_type: str | None
+    """The same as `error_code`."""
     error_message: str | None
+    """What failed, for people; `null` if nothing was said."""
     retry_scheduled_at: Instant | None
+    """When to try again; `null` if no retry is left or none helps."""
     resolved_at: Instant | None
+    """When it was said to be done; `null` until then."""
     metadata: JsonObject
+    """What the agent attached."""
     occurred_at: Instant
+    """When it was recorded."""
     created_at: Instant
+    """The same as `occurred_at`."""
     fallback_agent_id: str | None
+    """Who has taken over because of this failure; `null` for nobody."""
 
 
 def failure_json(failure: IntentFailure) -> FailureReply:
@@ -108,12 +134,19 @@ def failure_json(failure: IntentFailure) -> FailureReply:
 
 
 class FailurePage(Open):
+    """Failures of an intent's agents."""
+
     failures: list[FailureReply]
+    """The failures, oldest first."""
 
 
 class AgentCallbackReply(Open):
+    """Where an agent is told what is for it alone."""
+
     agent_id: str
+    """The agent."""
     url: str | None
+    """The URL; `null` for none. Others than the agent see it without its query."""
 
 
 @routes.put(
@@ -122,6 +155,7 @@ class AgentCallbackReply(Open):
     responses={200: {"model": FailurePolicyReply}, **refusals(*BODY, 403, 404)},
 )
 async def put_policy(services: Served, intent_id: Id, actor: Agent, body: FailurePolicyBody) -> Response:
+    """It replaces the policy that was there as a whole (RFC-0010)."""
     return reply(failure_policy_json(await services.retrying.set_policy(intent_id, body.of(intent_id), actor)))
 
 
@@ -131,6 +165,7 @@ async def put_policy(services: Served, intent_id: Id, actor: Agent, body: Failur
     responses={200: {"model": FailurePolicyReply}, **refusals(404, 422)},
 )
 async def get_policy(services: Served, intent_id: Id, actor: Caller) -> Response:
+    """404 if none has been set."""
     return reply(failure_policy_json(await services.retrying.policy(intent_id, actor)))
 
 
@@ -142,6 +177,8 @@ async def get_policy(services: Served, intent_id: Id, actor: Caller) -> Response
 async def record(
     services: Served, request: Request, intent_id: Id, actor: Agent, body: FailureBody, key: IdempotencyKey = None
 ) -> Response:
+    """`retry_scheduled_at` in the reply says when; it is `null` if no retry is left. The policy's fallback agent takes
+    over then."""
     failed = body.failed(_name_of(actor))
     made = await services.retrying.record(intent_id, failed, actor, await once(request, actor, key, _recorded))
     return replayed(made) if isinstance(made, Replayed) else reply(failure_json(made))
@@ -153,8 +190,12 @@ async def record(
     responses={200: {"model": FailurePage}, **refusals(404, 422)},
 )
 async def page(
-    services: Served, intent_id: Id, actor: Caller, limit: Annotated[int, Query(ge=1, le=1000)] = 200
+    services: Served,
+    intent_id: Id,
+    actor: Caller,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many failures at most.")] = 200,
 ) -> Response:
+    """Each field stands there in snake case and in camel case."""
     found = await services.retrying.failures(intent_id, actor, limit)
     return reply(FailurePage(failures=[failure_json(one) for one in found]))
 
@@ -165,6 +206,7 @@ async def page(
     responses={200: {"model": FailureReply}, **refusals(403, 404, 422)},
 )
 async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent) -> Response:
+    """Resolved failures no longer count towards the threshold."""
     return reply(failure_json(await services.retrying.resolve(intent_id, failure_id, actor)))
 
 
@@ -174,6 +216,7 @@ async def resolve(services: Served, intent_id: Id, failure_id: Id, actor: Agent)
     responses={200: {"model": AgentCallbackReply}, **refusals(*BODY, 403)},
 )
 async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body: AgentCallbackBody) -> Response:
+    """By the agent itself or an admin. The agent's key needs a webhook secret."""
     await services.client_queries.put_agent_callback(agent_id, body.url, actor)
     return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, body.url)))
 
@@ -184,6 +227,7 @@ async def put_callback(services: Served, agent_id: AgentName, actor: Agent, body
     responses={200: {"model": AgentCallbackReply}, **refusals(404, 422)},
 )
 async def get_callback(services: Served, agent_id: AgentName, actor: Caller) -> Response:
+    """For the agent itself, operators and admins."""
     url = await services.client_queries.agent_callback(agent_id, actor)
     return reply(AgentCallbackReply(agent_id=agent_id, url=seen_by(actor, agent_id, url)))
 

@@ -46,7 +46,12 @@ STILL_HERE = ": still here\n\n"
 Cursor = tuple[int, int]
 LastEventId = Annotated[
     str | None,
-    Header(alias="Last-Event-ID", max_length=60, json_schema_extra={"pattern": r"^\s*\d{1,18}-\d{1,18}\s*$"}),
+    Header(
+        alias="Last-Event-ID",
+        max_length=60,
+        json_schema_extra={"pattern": r"^\s*\d{1,18}-\d{1,18}\s*$"},
+        description="The id of the last event that you have: the stream goes on behind it. From now on without one.",
+    ),
 ]
 SSE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "Server-sent events."}
@@ -91,6 +96,7 @@ client_routes = APIRouter(route_class=UnhurriedRoute, tags=["streams"])
 async def everything(
     services: Served, request: Request, actor: Caller, last_event_id: LastEventId = None
 ) -> StreamingResponse:
+    """Server-sent events. Reconnect with `Last-Event-ID`, and no event is skipped or repeated."""
     return await _stream(services, request, actor, None, last_event_id)
 
 
@@ -103,6 +109,7 @@ async def everything(
 async def one_intent(
     services: Served, request: Request, intent_id: Id, actor: Caller, last_event_id: LastEventId = None
 ) -> StreamingResponse:
+    """Server-sent events. Reconnect with `Last-Event-ID`, and no event is skipped or repeated."""
     await services.intents.check(intent_id, actor)
     return await _stream(services, request, actor, intent_id, last_event_id)
 
@@ -209,6 +216,7 @@ _STATUS: Final = frozenset(
 async def one_agent(
     services: Served, request: Request, agent_id: AgentName, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
+    """Server-sent events in the published client's own dialect. By the agent itself or an admin."""
     own = agent_id == actor.key or canonical(agent_id) == actor.identity
     if not (own or (actor.has(Role.ADMIN) and services.keys.holder(agent_id) is not None)):
         raise NotFound("There is no such agent.")
@@ -236,6 +244,7 @@ async def one_agent(
 async def one_portfolio(
     services: Served, request: Request, portfolio_id: Id, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
+    """Server-sent events in the published client's own dialect."""
     await services.portfolios.check(portfolio_id, actor)
 
     async def look(cursor: Cursor) -> Following:

@@ -24,23 +24,39 @@ class SubscriptionReply(Open):
     """``active`` is false once the webhook has answered 410."""
 
     id: str
+    """The subscription's id."""
     subscriber_id: str
+    """The key that is told."""
     intent_id: str | None
+    """Only events of this intent; `null` for others too."""
     portfolio_id: str | None
+    """Only events of this portfolio's intents; `null` for others too."""
     event_types: list[str]
+    """Which types; empty for all."""
     webhook_url: str
+    """Where events go. Others than the subscriber see it without its query."""
     active: bool
+    """Whether events are sent; `false` once the webhook has answered 410."""
     expires_at: Instant | None
+    """When it ends by itself; `null` for never."""
     created_at: Instant
+    """When it was made."""
 
 
 class SubscriptionPage(Open):
+    """One page of subscriptions."""
+
     subscriptions: list[SubscriptionReply]
+    """The subscriptions, newest first."""
     next_cursor: str | None
+    """What to send as `cursor` for the next page; `null` on the last one."""
 
 
 class UnsubscribedReply(Open):
+    """The subscription is gone."""
+
     message: str
+    """A sentence for people."""
 
 
 def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionReply:
@@ -65,6 +81,9 @@ def subscription_json(subscription: Subscription, by: Actor) -> SubscriptionRepl
 async def subscribe(
     services: Served, request: Request, actor: Caller, body: intent_bodies.SubscriptionBody, key: IdempotencyKey = None
 ) -> Response:
+    """Events are posted to `webhook_url`, signed as callbacks are (RFC-0006). Read the log by `GET
+    /intents/{intent_id}/events` if the order matters."""
+
     def made_json(made: Subscription) -> tuple[int, str]:
         return 200, write(subscription_json(made, actor))
 
@@ -80,11 +99,16 @@ async def subscribe(
 async def page(
     services: Served,
     actor: Caller,
-    intent_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
-    portfolio_id: Annotated[str | None, Query(min_length=1, max_length=255)] = None,
+    intent_id: Annotated[
+        str | None, Query(min_length=1, max_length=255, description="Only those of this intent.")
+    ] = None,
+    portfolio_id: Annotated[
+        str | None, Query(min_length=1, max_length=255, description="Only those of this portfolio.")
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
+    """With the filters, only those of an intent or a portfolio."""
     found = await services.subscriptions.page(
         actor, intent_id=intent_id, portfolio_id=portfolio_id, before=place(cursor), limit=limit + 1
     )
@@ -99,5 +123,6 @@ async def page(
     responses={200: {"model": UnsubscribedReply}, **refusals(403, 404, 422)},
 )
 async def unsubscribe(services: Served, subscription_id: Id, actor: Caller) -> Response:
+    """By the subscriber or an admin."""
     await services.subscriptions.remove(subscription_id, actor)
     return reply(UnsubscribedReply(message="Subscription removed."))

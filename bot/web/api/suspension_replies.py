@@ -5,9 +5,9 @@ The type that mypy holds a writer to is the one that the OpenAPI document shows.
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from bot.web.api.replies import write
@@ -26,17 +26,25 @@ def suspension_json(suspension: Suspension) -> SuspensionReply:
 
 
 class SuspensionPage(Open):
+    """One page of suspensions."""
+
     items: list[SuspensionReply]
+    """The suspensions of this page, newest first."""
     next_cursor: str | None
+    """What to send as `cursor` for the next page; `null` on the last one."""
 
 
 class ShownChoice(Open):
     """``number`` is what a person types, ``value`` what a client answers with."""
 
     number: int
+    """What a person types to choose it, from 1."""
     value: str
+    """What a client answers with."""
     label: str
+    """What a person reads."""
     description: str | None
+    """More about the choice, in a sentence or two."""
 
 
 class ActionReply(Open):
@@ -44,20 +52,30 @@ class ActionReply(Open):
     the action's. ``hidden`` is a sentence where a part of it is redacted."""
 
     heading: str
+    """The line above the action, such as "Exactly this will run"."""
     digest: str
+    """The first eight hexadecimal digits of the action's SHA-256."""
     text: str
+    """The action as indented JSON. Characters that a screen would hide are spelled out."""
     hidden: str | None
+    """A sentence that says so, if a part of it is redacted; otherwise `null`."""
 
 
 class NoticeReply(Open):
     """What people are shown of a question, redacted."""
 
     question: str
+    """The question as people read it."""
     choices: list[ShownChoice]
+    """What can be chosen, in the order in which it is shown. Empty for a text or a form."""
     context: JsonObject
+    """What the agent sent along, by its own names."""
     risk: str | None
+    """A high or critical risk that the agent has stated, in words; `null` for any other."""
     silence: str
+    """What happens if nobody answers, and when, as a sentence."""
     action: ActionReply | None
+    """What will run if it is approved; `null` if the agent named no action."""
 
 
 def notice_json(notice: Notice) -> NoticeReply:
@@ -84,26 +102,35 @@ class PreviewedNotice(NoticeReply):
     """``cut``: the channel shows only a part of it; all of it is on its page."""
 
     cut: bool
+    """Whether the channel has room for a part of it only. All of it is on its page."""
 
 
 class PreviewProblem(Open):
     """``error``: asking is refused with this code. ``warning``: it can be asked, and this will happen."""
 
     attempt: int
+    """The attempt that it is about, from 1."""
     code: str
+    """The stable code, as in an error."""
     message: str
+    """One sentence for a person."""
     severity: Literal["error", "warning"]
+    """`error`: asking would be refused with this code. `warning`: asking works, and this would happen."""
 
 
 class _Value(Open):
+    """A value."""
+
     value: JsonValue
+    """What counts."""
 
 
-_From = TypedDict("_From", {"from": Level})  # no name of a field in a class
+# ``from`` can't be the name of a field in a class.
+_From = TypedDict("_From", {"from": Annotated[Level, Field(description="The level that it came from.")]})
 
 
 class PolicyField(_Value, _From):
-    pass
+    """One field of the resolved policy, and where it came from."""
 
 
 class PreviewReply(Open):
@@ -111,35 +138,59 @@ class PreviewReply(Open):
     of the ladder would show."""
 
     ladder: list[LadderEntry]
+    """Every attempt that would be made, in order."""
     expires_at: Instant | None
+    """When the question would end by itself; `null` for never."""
     silence: str
+    """What would happen if nobody answered, and when, as a sentence."""
     policy: dict[str, PolicyField]
+    """Each field of the resolved retry policy, and the level it came from (RFC-0026 §5)."""
     problems: list[PreviewProblem]
+    """What is wrong, or would surprise you. Empty if all is well."""
     notices: dict[str, PreviewedNotice]
+    """What each channel of the ladder would show, by the channel's name."""
 
 
 class Descriptor(Open):
+    """The signal by which the question can be answered (OpenArmature suspension)."""
+
     signal_id: str | None
+    """The name that the agent gave the signal; `null` if it gave none."""
     metadata: JsonObject
+    """The `signal_metadata` that the agent sent."""
 
 
 class SuspendedReply(Open):
-    """The *suspended outcome* of API.md §2. ``silence`` is what happens if nobody answers, and when, as a sentence."""
+    """The question waits for a person, and whom it asks when. OpenArmature calls this the *suspended outcome*."""
 
     outcome: Literal["suspended"]
+    """Always `suspended`."""
     status: Literal["suspended_awaiting_input", "pending_veto"]
+    """`pending_veto` for a veto window, else `suspended_awaiting_input`."""
     intent_id: str
+    """The intent that waits."""
     suspension_id: str
+    """The question's secret id. Whoever has it and a key can answer, so it never goes to people."""
     ref: str
+    """The question's public name, such as `HR-7F3K`. It authorises nothing."""
     session_id: str | None
+    """The agent's session, as it was sent."""
     invocation_id: str | None
+    """The agent's invocation, as it was sent."""
     correlation_id: str | None
+    """The agent's correlation id, as it was sent."""
     descriptor: Descriptor
+    """The signal by which the question can be answered."""
     suspended_at: Instant
+    """When the question was put. All attempts are counted from here."""
     expires_at: Instant | None
+    """When it ends by itself; `null` for never."""
     silence: str
+    """What happens if nobody answers, and when, as a sentence."""
     ladder: list[LadderEntry]
+    """Every attempt that will be made, in order."""
     suspension: SuspensionReply
+    """The whole record, as `GET /suspensions/{suspension_id}` shows it."""
 
 
 def suspended_outcome(suspension: Suspension) -> SuspendedReply:
@@ -166,15 +217,25 @@ class AnswerReply(Open):
     """RFC-0025 §8."""
 
     intent_id: str
+    """The intent that goes on."""
     suspension_id: str
+    """The question that was answered."""
     resolution: Literal["responded"]
+    """Always `responded`."""
     value: JsonValue
+    """The answer."""
     choice_label: NotRequired[str | None]
+    """The label of the choice that the answer is, if it is one."""
     choice_description: NotRequired[str | None]
+    """The description of that choice, if it has one."""
     responded_by: str
+    """Who answered: the authenticated person or key."""
     responded_at: Instant
+    """When the answer was recorded."""
     channel: str
+    """How it came in: `slack`, `email`, `pagerduty`, `web`, `signal` or `api`."""
     metadata: JsonObject
+    """What the answerer sent along; `reason` is passed on to the agent."""
 
 
 def answer_json(suspension: Suspension) -> AnswerReply:
@@ -198,10 +259,12 @@ def answer_json(suspension: Suspension) -> AnswerReply:
 
 
 class PartialAnswerReply(Open):
-    """The answer counts, and more are needed (API.md §4)."""
+    """The answer counts, and more are needed."""
 
     received: int
+    """How many answers count so far."""
     required: int
+    """How many are needed."""
 
 
 def answered(suspension: Suspension) -> tuple[int, str]:
@@ -212,9 +275,14 @@ def answered(suspension: Suspension) -> tuple[int, str]:
 
 
 class ClaimReply(Open):
+    """Who is on it."""
+
     suspension_id: str
+    """The question."""
     claimed_by: str | None
+    """Who holds the claim; `null` if nobody does."""
     claim_until: Instant | None
+    """When the claim ends by itself; `null` if there is none."""
 
 
 def claim_json(suspension: Suspension) -> ClaimReply:

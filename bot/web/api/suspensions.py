@@ -60,6 +60,8 @@ async def suspend(
     key: IdempotencyKey = None,
     if_match: OptionalIfMatch = None,
 ) -> Response:
+    """Record, status, event and first notice are written in one transaction. The intent has to be active. After 201
+    nothing of it is lost, whatever crashes."""
     with services.tracing.asking(request.headers) as span:
         done = await services.engine.request(
             replace(body.request(), traceparent=span.traceparent),
@@ -80,6 +82,8 @@ async def suspend(
 async def ask(
     services: Served, request: Request, actor: Agent, body: requests.SuspendBody, key: IdempotencyKey = None
 ) -> Response:
+    """For agents that keep no intents: one is made, with the question as its title. Otherwise the same as `POST
+    /intents/{intent_id}/suspend`."""
     with services.tracing.asking(request.headers) as span:
         wanted = replace(body.request(), traceparent=span.traceparent)
         done = await services.engine.request(wanted, actor, once=await once(request, actor, key, _created))
@@ -92,6 +96,8 @@ async def ask(
     responses={200: {"model": suspension_replies.PreviewReply}, **refusals(*BODY, 403)},
 )
 async def preview(services: Served, actor: Agent, body: requests.SuspendBody) -> Response:
+    """Takes the same body as asking. Shows the ladder, the resolved policy with the level of each field, what each
+    channel would show, and what is wrong."""
     draft, now = await services.engine.preview(body.request(), actor)
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
     notices: dict[str, suspension_replies.PreviewedNotice] = {}
@@ -125,17 +131,28 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
 async def page(
     services: Served,
     actor: Caller,
-    status: Literal["open", "responded", "expired", "cancelled"] | None = None,
-    session_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
-    invocation_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
-    signal_id: Annotated[str | None, Query(max_length=255, pattern=TEXT)] = None,
-    channel: Annotated[str | None, Query(max_length=64, pattern=TEXT)] = None,
+    status: Annotated[
+        Literal["open", "responded", "expired", "cancelled"] | None, Query(description="Only those that stand there.")
+    ] = None,
+    session_id: Annotated[
+        str | None, Query(max_length=255, pattern=TEXT, description="Only those of this session.")
+    ] = None,
+    invocation_id: Annotated[
+        str | None, Query(max_length=255, pattern=TEXT, description="Only those of this invocation.")
+    ] = None,
+    signal_id: Annotated[
+        str | None, Query(max_length=255, pattern=TEXT, description="Only those that this signal answers.")
+    ] = None,
+    channel: Annotated[
+        str | None, Query(max_length=64, pattern=TEXT, description="Only those that ask on this channel.")
+    ] = None,
     q: Annotated[
         str | None, Query(max_length=200, pattern=TEXT, description="Words of the question, or its ref.")
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
+    """Agents see their own questions, operators and admins all of them. The filters add up."""
     wanted = Filter(status, session_id, invocation_id, signal_id, channel, q or None)
     found = await services.client_queries.suspensions(wanted, actor, before=place(cursor), limit=limit)
     more = None if found.after is None else cursor_after(*found.after)
@@ -149,6 +166,7 @@ async def page(
     responses={200: {"model": SuspensionReply}, **refusals(404, 422)},
 )
 async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    """The whole record. For the key that asked it also has `resume`, `signal_payload` and `receipt`."""
     return await _whole(services, await services.client_queries.suspension(suspension_id, actor), actor)
 
 
@@ -158,6 +176,8 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
     responses={200: {"model": suspension_replies.NoticeReply}, **refusals(404, 422)},
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    """For clients that show questions to people themselves. Secrets and personal data are hidden as the redaction
+    policy says."""
     found = await services.client_queries.suspension(suspension_id, actor)
     shown_there = await services.channel_views.whole_on(PAGE, found)
     return reply(suspension_replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
@@ -169,6 +189,8 @@ async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response
     responses={200: {"model": TimelineReply}, **refusals(404, 422)},
 )
 async def timeline(services: Served, suspension_id: Id, actor: Caller) -> Response:
+    """Events, attempts, notices with their tries and receipts, and callbacks. Start here if somebody says that no
+    message came."""
     return reply(timeline_json(await services.client_queries.story(suspension_id, actor)))
 
 
@@ -182,8 +204,10 @@ async def wait(
     request: Request,
     suspension_id: Id,
     actor: Caller,
-    timeout_seconds: Annotated[int, Query(ge=1, le=55)] = 55,
+    timeout_seconds: Annotated[int, Query(ge=1, le=55, description="For how many seconds to wait, at most.")] = 55,
 ) -> Response:
+    """Long polling, for agents without a callback. Returns as soon as the question has ended, or 204 when the time is
+    over: then ask again."""
     with while_valid(request) as gone:
         ended = await wait_for_end(services, suspension_id, actor, timedelta(seconds=timeout_seconds), gone)
     return Response(status_code=204) if ended is None else await _whole(services, ended, actor)
@@ -202,6 +226,8 @@ async def cancel(
     body: requests.CancelBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """By the key that asked, or an admin. Its notices are taken back, the agent is called back, and the intent is
+    active again."""
     repeatable = await once(request, actor, key, shown)
     return _shown(await services.engine.cancel(suspension_id, actor, body.reason, repeatable))
 
@@ -212,6 +238,8 @@ async def cancel(
     responses={200: {"model": suspension_replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},
 )
 async def claim(services: Served, suspension_id: Id, actor: Operator, body: requests.ClaimBody) -> Response:
+    """Reminders and the next rungs wait until the claim ends. A claim answers nothing, and the question's end does not
+    move."""
     duration = None if body.seconds is None else timedelta(seconds=body.seconds)
     claimed = await services.engine.claim(suspension_id, actor, "api", duration)
     if not isinstance(claimed, Suspension):
@@ -225,6 +253,7 @@ async def claim(services: Served, suspension_id: Id, actor: Operator, body: requ
     responses={200: {"model": suspension_replies.ClaimReply}, **refusals(403, 404, 409, 422)},
 )
 async def release(services: Served, suspension_id: Id, actor: Operator) -> Response:
+    """Whoever holds the claim gives it back. Attempts that became due meanwhile are sent at once, as one."""
     return reply(suspension_replies.claim_json(await services.engine.release(suspension_id, actor)))
 
 
@@ -317,6 +346,8 @@ async def assign(
     body: requests.AssignBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """They are asked now, under the number of the attempt that is out. Only people of the directory and named keys can
+    be given a question."""
     return _shown(
         await services.collaboration.assign(suspension_id, actor, body.to, await once(request, actor, key, shown))
     )
@@ -333,6 +364,8 @@ async def clarify(
     body: requests.ClarifyBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """The agent gets the callback `clarification_requested`. The clock waits for it, for one interval and never over 24
+    hours."""
     repeatable = await once(request, actor, key, shown)
     return _shown(await services.collaboration.clarify(suspension_id, actor, body.question, repeatable))
 
@@ -350,6 +383,8 @@ async def clarification(
     body: requests.ClarificationBody,
     key: IdempotencyKey = None,
 ) -> Response:
+    """By the key that asked. People see the text below the question, and the times that remain move by what the clock
+    has waited."""
     repeatable = await once(request, actor, key, shown)
     return _shown(await services.collaboration.clarification(suspension_id, actor, body.text, repeatable))
 

@@ -12,7 +12,7 @@ from pydantic import RootModel
 
 from bot.web.api import task_bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
-from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, once, version
+from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply, write
 from bot.web.api.suspensions import Id, replayed
 from core.domain.task import Task, TaskStatus
@@ -26,40 +26,71 @@ class TaskReply(Open):
     """``depends_on``, ``blocks`` and the fields after ``metadata`` are there for the published client."""
 
     id: str
+    """The task's id."""
     intent_id: str
+    """The intent that it belongs to."""
     name: str
+    """What is to be done, in a line."""
     status: TaskStatus
+    """Where it stands (RFC-0012)."""
     version: int
+    """Goes up with each change. Send it in `If-Match`."""
     description: str | None
+    """What is to be done, at length; `null` if nothing was said."""
     priority: str
+    """How urgent it is, by the agent's own word."""
     input: JsonObject
+    """What it starts from."""
     output: JsonObject | None
+    """What came of it; `null` until something has."""
     artifacts: list[str]
+    """Names of what it made."""
     assigned_agent: str | None
+    """The agent that works on it; `null` for nobody."""
     capabilities_required: list[str]
+    """What an agent has to be able to do."""
     depends_on: list[str]
+    """Ids of tasks that come first. Nothing here goes by them."""
     parent_task_id: str | None
+    """The task that it is a part of; `null` for none."""
     retry_policy: JsonObject | None
+    """What is done if it fails (RFC-0010); `null` for the intent's."""
     timeout_seconds: int | None
+    """How long one attempt may take, in seconds; `null` for no limit."""
     attempt: int
+    """Which attempt it is in, from 1."""
     max_attempts: int
+    """How often it may be attempted."""
     blocked_reason: str | None
+    """Why it is blocked; `intent_suspended` while its intent waits for a person."""
     suspended_intent_id: str | None
+    """The intent that it waits for; `null` if it does not."""
     error: str | None
+    """What went wrong; `null` if nothing has."""
     metadata: JsonObject
+    """What the agent attached."""
     created_by: str
+    """The key that made it."""
     created_at: Instant
+    """When it was made."""
     updated_at: Instant
+    """When it last changed."""
     started_at: Instant | None
+    """When it was started; `null` until then."""
     completed_at: Instant | None
+    """When it was completed; `null` until then."""
     plan_id: str | None
+    """The plan that it belongs to; `null` for none."""
     lease_id: str | None
+    """Always `null`; there for the published client."""
     blocks: list[str]
+    """Always empty; there for the published client."""
     permissions: str
+    """Always `inherit`; there for the published client."""
 
 
 class TaskList(RootModel[list[TaskReply]]):
-    pass
+    """The tasks of an intent, as a bare array."""
 
 
 _UNSAID: JsonObject = {
@@ -112,6 +143,7 @@ def task_json(task: Task) -> JsonObject:
 async def create(
     services: Served, request: Request, actor: Agent, body: task_bodies.NewTaskBody, key: IdempotencyKey = None
 ) -> Response:
+    """It begins as `pending` (RFC-0012)."""
     again = await once(request, actor, key, _created)
     made = await services.tasks.create(body.intent_id, body.name, body.change(), actor, again)
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made)
@@ -123,6 +155,7 @@ async def create(
     responses={200: {"model": TaskReply, "headers": ETAG}, **refusals(404, 422)},
 )
 async def show(services: Served, task_id: Id, actor: Caller) -> Response:
+    """With `suspended_intent_id` while its intent waits for a person."""
     return _with_etag(await services.tasks.get(task_id, actor))
 
 
@@ -132,6 +165,8 @@ async def show(services: Served, task_id: Id, actor: Caller) -> Response:
     responses={200: {"model": TaskReply, "headers": ETAG}, **refusals(400, 403, 404, 409, 413, 422)},
 )
 async def claim(services: Served, request: Request, task_id: Id, actor: Agent, key: IdempotencyKey = None) -> Response:
+    """Only tasks that are `pending` or `ready`, and not meant for another agent. If an intent that it reads from waits
+    for a person, 409 `upstream_intent_suspended` says until when."""
     taken = await services.claims.claim(task_id, actor, await once(request, actor, key, _created))
     return replayed(taken) if isinstance(taken, Replayed) else _with_etag(taken)
 
@@ -144,6 +179,7 @@ async def claim(services: Served, request: Request, task_id: Id, actor: Agent, k
 async def change(
     services: Served, task_id: Id, actor: Agent, body: task_bodies.TaskBody, if_match: IfMatch
 ) -> Response:
+    """Move it forward, or write down what came of it. Moves that RFC-0012 does not know are 409."""
     return _with_etag(await services.tasks.change(task_id, body.change(body.status), actor, version(if_match)))
 
 
@@ -156,10 +192,11 @@ async def page(
     services: Served,
     intent_id: Id,
     actor: Caller,
-    status: TaskStatus | None = None,
+    status: Annotated[TaskStatus | None, Query(description="Only tasks that stand there.")] = None,
     limit: Limit = 50,
-    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    offset: Offset = 0,
 ) -> Response:
+    """With `status`, only tasks that stand there."""
     found = await services.tasks.of_intent(intent_id, actor, status=status, limit=limit, offset=offset)
     return reply([task_json(one) for one in found])
 

@@ -14,41 +14,72 @@ MessageKind = Literal["delivery", "withdrawal", "message", "callback"]
 
 
 class EventEntry(Open):
+    """Something that happened."""
+
     kind: Literal["event"]
+    """Always `event`."""
     at: Instant
+    """When it happened."""
     type: str
+    """What happened, such as `intent.suspension_claimed`."""
     actor: str
+    """Who did it."""
     payload: JsonObject
+    """What belongs to it."""
 
 
 class AttemptEntry(Open):
+    """An attempt that asked people."""
+
     kind: Literal["attempt"]
+    """Always `attempt`."""
     at: Instant
+    """When its first notice was written down."""
     attempt: int
+    """The attempt's number, from 1."""
     channel: str
+    """The channel that asked."""
     notify_to: str | None
+    """Whom its rung names; `null` if it names nobody."""
     recipients: list[str]
+    """Whom it asked."""
     deliveries: int
+    """How many notices it made."""
 
 
 class MessageEntry(Open):
     """Something that was sent, or will be."""
 
     kind: MessageKind
+    """`delivery` asks somebody, `withdrawal` takes that back, `message` tells them something, `callback` is for the
+    agent."""
     at: Instant
+    """When it was written down."""
     id: str
+    """Its id, the same on every try."""
     attempt: int | None
+    """The attempt that it belongs to; `null` for none."""
     channel: str | None
+    """The channel that carries it; `null` for a callback."""
     recipient: str | None
+    """Whom it is for; `null` for a callback."""
     status: str
+    """`pending`, `delivered`, `refused`, `dropped`, `dead` and so on."""
     tries: int
+    """How often it was sent."""
     receipt: JsonObject | None
+    """What the channel needs to find the message again; `null` until it is delivered."""
     reason: str | None
+    """Why the last try failed, or why it was dropped; `null` if neither."""
     settled_at: Instant | None
+    """When its fate was known; `null` until then."""
 
 
 class TimelineReply(Open):
+    """Everything that has happened to a question."""
+
     items: list[EventEntry | AttemptEntry | MessageEntry]
+    """Events, attempts and messages, the oldest first."""
 
 
 def timeline_json(story: SuspensionHistory) -> TimelineReply:
