@@ -39,6 +39,7 @@ from bot.web.api import (
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.monitoring import Monitored
+from bot.web.pages import api_reference
 from bot.web.pages.rendering import PageRenderer
 from bot.web.pages.urls import Site
 from bot.wiring.roles import Part
@@ -153,6 +154,9 @@ def _api() -> APIRouter:
 
 def _add_pages(app: FastAPI, service: Service) -> None:
     app.include_router(service.pages)
-    app.state.unknown_page = PageRenderer(Site(service.settings.public_url.rstrip("/"))).unknown
+    renderer = PageRenderer(Site(service.settings.public_url.rstrip("/")))
+    app.state.unknown_page = renderer.unknown
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
     openapi.describe(app)
+    reference = api_reference.reference_page(app.openapi, renderer)
+    app.router.add_route(api_reference.PLACE, reference, methods=["GET"], include_in_schema=False)
