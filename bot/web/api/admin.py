@@ -128,15 +128,20 @@ class NotTakenIn(Open):
     """``message`` says what counts until the service is started again."""
 
     key: str
+    """The setting, such as `http.port`."""
     message: str
+    """One sentence for a person."""
 
 
 class ReloadReply(Open):
     """``changed`` are the settings that were taken in, ``needs_restart`` those that differ and were not."""
 
     changed: list[str]
+    """The settings that were taken in."""
     needs_restart: list[NotTakenIn]
+    """The settings that differ, and count after the next start."""
     warnings: list[str]
+    """What is allowed and probably not meant, as sentences."""
 
 
 reload_routes = APIRouter(route_class=KeyedRoute, tags=["configuration"])

@@ -52,7 +52,7 @@ TAGS: dict[str, str] = {
     "pause": "Hold back all new notices, and let them go.",
     "audit": "Export the log with its MACs, and check it. For admins.",
     "mail": "Mails that could not be read. For admins.",
-    "configuration": "What clients may know without a key.",
+    "configuration": "What clients may know without a key; and reading the configuration again, for admins.",
     "vendors": "Where vendors deliver. Each request carries its vendor's own signature, and no API key.",
     "health": "For load balancers, for whoever restarts processes, and for Prometheus. No API key.",
     "openintent SDK": "Every operation of `/v1` again, under the prefix that the published `openintent` SDK calls. Two"

@@ -41,7 +41,7 @@ _MARKS = ((r"``(.+?)``", "code"), (r"`(.+?)`", "code"), (r"\*\*(.+?)\*\*", "b"),
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DescribedField:
     """One property or parameter. ``place`` is where a parameter stands; ``limits`` are short phrases."""
 
     name: str
@@ -70,14 +70,14 @@ class Operation:
     path: str
     summary: str
     text: Markup
-    fields: Sequence[Field]
+    fields: Sequence[DescribedField]
     body: Markup
     example: str
     answers: Sequence[Answer]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TagSection:
     """The operations of one tag."""
 
     id: str
@@ -93,7 +93,7 @@ class Schema:
     name: str
     text: Markup
     type: Markup
-    fields: Sequence[Field]
+    fields: Sequence[DescribedField]
 
 
 def reference_page(document: Callable[[], Part], renderer: PageRenderer) -> Handler:
@@ -122,13 +122,13 @@ def reference_page(document: Callable[[], Part], renderer: PageRenderer) -> Hand
     return show
 
 
-def sections(document: Part) -> list[Section]:
+def sections(document: Part) -> list[TagSection]:
     """The tags in their order, each with its operations. An operation that is the same as another is left out."""
     named: dict[str, list[Operation]] = {name: [] for name, _ in _tags(document)}
     for path, verb, operation in _operations(document):
         if not path.startswith("/api/v1/"):
             named[operation["tags"][0]].append(_operation(path, verb, operation, document))
-    return [Section(_anchor(name), name, prose(text), named[name]) for name, text in _tags(document)]
+    return [TagSection(_anchor(name), name, prose(text), named[name]) for name, text in _tags(document)]
 
 
 def _tags(document: Part) -> Iterator[tuple[str, str]]:
@@ -204,7 +204,7 @@ def _example(schema: Part | None, document: Part) -> str:
 
 
 def _schema(name: str, schema: Part) -> Schema:
-    fields = next((one for one in (schema, *schema.get("anyOf", ())) if "properties" in one), {})
+    fields: Part = next((one for one in (schema, *schema.get("anyOf", ())) if "properties" in one), {})
     needed = fields.get("required", ())
     rows = [
         _field(field, part, field in needed, part.get("description", ""))
@@ -213,8 +213,8 @@ def _schema(name: str, schema: Part) -> Schema:
     return Schema(name, prose(schema.get("description", "")), Markup("") if rows else _type(schema), rows)
 
 
-def _field(name: str, schema: Part, is_needed: bool, text: str, place: str = "") -> Field:
-    return Field(name, _type(schema), is_needed, _limits(schema), prose(text), place)
+def _field(name: str, schema: Part, is_needed: bool, text: str, place: str = "") -> DescribedField:
+    return DescribedField(name, _type(schema), is_needed, _limits(schema), prose(text), place)
 
 
 def _limits(schema: Part) -> list[str]:
