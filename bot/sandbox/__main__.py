@@ -1,8 +1,10 @@
-"""The sandbox as a process of its own: ``python -m bot.sandbox --service-url http://127.0.0.1:8080``.
+"""The sandbox as a process of its own: ``python -m bot.sandbox --config handraise.yaml`` for who tries the service.
 
-On standard output it says in lines of JSON where it is and what happens on its page: ``ready``, with the page's
-signed-in URL and the sections of the service's configuration, ``opened`` when somebody first looks at it, ``ask`` for
-each sample that is asked for, and ``silence`` for each question whose time shall pass.
+With ``--config`` it writes a configuration by which the service lives in this world, says where its page is, and runs
+until it is interrupted. Without, a program has started it, and hears in lines of JSON where it is and what happens on
+its page: ``ready``, with the page's signed-in URL and the sections of the service's configuration, ``opened`` when
+somebody first looks at it, ``ask`` for each sample that is asked for, and ``silence`` for each question whose time
+shall pass.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import secrets
 import signal
+from pathlib import Path
 from typing import Any
 
 from bot.sandbox.world import World
@@ -20,29 +25,52 @@ def _say(event: str, **fields: Any) -> None:
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
-async def _serve(service_url: str, port: int, smtp_port: int) -> None:
+async def _serve(service_url: str, port: int, smtp_port: int, config: Path | None) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     world = World(
         service_url,
-        ask=lambda sample: _say("ask", sample=sample),
-        stay_silent=lambda ref: _say("silence", ref=ref),
-        opened=lambda: _say("opened"),
+        ask=lambda sample: _say("ask", sample=sample) if config is None else None,
+        stay_silent=lambda ref: _say("silence", ref=ref) if config is None else None,
+        opened=lambda: _say("opened") if config is None else None,
     )
     async with world.serving(port, smtp_port) as place:
-        _say("ready", url=place.url, page=place.page, settings=world.settings(place))
+        if config is None:
+            _say("ready", url=place.url, page=place.page, settings=world.settings(place))
+        else:
+            _write(config, world.settings(place))
+            print(f"A Slack, a mailbox and a pager:  {place.page}", flush=True)
+            print(f"{config} makes the service a part of them. The agent's key in it is {AGENT_KEY}.", flush=True)
+            print("Ctrl-C ends them.", flush=True)
         await stopped.wait()
+
+
+AGENT_KEY = "agent-key-1"
+
+
+def _write(config: Path, world: dict[str, Any]) -> None:
+    """YAML for its owner's eyes, with a key for an agent and one for an admin. Never over a file that is there."""
+    keys = [
+        {"name": "refund-agent", "key": AGENT_KEY, "roles": ["agent"]},
+        {"name": "admin", "key": secrets.token_urlsafe(24), "roles": ["admin"]},
+    ]
+    lines = [f"{name}: {json.dumps(section)}" for name, section in {"api_keys": keys, **world}.items()]
+    with os.fdopen(os.open(config, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bot.sandbox", description="A pretend Slack, mailbox and pager.")
-    parser.add_argument("--service-url", required=True, help="where the service listens")
+    parser.add_argument("--service-url", default="http://127.0.0.1:8080", help="where the service listens")
     parser.add_argument("--port", type=int, default=0, help="for HTTP; a free one by default")
     parser.add_argument("--smtp-port", type=int, default=0, help="for mail; a free one by default")
+    parser.add_argument("--config", type=Path, help="the configuration to write for the service; it must not be there")
     given = parser.parse_args()
-    asyncio.run(_serve(given.service_url.rstrip("/"), given.port, given.smtp_port))
+    if given.config is not None and given.config.exists():
+        parser.error(f"{given.config} is there already; move it away, or name another file")
+    asyncio.run(_serve(given.service_url.rstrip("/"), given.port, given.smtp_port, given.config))
 
 
 if __name__ == "__main__":
