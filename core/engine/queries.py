@@ -32,6 +32,7 @@ from core.store import (
     event_log,
     intent_agents,
     intents,
+    log_numbers,
     outbox,
     quarantine,
     sessions,
@@ -282,6 +283,10 @@ class ClientQueries:
 
     async def newest_cursor(self) -> tuple[int, int]:
         return await self._database.read(event_log.newest_cursor)
+
+    async def known_cursor(self, cursor: tuple[int, int]) -> tuple[int, int]:
+        """``cursor``, as a client remembers it, in the log as it is now: it may have been restored meanwhile."""
+        return await self._database.read(lambda conn: log_numbers.known(conn, cursor))
 
     # --- Sessions -------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ revision in place does without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -13,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from core.errors import SchemaTooNew, SchemaTooOld
-from core.store import jobs
+from core.store import jobs, log_numbers
 from core.store.database import Database, cannot_be_used, opening
 
 HEAD = "0017"
@@ -46,16 +47,17 @@ def prepare(database: Database) -> None:
     found = current_revision(database)
     if found == HEAD and _has_jobs(database):
         return
-    _refuse_newer(found)
+    refuse_newer(found)
     if database.dialect != "sqlite":
         raise SchemaTooOld("The database's schema is not up to date: run `handraise migrate` first.")
     migrate(database)
 
 
-def migrate(database: Database) -> tuple[str | None, str]:
-    """Bring the schema to :data:`HEAD`; returns the revision it was at and the one it is at now."""
+def migrate(database: Database, told: Callable[[int, int], None] | None = None) -> tuple[str | None, str]:
+    """Bring the schema to :data:`HEAD`; returns the revision it was at and the one it is at now. ``told`` hears after
+    each migration which that was, as a number, and which will be the last."""
     found = current_revision(database)
-    _refuse_newer(found)
+    refuse_newer(found)
     from alembic import command
     from alembic.config import Config
 
@@ -66,7 +68,11 @@ def migrate(database: Database) -> tuple[str | None, str]:
         if database.dialect == "postgresql":
             jobs.install(conn)
         config.attributes["connection"] = conn
+        if told is not None:
+            config.attributes["told"] = lambda revision: told(int(revision), int(HEAD))
         command.upgrade(config, HEAD)
+        if database.dialect == "postgresql":
+            log_numbers.renumber(conn)  # somebody may have restored it by hand
         conn.commit()
     engine.dispose()
     return found, HEAD
@@ -89,6 +95,7 @@ def _migrating_engine(database: Database) -> sa.Engine:
     return engine
 
 
-def _refuse_newer(found: str | None) -> None:
+def refuse_newer(found: str | None) -> None:
+    """Raises :class:`SchemaTooNew`."""
     if found is not None and found > HEAD:
         raise SchemaTooNew(f"The database's schema ({found}) is newer than this version knows ({HEAD}).")

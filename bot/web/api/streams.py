@@ -131,7 +131,8 @@ def stream(of: AsyncIterator[str]) -> StreamingResponse:
 
 async def first_cursor(services: Services, last: str | None) -> Cursor:
     """Behind the event with the id ``last``; from now on without one."""
-    return await services.client_queries.newest_cursor() if last is None else parse_cursor(last)
+    queries = services.client_queries
+    return await queries.newest_cursor() if last is None else await queries.known_cursor(parse_cursor(last))
 
 
 async def frames(
