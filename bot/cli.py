@@ -7,10 +7,12 @@ Source: API.md §9.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from handraise.cli.progress import progress
 from handraise.cli.terminal import say, warn
 
 from bot.commands import backup, channels, configuration, keys
@@ -55,8 +57,14 @@ def migrate(config: ConfigFile = None) -> None:
     from core.store.database import open_database
 
     settings, _ = settings_and_folder(config)
-    before, after = schema.migrate(open_database(settings.database_url))
-    say(f"The schema was at {before or 'nothing'} and is at {after} now.")
+    began = time.monotonic()
+    with progress() as begin:
+        told = begin("Migrating the schema", "migrations")
+        before, after = schema.migrate(open_database(settings.database_url), told)
+    if before == after:
+        say(f"The schema is at {after} already: nothing was to be done.")
+    else:
+        say(f"The schema was at {before or 'nothing'} and is at {after} now. {time.monotonic() - began:.1f} seconds.")
 
 
 @app.command(rich_help_panel=_SERVING)

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import tty
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tests import preloaded
@@ -31,14 +33,28 @@ async def handraise(world: World, *arguments: str, role: str = "admin") -> Ran:
 
 async def at_terminal(world: World, *arguments: str, role: str = "admin") -> Ran:
     """As :func:`handraise`, with a terminal as its standard output."""
+    async with _terminal() as (its_end, reading):
+        status, _, err = await preloaded.run(arguments, _environ(world, role), out=its_end)
+    return Ran(status, (await reading).decode(), err.decode())
+
+
+async def watched(*arguments: str, environ: Mapping[str, str]) -> Ran:
+    """A command with a terminal as its standard error."""
+    async with _terminal() as (its_end, reading):
+        status, out, _ = await preloaded.run(arguments, environ, err=its_end)
+    return Ran(status, out.decode(), (await reading).decode())
+
+
+@asynccontextmanager
+async def _terminal() -> AsyncIterator[tuple[int, asyncio.Task[bytes]]]:
+    """A terminal's end for a program, and what is written to it."""
     terminal, its_end = os.openpty()
     tty.setraw(its_end)  # nothing of what is written is changed on its way
     reading = asyncio.create_task(asyncio.to_thread(_all_of, terminal))
     try:
-        status, _, err = await preloaded.run(arguments, _environ(world, role), out=its_end)
+        yield its_end, reading
     finally:
         os.close(its_end)
-    return Ran(status, (await reading).decode(), err.decode())
 
 
 def _environ(world: World, role: str) -> dict[str, str]:

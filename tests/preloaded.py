@@ -94,11 +94,16 @@ def start(arguments: Sequence[str], environ: Mapping[str, str], out: int, err: i
 
 
 async def run(
-    arguments: Sequence[str], environ: Mapping[str, str], seconds: float = 60, out: int | None = None
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    seconds: float = 60,
+    out: int | None = None,
+    err: int | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Its exit status, and what it has written; with ``out`` its standard output goes there."""
+    """Its exit status, and what it has written; with ``out`` its standard output goes there, with ``err`` its standard
+    error."""
     (from_out, to_out), (from_err, to_err) = os.pipe(), os.pipe()
-    process = start(arguments, environ, to_out if out is None else out, to_err)
+    process = start(arguments, environ, to_out if out is None else out, to_err if err is None else err)
     for end in (to_out, to_err):
         os.close(end)
     try:

@@ -47,6 +47,7 @@ _SENDER, _REPLY_TO = "Handraise <handraise@example.com>", "answers@example.com"
 def preview(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files are written; made if need be.")],
     config: Annotated[Path | None, typer.Option("--config", help="Whose email.templates are used.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over an earlier preview.")] = False,
 ) -> None:
     """Write each kind of mail with made-up data to DIR: NAME.eml, and its two bodies as NAME.html and NAME.txt.
 
@@ -69,7 +70,10 @@ def preview(
         folder.mkdir(parents=True, exist_ok=True)
         for example in EXAMPLES:
             for ending, content in preview_of(example, ours, templates).items():
-                (folder / f"{example.name}.{ending}").write_bytes(content)
+                with (folder / f"{example.name}.{ending}").open("wb" if overwrite else "xb") as file:
+                    file.write(content)
+    except FileExistsError as there:
+        raise ConfigError(f"{there.filename} is there already: name another folder, or say --overwrite.") from None
     except OSError as problem:
         raise ConfigError(f"{folder}: can't be written to ({problem.strerror}).") from None
     say(f"{len(EXAMPLES)} mails are in {folder}: " + ", ".join(example.name for example in EXAMPLES))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from handraise.cli.audit import INCOMPLETE, parts_of, said_of
+from handraise.cli.audit import INCOMPLETE, is_whole, parts_of, said_of, saved
 
 from core.store.tables import events
 from tests.cli import Ran, handraise
@@ -225,12 +226,35 @@ async def test_the_command_line_exports_to_a_file_and_to_its_output(world: World
     await two_questions(world)
     file = tmp_path / "trail.jsonl"
     ran = await handraise(world, "export", "--output", str(file))
-    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert (ran.status, ran.err) == (0, "")
+    assert re.fullmatch(rf"ok: {file}: 6 events of 2 intents, [\d.]+ kB\n", ran.out)
     printed = await handraise(world, "export")
     assert printed.lines == file.read_text().splitlines()
     assert file.stat().st_mode & 0o777 == 0o600
     assert (await handraise(world, "audit", "verify", "--file", str(file))).status == 0
     assert [path.name for path in tmp_path.iterdir() if "trail" in path.name] == ["trail.jsonl"]
+
+
+async def test_an_export_is_written_over_a_file_only_if_told_so(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "trail.jsonl"
+    file.write_text("mine\n")
+    ran = await handraise(world, "export", "--output", str(file))
+    assert (ran.status, ran.err) == (2, f"handraise: {file} is there already: name another file, or say --overwrite\n")
+    assert file.read_text() == "mine\n"
+    assert (await handraise(world, "export", "--output", str(file), "--overwrite")).status == 0
+    assert is_whole(file.read_text().splitlines()[-1])
+
+
+def test_a_file_that_appears_while_an_export_is_written_stays(tmp_path: Path) -> None:
+    file = tmp_path / "trail.jsonl"
+
+    def lines() -> Iterator[str]:
+        yield '{"kind":"end"}'
+        file.write_text("mine\n")
+
+    with pytest.raises(FileExistsError):
+        saved(file, lines(), overwrite=False)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine\n"]
 
 
 async def test_a_command_that_can_not_begin_says_so_in_one_line_and_ends_with_2(world: World, tmp_path: Path) -> None:

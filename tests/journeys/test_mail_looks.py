@@ -137,6 +137,9 @@ async def test_a_preview_writes_every_mail_in_the_operators_looks(tmp_path: Path
     arguments = ("mail", "preview", str(tmp_path / "out"), "--config", str(tmp_path / "handraise.yaml"))
     status, _, _ = await preloaded.run(arguments, os.environ)
     assert status == 0
+    again, _, said = await preloaded.run(arguments, os.environ)
+    assert (again, b"is there already" in said) == (2, True)
+    assert (await preloaded.run([*arguments, "--overwrite"], os.environ))[0] == 0
 
     assert "ACME asks" in (tmp_path / "out" / "veto.txt").read_text()
     assert "From: ask@acme.example" in (tmp_path / "out" / "alert.eml").read_text()

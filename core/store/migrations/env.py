@@ -6,6 +6,13 @@ from core.store import container_tables  # noqa: F401 (its tables are in ``metad
 from core.store.tables import metadata
 
 connection = context.config.attributes["connection"]
-context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, transaction_per_migration=True)
+told = context.config.attributes.get("told", lambda _revision: None)
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    render_as_batch=True,
+    transaction_per_migration=True,
+    on_version_apply=lambda step, **_others: told(step.up_revision_id),
+)
 with context.begin_transaction():
     context.run_migrations()

@@ -15,11 +15,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from handraise.cli.client import Client, stop
+from handraise.cli.progress import BYTES, Advance, progress, size_text
 from handraise.cli.terminal import give, one_line, say
 
 _MOST_LINES = 500
@@ -35,9 +36,9 @@ class FileChunk:
     sha256: str | None
 
 
-def saved(path: Path, lines: Iterable[str]) -> bool:
-    """Write ``path``, mode 0600, under another name until all of it is on disk. False, and no file, where the last
-    line is not an export's. Raises :class:`OSError`."""
+def saved(path: Path, lines: Iterable[str], overwrite: bool) -> str:
+    """Write ``path``, mode 0600, under another name until all of it is on disk; returns the last line. If that is not
+    an export's, there is no file. Raises :class:`OSError`; :class:`FileExistsError` unless it may ``overwrite``."""
     part = path.with_name(f".{path.name}.part")
     try:
         last = ""
@@ -47,10 +48,11 @@ def saved(path: Path, lines: Iterable[str]) -> bool:
                 file.write(last + "\n")
             file.flush()
             os.fsync(file.fileno())
-        if is_whole(last):
+        if is_whole(last) and overwrite:
             part.replace(path)
-            return True
-        return False
+        elif is_whole(last):
+            path.hardlink_to(part)  # over nothing, whoever has been faster
+        return last
     finally:
         part.unlink(missing_ok=True)
 
@@ -115,25 +117,50 @@ def export(
     ] = None,
     until: Annotated[str | None, typer.Option("--until", help="Only events before this instant.")] = None,
     intent: Annotated[str | None, typer.Option("--intent", help="Only the events of this intent.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write the audit trail as JSON Lines: every event with its MAC. Needs an admin's key."""
     optional = {"since": since, "until": until, "intent_id": intent}
     query = {name: value for name, value in optional.items() if value is not None}
+    if output is not None and output.exists() and not overwrite:
+        _stop_at_file(output)
     with Client().lines("/v1/audit/export", query) as lines:
         try:
-            whole = saved(output, lines) if output is not None else _printed(lines)
+            last = _saved(output, lines, overwrite) if output is not None else _printed(lines)
+        except FileExistsError:
+            _stop_at_file(output)
         except OSError as failure:
             stop(f"{output or 'standard output'}: {failure.strerror}", 2)
-    if not whole:
+    if not is_whole(last):
         stop("the export broke off before its end" + (f"; {output} was not written" if output else ""), 1)
+    if output is not None:
+        end = json.loads(last)
+        size = size_text(output.stat().st_size)
+        say(f"ok: {output}: {end['events']} events of {end['logs']} intents, {size}")
 
 
-def _printed(lines: Any) -> bool:
+def _stop_at_file(output: Path | None) -> NoReturn:
+    stop(f"{output} is there already: name another file, or say --overwrite", 2)
+
+
+def _saved(output: Path, lines: Iterable[str], overwrite: bool) -> str:
+    """Write them to a file; returns the last one."""
+    with progress() as begin:
+        return saved(output, _counted(lines, begin("Exporting", "lines")), overwrite)
+
+
+def _counted(lines: Iterable[str], told: Advance) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        yield line
+        told(number)
+
+
+def _printed(lines: Iterable[str]) -> str:
     last = ""
     for last in lines:
         give(last)
     sys.stdout.flush()
-    return is_whole(last)
+    return last
 
 
 @app.command()
@@ -142,38 +169,44 @@ def verify(
 ) -> None:
     """Find the first broken link: in the database, or in a file. Exit status: 0 all holds, 1 broken, 2 not checked."""
     client = Client(refused=2)
-    intents, events = _check_database(client) if file is None else _check_file(client, file)
+    with progress() as begin:
+        told = begin("Verifying", "events" if file is None else BYTES)
+        intents, events = _check_database(client, told) if file is None else _check_file(client, file, told)
     say(f"ok: {events} events of {intents} intents are what was written")
 
 
-def _check_database(client: Client) -> tuple[int, int]:
+def _check_database(client: Client, told: Advance) -> tuple[int, int]:
     intents = events = 0
     query: dict[str, Any] = {}
     while True:
         checked = client.get("/v1/audit/verify", query)
         intents += checked["intents"]
         events += checked["events"]
+        told(events)
         _stop_where_broken(checked["first_broken"])
         if checked["next_cursor"] is None:
             return intents, events
         query = {"cursor": checked["next_cursor"]}
 
 
-def _check_file(client: Client, file: Path) -> tuple[int, int]:
-    progress: dict[str, Any] | None = None
+def _check_file(client: Client, file: Path, told: Advance) -> tuple[int, int]:
+    reached: dict[str, Any] | None = None
+    read = 0
     try:
+        size = file.stat().st_size
         for part in parts_of(file):
-            checked = client.post(
-                "/v1/audit/verify", {"lines": part.lines, "sha256": part.sha256, "progress": progress}
-            )
-            progress = checked["progress"]
+            body = {"lines": part.lines, "sha256": part.sha256, "progress": reached}
+            checked = client.post("/v1/audit/verify", body)
+            reached = checked["progress"]
+            read += sum(len(line) + 1 for line in part.lines)
+            told(read, size)
             _stop_where_broken(checked["first_broken"])
     except OSError as failure:
         stop(f"{file}: {failure.strerror}", 2)
-    if progress is None or not progress["ended"]:
+    if reached is None or not reached["ended"]:
         say(said_of(INCOMPLETE))
         raise typer.Exit(1)
-    return progress["logs"], progress["events"]
+    return reached["logs"], reached["events"]
 
 
 def _stop_where_broken(broken: dict[str, Any] | None) -> None:
