@@ -70,6 +70,11 @@ class RootKey:
         """As :meth:`derive`, for what was sealed and has to stay genuine under another root key."""
         return RenewedKey(self.derive(purpose), [old.derive(purpose) for old in self.previous])
 
+    @property
+    def check(self) -> str:
+        """What a database keeps of the key that it is used with, to know another when it sees one."""
+        return self.derive("installation-check").hex()
+
     def hashes(self, api_key: str) -> tuple[str, ...]:
         """What may be stored of an API key: its hash, and those that it had under the root keys before."""
         return tuple(root.hash_api_key(api_key) for root in (self, *self.previous))

@@ -84,6 +84,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "intents": (LAYERS, "bot/web/api core/intents core/store"),
     "keys": ("API keys: the command, and who has which", "bot bot/commands"),
     "limits": ("what is the most: of a request, of a Slack message", "bot/web channels/slack"),
+    "manifest": ("what a backup holds, and what Slack's app may do", "bot/commands/backups channels/slack"),
     "members": (LAYERS, "bot/web/api core/intents"),
     "plans": (LAYERS, "bot/web/api core/containers core/store"),
     "checkpoints": (LAYERS, "core/containers core/store"),

@@ -1,7 +1,7 @@
 """The server's commands: one module for each family. ``bot/cli.py`` registers them; those that need the API alone are
 the SDK's (``handraise.cli``).
 
-``keys`` (with ``making_keys``) and ``backup`` (with ``making_backups``) work on the machine of the database.
+``keys`` (with ``making_keys``) and ``backup`` (with ``backups``) work on the machine of the database.
 ``channels`` has previews and the Slack manifest, which need the configuration alone, and quarantined mail over HTTP.
 ``configuration`` reads the configuration, and nothing else.
 

@@ -1,36 +1,83 @@
 """``handraise backup DIR`` and ``handraise restore DIR``: on the machine of the database, and not over HTTP.
 
-``making_backups`` does it, and is imported only then: it takes the store along.
+``backups`` does it, and is imported only then: it takes the store along.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from handraise.cli.terminal import say
+from handraise.cli.progress import progress, size_text
+from handraise.cli.terminal import give, say, warn
+
+if TYPE_CHECKING:
+    from bot.commands.backups.manifest import Manifest
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object in the place of sentences.")]
 
 
 def backup(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to: a folder that is not there yet, or empty.")],
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Copy the database and its key file while the service runs, and verify the copy's audit trail."""
-    from bot.commands import making_backups
+    """Copy database, key file and archive while the service runs, and verify the copy's audit trail."""
+    from bot.commands.backups.creation import back_up
 
-    say(making_backups.back_up(folder, config))
+    with progress() as begin:
+        made = back_up(folder, config, begin)
+    written = made.manifest
+    if as_json:
+        give(json.dumps({"folder": str(folder), **_counted(written, made.seconds)}))
+        return
+    trail = f"{_events(written)} are what was written" if written.verified else f"{_events(written)}, not verified"
+    say(f"ok: {folder}: {_files(written)}. {trail}. {made.seconds:.1f} seconds.")
+    if not written.verified:
+        warn(f"handraise: the schema ({written.schema}) is older than this version's: `restore` verifies the trail.")
+    if written.moved_away:
+        warn(f"handraise: {written.moved_away} files of the archive are not on this machine, and not in the backup.")
+    if written.secret_key == "configuration":
+        warn("handraise: the secret key is in your configuration: keep it as well, apart from the backup.")
 
 
 def restore(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `handraise backup` has made.")],
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Put a backup where the configuration says the database is. None may be there yet. For SQLite."""
-    from bot.commands import making_backups
+    """Put a backup where the configuration says the database is. None may be there yet; PostgreSQL's must be empty."""
+    from bot.commands.backups.restoration import restore as put_back
 
-    say(making_backups.restore(folder, config))
+    with progress() as begin:
+        done = put_back(folder, config, begin)
+    if as_json:
+        of_now = {"database": done.database, "events": done.checked.events, "intents": done.checked.intents}
+        counted = {**_counted(done.manifest, done.seconds), **of_now, "newer_archive_files": done.newer}
+        give(json.dumps({"folder": str(folder), **counted}))
+        return
+    events = f"{done.checked.events} events of {done.checked.intents} intents are what was written"
+    say(f"ok: {done.database}: {_files(done.manifest)}. {events}. {done.seconds:.1f} seconds.")
+    if done.newer:
+        warn(f"handraise: {done.newer} files of the archive are newer: what they hold is in the database again.")
+    say(f"It is as of {done.manifest.made_at}. Start the service now: `handraise serve`.")
+
+
+def _files(written: Manifest) -> str:
+    return f"{len(written.files)} files, {size_text(written.bytes)}"
+
+
+def _events(written: Manifest) -> str:
+    return f"{written.events} events of {written.intents} intents"
+
+
+def _counted(written: Manifest, seconds: float) -> dict[str, Any]:
+    """What the manifest says, without each file."""
+    names = ("made_at", "version", "schema", "secret_key", "verified", "moved_away", "bytes", "events", "intents")
+    of_it = {name: getattr(written, name) for name in names}
+    return {**of_it, "files": len(written.files), "seconds": round(seconds, 3)}

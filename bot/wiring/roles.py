@@ -84,7 +84,7 @@ def archive_folder(settings: Settings, folder: Path) -> Path:
 
     Raises :class:`ConfigError` if it can't be made or written: better now than after ninety days.
     """
-    path = _place(settings, folder)
+    path = archive_place(settings, folder)
     if settings.retention.keep is None:
         return path
     try:
@@ -96,7 +96,8 @@ def archive_folder(settings: Settings, folder: Path) -> Path:
     return path
 
 
-def _place(settings: Settings, folder: Path) -> Path:
+def archive_place(settings: Settings, folder: Path) -> Path:
+    """As :func:`archive_folder`, whether it is there or not."""
     if settings.retention.archive_dir is not None:
         return Path(settings.retention.archive_dir)
     url = sa.make_url(settings.database_url)

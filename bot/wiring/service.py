@@ -95,8 +95,6 @@ if TYPE_CHECKING:  # loaded if PagerDuty is set up
 
 log = structlog.get_logger(__name__)
 
-_KEY_CHECK = "installation-check"
-
 
 @dataclass(slots=True)
 class Service:
@@ -510,11 +508,11 @@ def _beating(
 def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
     """The installation's name. Raises :class:`ConfigError` for another secret key than the database's, unless that is
     among the previous ones: no link that is out would work any more, and the event log would look forged."""
-    check = root.derive(_KEY_CHECK).hex()
+    check = root.check
     with database.engine.begin() as conn:
         tx = Tx(conn)
         if not installation.key_check(tx, check):
-            if not any(installation.key_check(tx, old.derive(_KEY_CHECK).hex()) for old in root.previous):
+            if not any(installation.key_check(tx, old.check) for old in root.previous):
                 raise ConfigError(
                     "secret_key is not the one that this database was made with. Put the old key "
                     "back, or into secret_key_previous to change to the new one."

@@ -11,9 +11,12 @@ Source: DESIGN.md, "Where the state lives"; docs/reference/audit.md.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, TypeVar
+
+import sqlalchemy as sa
 
 from core.audit.export import Wanted, export
 from core.audit.verify import Progress, check_lines
@@ -22,6 +25,8 @@ from core.store.chain import BEGINNING, Broken, Chain, Fault, Head, is_start
 from core.store.database import Database
 from core.store.event_log_pages import LogPage, LogPart, LogPosition, Unreadable, gone, read_page
 from core.store.event_log_records import Records
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -43,7 +48,13 @@ class _Log:
     ended: int = 0
 
 
-async def check_logs(database: Database, key: bytes, behind: str | None) -> Checked:
+class Readable(Protocol):
+    """What has logs to check: a database, or one moment of it."""
+
+    async def read(self, job: Callable[[sa.Connection], T]) -> T: ...
+
+
+async def check_logs(database: Readable, key: bytes, behind: str | None) -> Checked:
     """Check the logs of the next intents behind the intent ``behind``, each to its end, and the records beside them."""
     checked, log = Checked(), None
     place = None if behind is None else LogPosition(behind)

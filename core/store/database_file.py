@@ -14,9 +14,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -152,10 +154,20 @@ def _named(tables: set[str]) -> str:
 
 
 _BUSY_SECONDS = 30.0
+_PAGES = 2048
+"""How much of a database is copied before ``told`` hears of it."""
+
+Advance = Callable[[int, int], None]
+"""Hears of something long: how much is done, and of how much."""
 
 
-def copy_database(source: Path, target: Path) -> None:
+def not_told(done: int, of: int) -> None:
+    """For whoever does not show how far it is."""
+
+
+def copy_database(source: Path, target: Path, told: Advance = not_told) -> None:
     """Write a whole copy of ``source`` to ``target``, which must not be there: mode 0600, on disk, no log beside.
+    ``told`` hears how many pages are written, and of how many.
 
     Raises :class:`BackupFailed`; whatever is at ``target`` then is no copy.
     """
@@ -163,7 +175,7 @@ def copy_database(source: Path, target: Path) -> None:
         raise BackupFailed(f"There is no database at {source}.")
     try:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE))
-        _copy(source, target)
+        _copy(source, target, told)
         sync(target)
     except sqlite3.Error as failure:
         raise BackupFailed(f"{source} can't be copied: {failure}.") from None
@@ -171,12 +183,14 @@ def copy_database(source: Path, target: Path) -> None:
         raise BackupFailed(f"{target} can't be written: {failure.strerror}.") from None
 
 
-def _copy(source: Path, target: Path) -> None:
-    read = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+def _copy(source: Path, target: Path, told: Advance) -> None:
+    read = sqlite3.connect(f"file:{quote(str(source))}?mode=ro", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
     write = sqlite3.connect(target)
     try:
-        read.backup(write)
-        write.execute("PRAGMA journal_mode = DELETE")  # all of it is in the one file
+        read.execute("BEGIN")  # held open: SQLite would begin the copy anew after every commit of another process
+        read.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        read.backup(write, pages=_PAGES, progress=lambda _status, left, of: told(of - left, of))
+        write.execute(_FOLD)
         found = write.execute("PRAGMA integrity_check(1)").fetchone()[0]
     finally:
         write.close()
@@ -185,15 +199,48 @@ def _copy(source: Path, target: Path) -> None:
         raise BackupFailed(f"The copy of {source} is damaged: {found}.")
 
 
-def copy_file(source: Path, target: Path) -> None:
-    """A small file beside the database: mode 0600, on disk, over nothing. Raises :class:`BackupFailed`."""
+_FOLD = "PRAGMA journal_mode = DELETE"
+"""After it all of a database is in the one file."""
+
+
+def fold_log(path: Path) -> None:
+    """Bring what stands in the write-ahead log of a database that nobody else has open into its file, on disk.
+
+    Raises :class:`BackupFailed`.
+    """
+    conn = sqlite3.connect(path, timeout=_BUSY_SECONDS)
     try:
-        with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:
-            file.write(source.read_bytes())
+        conn.execute(_FOLD)
+    except sqlite3.Error as failure:
+        raise BackupFailed(f"{path} can't be written: {failure}.") from None
+    finally:
+        conn.close()
+    sync(path)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """A file beside the database: mode 0600, on disk, over nothing. Raises :class:`BackupFailed`, and leaves nothing of
+    it behind then."""
+    try:
+        with (
+            source.open("rb") as read,
+            os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file,
+            _removed_on_failure(target),
+        ):
+            shutil.copyfileobj(read, file)
             file.flush()
             os.fsync(file.fileno())
     except OSError as failure:
-        raise BackupFailed(f"{target} can't be written: {failure.strerror}.") from None
+        raise BackupFailed(f"{source} can't be copied to {target}: {failure.strerror}.") from None
+
+
+@contextlib.contextmanager
+def _removed_on_failure(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def sync(path: Path) -> None:

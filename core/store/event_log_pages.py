@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from core.store.chain import BEGINNING, Head, Start
 from core.store.event_log import Logged
 from core.store.event_log_records import Records, read_records
+from core.store.snapshots import REPEATABLE
 from core.store.tables import events, intents, log_starts, suspensions
 
 _HEADS_AT_ONCE = 500
@@ -110,8 +111,9 @@ def gone(conn: sa.Connection, behind: LogPosition | None, upto: LogPosition | No
 @contextmanager
 def _snapshot(conn: sa.Connection) -> Iterator[None]:
     """Everything read inside is of one moment."""
-    if conn.dialect.name == "postgresql":  # the pool gives the connection its usual level back
-        conn.execution_options(isolation_level="REPEATABLE READ")
+    if conn.dialect.name == "postgresql":
+        if conn.get_execution_options().get("isolation_level") != REPEATABLE:  # else it is a snapshot already
+            conn.execution_options(isolation_level=REPEATABLE)  # the pool gives the connection its usual level back
         yield
         return
     conn.exec_driver_sql("BEGIN")

@@ -1,0 +1,114 @@
+"""PostgreSQL's own programs: ``pg_dump`` writes a database into one file, ``pg_restore`` reads it in one transaction.
+
+Their version has to fit the server's: ``pg_dump`` refuses a server that is newer than itself.
+
+Source: https://www.postgresql.org/docs/current/app-pgdump.html, app-pgrestore.html
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from core.errors import BackupFailed
+from core.store.database import open_database, opening
+from core.store.database_file import sync
+
+_LOOK_SECONDS = 0.2
+
+_RELATIONS = sa.text(
+    """
+    SELECT quote_ident(nspname) || '.' || quote_ident(relname) FROM pg_class
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'v', 'm', 'S', 'f') AND nspname <> 'information_schema' AND nspname !~ '^pg_'
+    AND NOT EXISTS (
+        SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+    ORDER BY 1 LIMIT 3
+    """
+)
+"""What somebody has made in a database; not what its extensions brought along."""
+
+
+def dump(database_url: str, snapshot: str, into: Path, told: Callable[[int], None]) -> None:
+    """Write the database as it is in ``snapshot`` to the file ``into``, mode 0600. ``told`` hears the file's size.
+
+    Raises :class:`BackupFailed`.
+    """
+    os.close(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    arguments = ["--format=custom", f"--snapshot={snapshot}", f"--file={into}"]
+    _run("pg_dump", arguments, database_url, lambda: told(into.stat().st_size))
+    sync(into)
+
+
+def load(database_url: str, dumped: Path) -> None:
+    """Read the file ``dumped`` into an empty database: all of it, or nothing. Raises :class:`BackupFailed`."""
+    arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", str(dumped)]
+    _run("pg_restore", arguments, database_url, lambda: None)
+
+
+def check_program(name: str) -> None:
+    """Raises :class:`BackupFailed` if ``name`` is not there."""
+    if shutil.which(name) is None:
+        raise BackupFailed(f"{name} is not on the PATH. It comes with PostgreSQL's client programs.")
+
+
+def check_empty(url: sa.URL) -> None:
+    """Raises :class:`BackupFailed` if the database holds tables."""
+    engine = sa.create_engine(url, poolclass=NullPool)
+    with opening(url), engine.connect() as conn:
+        found = list(conn.scalars(_RELATIONS))
+    if found:
+        raise BackupFailed(
+            f"The database {url.database} holds tables ({', '.join(found)} …): a backup is restored into an empty one "
+            "alone. Make one (createdb), and name it in database_url."
+        )
+
+
+def _run(program: str, arguments: list[str], database_url: str, look: Callable[[], None]) -> None:
+    check_program(program)
+    connection, environ = _connection(database_url)
+    command = [program, *arguments, "--dbname", connection]
+    with subprocess.Popen(  # noqa: S603 (all ours)
+        command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            said = _said(process, look)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise BackupFailed(f"{program} has failed: {reason(program, said)}")
+
+
+def _said(process: subprocess.Popen[str], look: Callable[[], None]) -> str:
+    """All that it has written on standard error, once it has ended; looks in now and then."""
+    while True:
+        try:
+            return process.communicate(timeout=_LOOK_SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            look()
+
+
+def _connection(database_url: str) -> tuple[str, dict[str, str]]:
+    """How libpq reaches it, and the environment with its password: arguments are for all to read."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    database = open_database(database_url)
+    given = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
+    database.engine.dispose()
+    password = given.pop("password", None)
+    return make_conninfo(**given), {**os.environ, **({} if password is None else {"PGPASSWORD": password})}
+
+
+def reason(program: str, said: str) -> str:
+    """Its first error. What follows may quote rows, and is left out; the versions that do not fit are not."""
+    lines = [line.removeprefix(f"{program}: ") for line in said.splitlines()]
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    versions = [line.removeprefix("detail: ") for line in lines if line.startswith("detail: server version")]
+    return "; ".join([*(errors or lines or ["it gave no reason"])[:1], *versions[:1]]).rstrip(".") + "."

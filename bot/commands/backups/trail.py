@@ -1,0 +1,44 @@
+"""The audit trail of a backup: verified in the moment that it was copied from, and again where it is restored."""
+
+from __future__ import annotations
+
+import asyncio
+
+from handraise.cli.audit import said_of
+
+from bot.keys import RootKey
+from core.audit.check import Checked, check_logs
+from core.errors import BackupFailed
+from core.store.database_file import Advance
+from core.store.snapshots import Snapshot
+
+
+def verify(snapshot: Snapshot, events: int, root: RootKey, told: Advance) -> Checked:
+    """Check every log; ``events`` is how many lines there are. Raises :class:`BackupFailed` at the first place that
+    does not hold."""
+    checked = asyncio.run(_all_of(snapshot, root.derive_renewed("event-log"), events, told))
+    broken = checked.broken
+    if broken is not None:
+        place = {"line": None, "intent_id": broken.intent_id, "position": broken.position, "id": broken.id}
+        raise BackupFailed(f"The audit trail does not hold, {said_of({**place, 'fault': broken.fault.value})}.")
+    return checked
+
+
+async def _all_of(snapshot: Snapshot, key: bytes, events: int, told: Advance) -> Checked:
+    whole = Checked()
+    while True:
+        page = await check_logs(snapshot, key, whole.following)
+        whole.intents, whole.events = whole.intents + page.intents, whole.events + page.events
+        whole.broken, whole.following = page.broken, page.following
+        told(whole.events, events)
+        if page.broken is not None or page.following is None:
+            return whole
+
+
+def check_key(key_check: str | None, root: RootKey) -> None:
+    """Raises :class:`BackupFailed` if the database was used with another secret key."""
+    if key_check is not None and all(key_check != one.check for one in (root, *root.previous)):
+        raise BackupFailed(
+            "secret_key is not the one that the database was used with: no link would work, and the audit trail could "
+            "not be verified. Set the one that it was made with."
+        )

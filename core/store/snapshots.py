@@ -1,0 +1,103 @@
+"""A snapshot: one moment of a database, read for minutes while others write.
+
+What a backup holds is verified in the very moment that it was copied from. On PostgreSQL ``pg_dump`` reads the same
+moment by the snapshot's name. A copy of an SQLite file is opened as one that nobody changes: nothing is left beside it.
+
+Source: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-SNAPSHOT-SYNCHRONIZATION;
+https://www.sqlite.org/uri.html#uriimmutable
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from core.store.database import opening
+from core.store.tables import archived, events, installation, intents
+
+T = TypeVar("T")
+
+REPEATABLE = "REPEATABLE READ"
+
+_VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
+_WITHOUT_TIMEOUTS = sa.text(
+    "SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN "
+    "('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')"
+)
+_NAME = sa.text("SELECT pg_export_snapshot()")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a database holds. ``revision`` is the schema's, ``None`` if there are no tables of ours. ``batches`` are the
+    archive's files that it knows of; ``key_check`` tells its secret key from others, if it was used with one."""
+
+    revision: str | None
+    intents: int = 0
+    events: int = 0
+    batches: tuple[str, ...] = ()
+    key_check: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """``name`` is PostgreSQL's, ``None`` for a file. One :meth:`read` at a time."""
+
+    connection: sa.Connection
+    name: str | None = None
+
+    async def read(self, job: Callable[[sa.Connection], T]) -> T:
+        """As :meth:`core.store.database.Database.read`, of this moment."""
+        return await asyncio.to_thread(job, self.connection)
+
+    def contents(self) -> Contents:
+        conn = self.connection
+        tables = set(sa.inspect(conn).get_table_names())
+        revision = conn.scalar(sa.select(_VERSIONS.c.version_num)) if "alembic_version" in tables else None
+        if revision is None:
+            return Contents(None)
+        batches = sa.select(archived.c.batch).distinct().order_by(archived.c.batch)
+        check = sa.select(installation.c.value).where(installation.c.key == "key_check")
+        return Contents(
+            revision,
+            _count(conn, intents),
+            _count(conn, events),
+            tuple(conn.scalars(batches)) if archived.name in tables else (),
+            conn.scalar(check) if installation.name in tables else None,
+        )
+
+
+def _count(conn: sa.Connection, table: sa.Table) -> int:
+    return conn.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+@contextmanager
+def postgres_snapshot(url: sa.URL) -> Iterator[Snapshot]:
+    """This moment of a PostgreSQL database. Raises :class:`DatabaseUnavailable`."""
+    options = {"isolation_level": REPEATABLE}
+    engine = sa.create_engine(url, poolclass=NullPool, execution_options=options, hide_parameters=True)
+    with opening(url), engine.connect() as conn:
+        conn.execute(_WITHOUT_TIMEOUTS)
+        yield Snapshot(conn, conn.scalar(_NAME))
+
+
+@contextmanager
+def file_snapshot(path: Path) -> Iterator[Snapshot]:
+    """An SQLite file that nobody writes to. Raises :class:`DatabaseUnavailable`."""
+    uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    with opening(sa.URL.create("sqlite", database=str(path))), engine.connect() as conn:
+        yield Snapshot(conn)
