@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +32,7 @@ def backup(
     """Copy database, key file and archive while the service runs, and verify the copy's audit trail."""
     from bot.commands.backups.creation import back_up
 
+    _clean_up_at_sigterm()
     with progress() as begin:
         made = back_up(folder, config, begin)
     written = made.manifest
@@ -54,6 +57,7 @@ def restore(
     """Put a backup where the configuration says the database is. None may be there yet; PostgreSQL's must be empty."""
     from bot.commands.backups.restoration import restore as put_back
 
+    _clean_up_at_sigterm()
     with progress() as begin:
         done = put_back(folder, config, begin)
     if as_json:
@@ -66,6 +70,11 @@ def restore(
     if done.newer:
         warn(f"handraise: {done.newer} files of the archive are newer: what they hold is in the database again.")
     say(f"It is as of {done.manifest.made_at}. Start the service now: `handraise serve`.")
+
+
+def _clean_up_at_sigterm() -> None:
+    """What is half made is taken away again, as it is at Ctrl-C: there is a secret key in it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def _files(written: Manifest) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import stat
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from tests import preloaded
 from tests.cli import watched
 from tests.clock import START
 from tests.core.older import migrate_to
+from tests.patience import PATIENCE
 from tests.postgres import binaries
 from tests.world import running
 
@@ -467,6 +469,30 @@ async def test_a_restore_of_postgres_that_fails_says_what_is_left(
     with pytest.raises(BackupFailed, match="not what was written"):
         await asyncio.to_thread(here.back_up, tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.slow
+async def test_a_backup_that_is_ended_leaves_nothing_behind(tmp_path: Path, postgres_url: str) -> None:
+    """There would be a secret key in it. The program stands for a ``pg_dump`` that takes its time."""
+    here = with_key(Place(tmp_path / "here", postgres_url))
+    program = tmp_path / "bin" / "pg_dump"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    program.chmod(0o700)
+    environ = outside() | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    with (tmp_path / "log").open("w") as log:
+        arguments = ["backup", str(tmp_path / "copies" / "copy"), "--config", str(here.config)]
+        (tmp_path / "copies").mkdir()
+        process = preloaded.start(arguments, environ, log.fileno(), log.fileno())
+        async with asyncio.timeout(PATIENCE):
+            while not ((tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n")):
+                await asyncio.sleep(0.01)
+        assert [path.name[:6] for path in (tmp_path / "copies").iterdir()] == [".copy."]
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 128 + signal.SIGTERM, (tmp_path / "log").read_text()
+    assert list((tmp_path / "copies").iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_without_its_programs_postgres_is_not_backed_up(
