@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail browser lock clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -73,6 +73,15 @@ mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed,
 browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)
 
+deployment: $(STAMP) ## deploy/ behind real nginx and Caddy, read by systemd-analyze and hadolint (needs Debian's three, and PyPI)
+	$(BIN)/python -m pytest -m deployment -n 2 $(ARGS)
+
+dist: $(STAMP) ## both distributions, as wheels and sdists, in dist/
+	rm -rf dist build sdk/build *.egg-info sdk/*.egg-info
+	$(BIN)/python -m build --no-isolation --outdir dist sdk
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	rm -rf *.egg-info sdk/*.egg-info
+
 lock: ## write the requirements locks anew (needs uv)
 	uv lock
 	uv export --frozen --all-groups --all-extras --no-emit-workspace --no-emit-package handraise --no-header -q -o requirements.lock
@@ -80,4 +89,4 @@ lock: ## write the requirements locks anew (needs uv)
 	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .venv-openarmature .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) .venv-openarmature .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

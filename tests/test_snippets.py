@@ -58,6 +58,12 @@ PROGRAMS = {
 """Which test runs a page's Python, every block of it."""
 
 NOT_RUN = {
+    "docker": "needs a daemon; tests/deploy plays the image's steps, and reads the Compose file",
+    "kubectl": "needs a cluster; tests/deploy reads the manifest",
+    "sudo": "sets a machine of the reader's up; tests/deploy runs the service as the unit would",
+    "echo": "writes the reader's secrets",
+    "chmod": "keeps them",
+    "mkdir": "makes the reader's folder",
     "createdb": "needs a PostgreSQL of its own to make a database in",
     "pg_restore": "needs a PostgreSQL of its own to restore into",
     "pip": "installs from the internet",

@@ -1,0 +1,179 @@
+"""What is built from the tree, whole: both wheels, both source distributions, and the image's steps played by hand.
+
+The image is installed in a bare venv, from the lock with hashes, and serves from an empty folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.deploy.image import ROOT, PlayedImage, copy_tracked, tracked
+from tests.patience import PATIENCE
+from tests.ports import free_port
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = {
+    "handraise_server": ("", ("bot", "core", "channels", "sdk/testing/handraise_testing")),
+    "handraise": ("sdk", ("sdk/handraise",)),
+}
+"""By the distribution's name: the folder that it is built in, and the packages that it consists of."""
+
+ASKING = """
+from handraise import HandraiseSync
+with HandraiseSync() as people:
+    print(people.request_input("Refund order 12345?", choices=["approve", "deny"], timeout_seconds=3600))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """A folder that everybody may enter, on the disk: ``/dev/shm`` is not for programs."""
+    made = Path(tempfile.mkdtemp(prefix="packages-", dir="/tmp"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture(scope="module")
+def dist(folder: Path) -> Path:
+    """What ``make dist`` makes, of a fresh clone."""
+    copy_tracked(folder / "clone")
+    for where, _ in PACKAGES.values():
+        build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder / "clone" / where]
+        subprocess.run(build, check=True, capture_output=True)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def image(folder: Path) -> PlayedImage:
+    played = PlayedImage(folder / "image")
+    played.build()
+    return played
+
+
+def _wheel(folder: Path, name: str) -> dict[str, bytes]:
+    [file] = folder.glob(f"{name}-[0-9]*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        return {path: wheel.read(path) for path in wheel.namelist()}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_holds_every_file_of_its_packages_and_no_other(dist: Path, name: str) -> None:
+    _, packages = PACKAGES[name]
+    wanted = {re.sub(r"^sdk/(testing/)?", "", path) for path in tracked(*packages)}
+    assert {path for path in _wheel(dist, name) if ".dist-info/" not in path} == wanted
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_has_its_licence_and_says_whom_to_tell_of_a_hole(dist: Path, name: str) -> None:
+    about = {path.partition(".dist-info/")[2]: text for path, text in _wheel(dist, name).items()}
+    assert about["licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert about["licenses/SECURITY.md"] == (ROOT / "SECURITY.md").read_bytes()
+    assert "License-Expression: Apache-2.0\n" in about["METADATA"].decode()
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_source_distribution_has_them_too_and_nothing_that_is_not_in_git(dist: Path, name: str) -> None:
+    [file] = dist.glob(f"{name}-[0-9]*.tar.gz")
+    with tarfile.open(file) as archive:
+        held = {one.name.partition("/")[2] for one in archive.getmembers() if one.isfile()}
+    where, _ = PACKAGES[name]
+    assert {"LICENSE", "SECURITY.md", "README.md", "pyproject.toml"} <= held
+    ours = {path.removeprefix(f"{where}/") for path in tracked(where or ".")}
+    assert {path for path in held - ours if ".egg-info/" not in path} == {"PKG-INFO", "setup.cfg"}
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_image_has_the_same_wheels(dist: Path, image: PlayedImage, name: str) -> None:
+    assert _wheel(image.root / "wheels", name) == _wheel(dist, name)
+
+
+def test_the_lock_has_all_that_the_wheels_need(image: PlayedImage) -> None:
+    check = [sys.executable, "-m", "pip", "--python", image.python, "check"]
+    subprocess.run(check, check=True)
+
+
+async def test_the_image_serves_from_an_empty_folder_and_a_question_is_answered(image: PlayedImage) -> None:
+    port = free_port()
+    settings = {
+        "HANDRAISE_HTTP__PORT": str(port),
+        "HANDRAISE_PUBLIC_URL": "https://handraise.example.com",
+        "HANDRAISE_SECRET_KEY": "0123456789abcdef" * 4,
+        "HANDRAISE_DATABASE_URL": f"sqlite+aiosqlite:///{image.state}/handraise.db",
+        "HANDRAISE_EMAIL__SMTP_URL": f"smtp://127.0.0.1:{free_port()}",  # nobody there: the mail waits, the API answers
+        "HANDRAISE_EMAIL__FROM": "handraise@example.com",
+        "HANDRAISE_EMAIL__DEFAULT_TO": "alice@example.com",
+        "HANDRAISE_EMAIL__INBOUND_SECRET": "inbound-secret-of-the-tests",
+    }
+    environ, log = image.environ(**settings), image.root / "log"
+    assert image.check_health(environ) != 0, "nothing runs yet"
+    service = image.start("serve", environ=environ, log=log)
+    asking = None
+    try:
+        await _healthy(image, environ, service, log)
+        keys = {role: _key(image, environ, name, role) for name, role in _NAMES.items()}
+        client = {"HANDRAISE_URL": f"http://127.0.0.1:{port}", "HANDRAISE_API_KEY": keys["agent"], "NO_PROXY": "*"}
+        asking = await asyncio.create_subprocess_exec(
+            image.python, "-Ic", ASKING, cwd=image.state, env=client, stdout=subprocess.PIPE
+        )
+        await _answer(client["HANDRAISE_URL"], keys["operator"])
+        async with asyncio.timeout(PATIENCE):
+            said, _ = await asking.communicate()
+        assert (asking.returncode, said) == (0, b"approve\n")
+        service.send_signal(signal.SIGTERM)
+        assert service.wait(30) == 0
+    finally:
+        service.kill()
+        service.wait()
+        if asking is not None and asking.returncode is None:
+            asking.kill()
+            await asking.communicate()
+    assert sorted(path.name for path in (image.root / "etc" / "handraise").iterdir()) == []
+    if os.geteuid() == 0:
+        uid = image.state.stat().st_uid
+        owned = [path for path in image.root.rglob("*") if path.lstat().st_uid == uid and path != image.state]
+        assert {path.parent for path in owned} == {image.state}, "it writes where it may, and nowhere else"
+
+
+_NAMES = {"refund-agent": "agent", "alice@example.com": "operator"}
+
+
+async def _healthy(image: PlayedImage, environ: dict[str, str], service: subprocess.Popen[bytes], log: Path) -> None:
+    async with asyncio.timeout(PATIENCE * 4):
+        while await asyncio.to_thread(image.check_health, environ) != 0:
+            assert service.poll() is None, log.read_text()
+
+
+def _key(image: PlayedImage, environ: dict[str, str], name: str, role: str) -> str:
+    """A key that ``handraise keys create`` makes, as ``docker compose exec`` would run it."""
+    out = image.root / f"key-{role}"
+    made = image.start("keys", "create", name, "--role", role, environ=environ, log=out)
+    assert made.wait(60) == 0, out.read_text()
+    return re.findall(r"(?m)^api key +(\S+)$", out.read_text())[0]
+
+
+async def _answer(url: str, key: str) -> None:
+    """Answer the one question that waits, as soon as it does."""
+    async with httpx.AsyncClient(base_url=url, headers={"X-API-Key": key}, trust_env=False) as http:
+        async with asyncio.timeout(PATIENCE * 2):
+            while not (found := (await http.get("/v1/suspensions")).json().get("items")):
+                await asyncio.sleep(0.05)
+        [asked] = found
+        body = {"suspension_id": asked["id"], "value": "approve"}
+        answered = await http.post(f"/v1/intents/{asked['intent_id']}/suspend/respond", json=body)
+        assert answered.status_code == 200, answered.text
