@@ -15,7 +15,7 @@ import typer
 from handraise.cli.progress import progress
 from handraise.cli.terminal import say, warn
 
-from bot.commands import backup, channels, configuration, keys
+from bot.commands import backup, channels, configuration, init, keys
 from bot.commands.backup import ConfigFile
 from core.errors import OperatorError
 
@@ -78,6 +78,7 @@ def demo(
     raise typer.Exit(run(fast=fast, auto=auto))
 
 
+app.command(rich_help_panel=_SETTING_UP)(init.init)
 app.command(rich_help_panel=_SETTING_UP)(configuration.check)
 app.command(rich_help_panel=_SERVING)(backup.backup)
 app.command(rich_help_panel=_SERVING)(backup.restore)

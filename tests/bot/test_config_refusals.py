@@ -439,6 +439,7 @@ email: {smtp_url: 3, from: nobody, default_to: [a@example.com, b]}
 log: {level: [debug]}
 answers: {allow_self_response: 2026-12-25}
 engagement: {defer_min_risk: 0.1}
+suspension: {default_channel: email}
 people: [{name: A, email: a@example.com}, {name: B, email: a@example.com}]
 pagerduty: {routing_key: 12345}
 """
@@ -462,7 +463,8 @@ ALL = [
 
 
 def test_every_error_is_told_at_once(read: Reads) -> None:
-    """Those of names, of values, and of what does not fit together in sections that are right by themselves."""
+    """Those of names, of values, and of what does not fit together in sections that are right by themselves: mail is
+    set up, if wrongly."""
     environ = {"HANDRAISE_HTTP_PORT": "80", "HANDRAISE_RETENTION__ENDED_DAYS": "never"}
     found = problems(read, SEVERAL, environ)
     assert sorted(problem.line for problem in found) == sorted(ALL)
