@@ -21,6 +21,7 @@ from bot.web.api import (
     audit,
     coordinators,
     graph,
+    inbox,
     intent_leases,
     intents,
     members,
@@ -123,6 +124,7 @@ def _api() -> APIRouter:
     rooms = (
         answers.routes,
         suspensions.routes,
+        inbox.routes,
         intents.routes,
         graph.routes,
         members.routes,

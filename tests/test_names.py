@@ -44,6 +44,7 @@ CLASSES: Mapping[str, tuple[str, str]] = {
 
 MODULES: Mapping[str, tuple[str, str]] = {
     "admin": ("what an admin does: the command, the route", "bot/web/api sdk/handraise/cli"),
+    "answer": ("answering: the page, the command", "bot/web/pages sdk/handraise/cli"),
     "answers": (
         "what a way in does with an answer, and what an answer is",
         "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack bot/web/api core/domain",
@@ -77,7 +78,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "imap": ("the mailbox: the protocol, and when it is looked at", "bot/inbound/mail channels/email"),
     "inbox": (
         "what waits for one person; and what every mail that comes in goes through",
-        "bot/inbound/mail bot/web/pages core/engine core/store",
+        "bot/inbound/mail bot/web/api bot/web/pages core/engine core/store",
     ),
     "incidents": ("PagerDuty's incidents: written to, told of, kept", "channels/pagerduty core/inbound core/store"),
     "intent_leases": (LAYERS, "bot/web/api core/intents core/store"),

@@ -410,6 +410,7 @@ def wire(
         sign_in,
         reloading,
         tracing=tracing,
+        public_url=settings.public_url.rstrip("/"),
     )
     return Service(
         parts=parts,

@@ -9,9 +9,10 @@ Source: API.md §6, ``GET /inbox``; docs/decisions/0043.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import NamedTuple
 
@@ -26,8 +27,15 @@ from core.store.inbox import Entry, EntryCursor
 FOREVER = datetime.max.replace(tzinfo=UTC)
 """The deadline of a question that has none: behind all others."""
 
+PLACE = r"(never|[0-9]{1,16})-([0-9]{1,16})-([A-Za-z0-9-]{1,64})"
+"""How a position is written: deadline and asking in microseconds, and the ref."""
+
 _AT_ONCE = 1000
 _MOST_VERDICTS = 20_000
+_NEVER = "never"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_PLACE = re.compile(PLACE, re.ASCII)
 
 Prove = Callable[[Actor, Collection[str]], Awaitable[Actor]]
 """The actor, and which of these references a channel has found them behind (:attr:`Actor.proven`)."""
@@ -39,6 +47,29 @@ class Position(NamedTuple):
     deadline: datetime
     asked_at: datetime
     ref: str
+
+
+def written(place: Position) -> str:
+    """``place`` for a link or a cursor; it stays what it is, whatever is answered meanwhile."""
+    deadline = _NEVER if place.deadline == FOREVER else str(_micros(place.deadline))
+    return f"{deadline}-{_micros(place.asked_at)}-{place.ref}"
+
+
+def position(text: str) -> Position | None:
+    """The position that was :func:`written` so; ``None``, which is the beginning, for anything else."""
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        return None
+    deadline, asked_at, ref = found.groups()
+    return Position(FOREVER if deadline == _NEVER else _at(deadline), _at(asked_at), ref)
+
+
+def _micros(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def _at(micros: str) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(micros))
 
 
 @dataclass(frozen=True, slots=True)

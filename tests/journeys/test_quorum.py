@@ -348,7 +348,7 @@ async def send(browser: httpx.AsyncClient, link: str, choice: str) -> httpx.Resp
 async def test_the_command_line_says_how_far_it_counts(world: World) -> None:
     asked = await world.ask(**BOTH)
     assert "recorded 'approve', 1 of 2 answers" in await cli(world, "operator", "answer", asked["ref"], "approve")
-    assert "answers: 1 of 2, by alice@example.com" in await cli(world, "operator", "show", asked["ref"])
+    assert "answers: 1 of 2, by Alice <alice@example.com>" in await cli(world, "operator", "show", asked["ref"])
     last = await cli(world, "second_operator", "answer", asked["suspension_id"], "approve")
     assert "recorded 'approve' by bob@example.com" in last
 

@@ -88,6 +88,10 @@ def commands() -> Mapping[str, list[str]]:
         "clarify": ["clarify", "SPARE", EVIL],
         "list": ["list", "--status", "all"],
         "show": ["show", "ANSWERED"],
+        "timeline": ["timeline", "ANSWERED"],
+        "cancel": ["cancel", "ANSWERED", "--reason", EVIL],
+        "claim": ["claim", "SPARE"],
+        "release": ["release", "SPARE"],
         "pause": ["pause", "--reason", EVIL],
         "unpause": ["unpause"],
         "callbacks": ["callbacks", "--status", "all"],
@@ -112,8 +116,8 @@ def commands() -> Mapping[str, list[str]]:
     }
 
 
-SAYS_NOTHING_OF_OTHERS = {"demo"}
-"""What it prints of others is its own agents' and its page's: ``tests/journeys/test_demo.py``."""
+SAYS_NOTHING_OF_OTHERS = {"demo", "whoami"}
+"""What the demo prints of others is its own agents' and its page's: ``tests/journeys/test_demo.py``."""
 REPEATS = {"ask", "list", "show", "callbacks", "export", "mail quarantine show", "mail preview", "backup", "restore"}
 """Commands that show some of it, whatever they are refused for."""
 

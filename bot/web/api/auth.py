@@ -145,7 +145,7 @@ class Reloader(Protocol):
 @dataclass(frozen=True, slots=True)
 class Services:
     """``platform_policy`` is ``suspension.default_retry_policy`` as it was configured; ``closing`` is set when the
-    server stops, so that nobody waits past it."""
+    server stops, so that nobody waits past it. ``public_url`` is where the pages are."""
 
     engine: Engine
     channel_views: ChannelViews
@@ -177,6 +177,7 @@ class Services:
     reloading: Reloader
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     tracing: Tracing = NO_TRACING
+    public_url: str = ""
 
 
 async def _of_this_app(request: Request) -> Services:

@@ -16,11 +16,12 @@ from starlette.convertors import StringConvertor, register_url_convertor
 from bot.observability.tracing import AskSpan
 from bot.web.api import replies, requests, suspension_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
+from bot.web.api.notices import WholeNoticeReply, whole_notice_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.timeline import TimelineReply, timeline_json
 from core.domain.answers import recorded_payload
-from core.domain.notice import Links, build_notice, what_silence_means
+from core.domain.notice import what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
@@ -173,14 +174,14 @@ async def show(services: Served, suspension_id: Id, actor: Caller) -> Response:
 @routes.get(
     "/suspensions/{suspension_id}/notice",
     summary="What people are shown of it: all of it, redacted as on its page",
-    responses={200: {"model": suspension_replies.NoticeReply}, **refusals(404, 422)},
+    responses={200: {"model": WholeNoticeReply}, **refusals(404, 422)},
 )
 async def notice(services: Served, suspension_id: Id, actor: Caller) -> Response:
     """For clients that show questions to people themselves. Secrets and personal data are hidden as the redaction
     policy says."""
     found = await services.client_queries.suspension(suspension_id, actor)
     shown_there = await services.channel_views.whole_on(PAGE, found)
-    return reply(suspension_replies.notice_json(build_notice(shown_there, found.attempt, Links(""))))
+    return reply(whole_notice_json(found, shown_there, services.responders, services.public_url))
 
 
 @routes.get(

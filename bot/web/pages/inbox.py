@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from starlette.requests import Request
@@ -12,23 +11,18 @@ from starlette.responses import Response
 
 from bot.web.pages.rendering import PageContext
 from bot.web.pages.signin import Sessions
-from bot.web.pages.urls import INBOX, REF, question_place, sign_in_place
+from bot.web.pages.urls import INBOX, question_place, sign_in_place
 from bot.web.pages.view import Moment, moment
 from core.delivery.pause import Pausing
 from core.domain.notice import Links, build_notice
 from core.domain.redaction.redaction import PAGE, Redaction
 from core.domain.suspension import Suspension
-from core.engine.inbox import FOREVER, Inbox, InboxPage, Position
+from core.engine.inbox import Inbox, InboxPage, Position, position, written
 
 AT_ONCE = 50
 """Questions on one page."""
 BEGINNING = 600
 """Characters of a question that the inbox shows; its own page has all of it."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_NEVER = "never"
-_AFTER = re.compile(rf"({_NEVER}|[0-9]{{1,16}})-([0-9]{{1,16}})-({REF.pattern})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +64,7 @@ class InboxPages:
         if session is None:
             return self.room.renderer.redirect(sign_in_place(INBOX))
         now = self.room.clock.now()
-        after = read_position(request.query_params.get("after", ""))
+        after = position(request.query_params.get("after", ""))
         page = await self.inbox.page(session.actor, AT_ONCE, after)
         if after is not None and not page.questions:
             return self.room.renderer.redirect(INBOX)  # all of it has been answered
@@ -112,23 +106,5 @@ def pager(page: InboxPage) -> Pager:
 
 
 def inbox_place(after: Position) -> str:
-    """The page of what comes after this position: a link that stays what it is, whatever is answered meanwhile."""
-    deadline = _NEVER if after.deadline == FOREVER else str(_micros(after.deadline))
-    return f"{INBOX}?after={deadline}-{_micros(after.asked_at)}-{after.ref}"
-
-
-def read_position(text: str) -> Position | None:
-    """The position in such a link; ``None``, which is the beginning, for anything else."""
-    found = _AFTER.fullmatch(text)
-    if found is None:
-        return None
-    deadline, asked_at, ref = found.groups()
-    return Position(FOREVER if deadline == _NEVER else _at(deadline), _at(asked_at), ref)
-
-
-def _micros(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def _at(micros: str) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(micros))
+    """The page of what comes after this position."""
+    return f"{INBOX}?after={written(after)}"

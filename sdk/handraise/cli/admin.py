@@ -6,15 +6,15 @@ Each is one call over HTTP with an admin's key. Source: API.md §5, §9.
 
 from __future__ import annotations
 
-import json
 import re
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from handraise.cli.arguments import AsJson
 from handraise.cli.client import Client, part, stop
-from handraise.cli.terminal import give, one_line, say, warn
+from handraise.cli.terminal import give_json, one_line, say, warn
 
 _CALLBACK = re.compile(r"[0-9a-f]{32}")
 """How a callback's id looks; a question's is a UUID with its dashes."""
@@ -24,7 +24,7 @@ _CANT_BEGIN = 2
 """A configuration that is wrong, as at a start."""
 
 
-class _Status(StrEnum):
+class _CallbackStatus(StrEnum):
     PENDING = "pending"
     DELIVERED = "delivered"
     REFUSED = "refused"
@@ -33,12 +33,19 @@ class _Status(StrEnum):
 
 
 def list_(
-    status: Annotated[_Status, typer.Option("--status", help="Which callbacks.")] = _Status.DEAD,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=200)] = 50,
+    status: Annotated[_CallbackStatus, typer.Option("--status", help="Which callbacks.")] = _CallbackStatus.DEAD,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many at most.")] = 50,
+    as_json: AsJson = False,
 ) -> None:
     """List callbacks to agents, newest first: the dead ones, unless told otherwise."""
-    query = {"limit": limit} | ({} if status is _Status.ALL else {"status": status.value})
-    for item in Client().get("/v1/callbacks", query)["items"]:
+    query = {"limit": limit} | ({} if status is _CallbackStatus.ALL else {"status": status.value})
+    page = Client().get("/v1/callbacks", query)
+    if as_json:
+        give_json(page)
+        return
+    if not page["items"]:
+        warn(f"no {'' if status is _CallbackStatus.ALL else f'{status.value} '}callbacks")
+    for item in page["items"]:
         why = f"  ({one_line(item['reason'], 60)})" if item["reason"] else ""
         tries = f"{item['tries']} tries"
         say(f"{item['id']}  {item['status']:<9}  {tries:<9}  {one_line(item['url'] or '', 60)}{why}")
@@ -46,12 +53,20 @@ def list_(
 
 def redrive(
     callback: Annotated[str, typer.Argument(help="A callback's id (see `callbacks`), or a question's id or ref.")],
+    as_json: AsJson = False,
 ) -> None:
     """Send a dead or refused callback again, under the same webhook-id."""
     client = Client()
-    for wanted in [callback] if _CALLBACK.fullmatch(callback) else _of_question(client, callback):
-        sent = client.post(f"/v1/callbacks/{part(wanted)}/redrive")
-        say(f"{sent['id']}: on its way again to {one_line(sent['url'] or '', 200)}")
+    wanted = [callback] if _CALLBACK.fullmatch(callback) else _of_question(client, callback)
+    sent_again = []
+    for one in wanted:
+        sent = client.post(f"/v1/callbacks/{part(one)}/redrive")
+        sent_again.append(sent)
+        if not as_json:
+            say(f"{sent['id']}: on its way again to {one_line(sent['url'] or '', 200)}")
+
+    if as_json:
+        give_json({"items": sent_again})
 
 
 def _of_question(client: Client, reference: str) -> list[str]:
@@ -66,15 +81,24 @@ def _of_question(client: Client, reference: str) -> list[str]:
     return failed
 
 
-def pause(reason: Annotated[str | None, typer.Option("--reason", help="Why; operators are told.")] = None) -> None:
+def pause(
+    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; operators are told.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Pause all new notices: nobody is asked anything. Answers, callbacks and the clock go on."""
     shown = Client().post("/v1/pause", {} if reason is None else {"reason": reason})
+    if as_json:
+        give_json(shown)
+        return
     say(f"Paused since {shown['paused_at']} by {shown['paused_by']}. `handraise unpause` ends it.")
 
 
-def unpause() -> None:
+def unpause(as_json: AsJson = False) -> None:
     """Let notices leave again: each question that is still open asks once."""
     shown = Client().delete("/v1/pause")
+    if as_json:
+        give_json(shown)
+        return
     say(f"Notices leave again: {shown['released']} that waited go out, {shown['dropped']} older ones were dropped.")
 
 
@@ -87,18 +111,22 @@ def warn_if_paused(client: Client) -> None:
 
 def signin_link(
     email: Annotated[str, typer.Argument(help="Whose link it is: somebody of the directory, by e-mail.")],
+    as_json: AsJson = False,
 ) -> None:
     """Make a link by which EMAIL signs in to the pages, once, within 15 minutes. Needs an admin's key.
 
     Whoever has the link is that person to the pages: hand it over where nobody else reads it.
     """
     made = Client().post("/v1/signin-links", {"email": email})
+    if as_json:
+        give_json(made)
+        return
     say(made["url"])
     say(f"It works once, until {made['expires_at']}.")
 
 
 def reload(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the service's reply, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have the running service read its configuration again: people, groups, keys, the allow-list, channels' settings.
 
@@ -107,7 +135,7 @@ def reload(
     """
     done = Client(refused=_CANT_BEGIN).post("/v1/reload")
     if as_json:
-        give(json.dumps(done, ensure_ascii=False))
+        give_json(done)
         return
     for warning in done["warnings"]:
         warn(f"handraise: warning: {warning}")

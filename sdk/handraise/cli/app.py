@@ -16,7 +16,7 @@ import typer
 import typer.main
 from typer.core import TyperGroup
 
-from handraise.cli import admin, ask, audit
+from handraise.cli import admin, answer, ask, audit, lookup
 from handraise.cli.terminal import say, warn
 
 GROUP = "handraise.commands"
@@ -100,13 +100,18 @@ def _handraise(
     """
 
 
-_ASKING, _ADMIN = "Ask and answer", "For an admin's key"
+_ASKING, _LOOKING, _ADMIN = "Ask and answer", "Look", "For an admin's key"
 app.command(rich_help_panel=_ASKING)(ask.ask)
-app.command(rich_help_panel=_ASKING)(ask.answer)
-app.command(rich_help_panel=_ASKING)(ask.assign)
-app.command(rich_help_panel=_ASKING)(ask.clarify)
-app.command("list", rich_help_panel=_ASKING)(ask.list_)
-app.command(rich_help_panel=_ASKING)(ask.show)
+app.command(rich_help_panel=_ASKING)(ask.cancel)
+app.command(rich_help_panel=_ASKING)(answer.answer)
+app.command(rich_help_panel=_ASKING)(answer.claim)
+app.command(rich_help_panel=_ASKING)(answer.release)
+app.command(rich_help_panel=_ASKING)(answer.assign)
+app.command(rich_help_panel=_ASKING)(answer.clarify)
+app.command("list", rich_help_panel=_LOOKING)(lookup.list_)
+app.command(rich_help_panel=_LOOKING)(lookup.show)
+app.command(rich_help_panel=_LOOKING)(lookup.timeline)
+app.command(rich_help_panel=_LOOKING)(lookup.whoami)
 app.command(rich_help_panel=_ADMIN)(admin.pause)
 app.command(rich_help_panel=_ADMIN)(admin.unpause)
 app.command("callbacks", rich_help_panel=_ADMIN)(admin.list_)

@@ -30,6 +30,7 @@ class Client:
             stop("set HANDRAISE_API_KEY to your key", 2)
         import httpx
 
+        self.url = url
         self._http = httpx.Client(base_url=url, headers={"X-API-Key": key or ""}, timeout=_LONGEST_WAIT + 10)
 
     def get(self, path: str, query: dict[str, Any] | None = None) -> Any:

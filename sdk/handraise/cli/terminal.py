@@ -54,6 +54,11 @@ def give(text: str) -> None:
         print(text)
 
 
+def give_json(value: object) -> None:
+    """JSON on standard output, indented; nothing in it is obeyed by a terminal, and it stays the same JSON."""
+    say_lines(json.dumps(value, ensure_ascii=False, indent=2))
+
+
 def give_bytes(raw: bytes) -> None:
     """As :func:`give`, for what need not be text."""
     if sys.stdout.isatty():

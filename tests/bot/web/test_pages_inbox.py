@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from bot.web.pages.inbox import inbox_place, read_position
+from bot.web.pages.inbox import inbox_place
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.suspension import ResponseType
-from core.engine.inbox import FOREVER, Position
+from core.engine.inbox import FOREVER, Position, position
 from tests.bot.web.pages_world import ALICE, BOB, CAROL, START, Browser, Page, World, a_world
 from tests.core.store_examples import keep, numbered
 
@@ -110,8 +110,8 @@ async def test_a_link_that_was_mangled_shows_a_page_all_the_same(world: World, a
 
 @pytest.mark.parametrize("deadline", [START, START + timedelta(microseconds=1), FOREVER])
 def test_a_link_names_the_position_that_it_was_made_of(deadline: Any) -> None:
-    position = Position(deadline, START, "HR-7F3K")
-    assert read_position(inbox_place(position).partition("?after=")[2]) == position
+    place = Position(deadline, START, "HR-7F3K")
+    assert position(inbox_place(place).partition("?after=")[2]) == place
 
 
 async def test_a_link_of_the_inbox_holds_no_suspension_id(world: World) -> None:

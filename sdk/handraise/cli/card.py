@@ -1,0 +1,140 @@
+"""The card of one question, and the words for what has happened to it. Pure: records of the API in, lines out.
+
+A line may hold what others have written; whoever prints it makes that harmless (``terminal``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from handraise.cli.terminal import one_line
+
+Record = Mapping[str, Any]
+Names = Mapping[str, str]
+Line = tuple[str, str]
+"""An indent, and a text of one line or several that stands behind it."""
+
+_CHANNELS = {"slack": "Slack", "email": "e-mail", "pagerduty": "PagerDuty"}
+_IN = "  "
+
+
+def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[Line]:
+    """``found`` is the record, ``notice`` what people are shown of it, ``entries`` its timeline."""
+    names: Names = notice.get("people") or {}
+    is_open = found["status"] == "open"
+    ref, asked_by = found["ref"], who(found["created_by"], names)
+    yield "", _flat(f"{ref}  {found['status']}  asked by {asked_by} at {found['suspended_at']}")
+    yield from _notice(notice)
+    if is_open:
+        yield _IN, notice["silence"]
+    yield from _plan(found, notice, entries, names)
+    yield from _people(found, names)
+    yield from _ending(found, names)
+    if notice.get("url"):
+        yield _IN, str(notice["url"])
+    if is_open:
+        yield _IN, f"Answer it: handraise answer {ref} VALUE. What has happened: handraise timeline {ref}"
+
+
+def _notice(notice: Record) -> Iterator[Line]:
+    """What people are shown of it, all of it; redacted as it is for them."""
+    yield _IN, notice["question"]
+    for one in notice["choices"]:
+        about = f" ({one['description']})" if one["description"] else ""
+        yield _IN, _flat(f"- {one['value']}: {one['label']}{about}")
+    for key, value in notice["context"].items():
+        yield _IN, _flat(f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+    if notice["risk"] is not None:
+        yield _IN, _flat(f"risk: {notice['risk']}")
+    action = notice["action"]
+    if action is not None:
+        yield _IN, f"{action['heading']}:"
+        yield _IN * 2, action["text"]
+        if action["hidden"] is not None:
+            yield _IN, action["hidden"]
+
+
+def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names) -> Iterator[Line]:
+    """Each attempt: ✓ for one that went out, ✗ for one that nobody could be given, then the next one and later ones."""
+    sent = {one["attempt"]: one for one in entries if one["kind"] == "attempt"}
+    planned = {one["attempt"]: one for one in notice.get("ladder") or []}
+    is_first = True
+    for number in sorted({*sent, *planned}):
+        if number in sent:
+            state, outcome = _outcome(number, entries)
+            step = sent[number]
+            yield _IN, _flat(f"{state:<5} attempt {number}  {step['at']}  {attempt_words(step, names)}{outcome}")
+        elif found["status"] == "open" and number > found["attempt"]:
+            step = planned[number]
+            at = (found["next_attempt_at"] if is_first else None) or step["due_at"]
+            mark = "next" if is_first else "later"
+            yield _IN, _flat(f"{mark:<5} attempt {number}  {at}  {attempt_words(step, names)}")
+            is_first = False
+
+
+def _outcome(attempt: int, entries: Sequence[Record]) -> tuple[str, str]:
+    """The mark of an attempt, and what became of its deliveries unless all arrived."""
+    deliveries = [one for one in entries if one["kind"] == "delivery" and one["attempt"] == attempt]
+    missing = [one for one in deliveries if one["status"] != "delivered"]
+    whys = dict.fromkeys(f"{one['status']} ({one['reason']})" if one["reason"] else one["status"] for one in missing)
+    if not missing:
+        return "✓", ""
+    mark = "✗" if all(one["status"] in {"refused", "dead"} for one in deliveries) else "…"
+    return (mark if len(missing) == len(deliveries) else "✓"), f": {', '.join(whys)}"
+
+
+def _people(found: Record, names: Names) -> Iterator[Line]:
+    if found["answers_required"] > 1:
+        people = ", ".join(who(one["responded_by"], names) for one in found["answers"]) or "nobody"
+        yield _IN, _flat(f"answers: {found['answers_received']} of {found['answers_required']}, by {people}")
+    if found["assigned_to"]:
+        yield _IN, _flat(f"handed over to {who(found['assigned_to'], names)}")
+    if found["claimed_by"] and found["status"] == "open":
+        yield _IN, _flat(f"{who(found['claimed_by'], names)} is on it until {found['claim_until']}")
+    asked_back = found["clarification"]
+    if asked_back:
+        yield _IN, f"{who(asked_back['asked_by'], names)} asked: {one_line(asked_back['question'], 400)}"
+        yield _IN, f"clarified: {one_line(asked_back['text'] or 'not yet', 400)}"
+
+
+def _ending(found: Record, names: Names) -> Iterator[Line]:
+    if found["resolution"] == "responded":
+        yield _IN, _flat(f"answer: {found['response']!r} by {who(found['responded_by'], names)} via {found['channel']}")
+    elif found["resolution"] is not None:
+        why = f": {one_line(found['reason'], 400)}" if found["reason"] else ""
+        yield _IN, _flat(f"{found['resolution']} at {found['ended_at']}{why}")
+        if found["continued_with"] is not None:
+            yield _IN, _flat(f"the agent went on with {found['continued_with']!r}")
+
+
+def who(identity: str, names: Names) -> str:
+    """A person by name, as far as it is known."""
+    name = names.get(identity)
+    return identity if not name or name == identity else f"{name} <{identity}>"
+
+
+def attempt_words(step: Record, names: Names) -> str:
+    """Whom an attempt asks, and where."""
+    channel = _CHANNELS.get(step["channel"], step["channel"])
+    return f"{', '.join(who(one, names) for one in step['recipients'])} by {channel}"
+
+
+def entry_words(entry: Record) -> str:
+    """One entry of the timeline."""
+    if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received":
+        received = entry["payload"]
+        return f"{entry['type']}  {received['channel']} {received['kind']}: {received['reason']}"
+    if entry["kind"] == "event":
+        return f"{entry['type']}  by {entry['actor']}"
+    if entry["kind"] == "attempt":
+        return f"attempt {entry['attempt']} via {entry['channel']} to {', '.join(entry['recipients'])}"
+    where = f" via {entry['channel']}" if entry["channel"] else ""
+    why = f" ({entry['reason']})" if entry["reason"] else ""
+    return f"{entry['kind']}{where}: {entry['status']}, {entry['tries']} tries{why}"
+
+
+def _flat(text: str) -> str:
+    """``text`` with its line ends as signs that can be seen: one line stays one line."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
