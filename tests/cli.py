@@ -27,14 +27,14 @@ class Ran:
 
 async def handraise(world: World, *arguments: str, role: str = "admin") -> Ran:
     """Run ``handraise`` with the key of ``role`` against ``world``."""
-    status, out, err = await preloaded.run(arguments, _environ(world, role))
+    status, out, err = await preloaded.run(arguments, environ(world, role))
     return Ran(status, out.decode(), err.decode())
 
 
 async def at_terminal(world: World, *arguments: str, role: str = "admin") -> Ran:
     """As :func:`handraise`, with a terminal as its standard output."""
     async with _terminal() as (its_end, reading):
-        status, _, err = await preloaded.run(arguments, _environ(world, role), out=its_end)
+        status, _, err = await preloaded.run(arguments, environ(world, role), out=its_end)
     return Ran(status, (await reading).decode(), err.decode())
 
 
@@ -57,9 +57,10 @@ async def _terminal() -> AsyncIterator[tuple[int, asyncio.Task[bytes]]]:
         os.close(its_end)
 
 
-def _environ(world: World, role: str) -> dict[str, str]:
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
-    return environ | {"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS[role], "NO_PROXY": "*"}
+def environ(world: World, role: str) -> dict[str, str]:
+    """The environment in which ``handraise`` speaks to ``world`` with the key of ``role``."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
+    return inherited | {"HANDRAISE_URL": world.url, "HANDRAISE_API_KEY": KEYS[role], "NO_PROXY": "*"}
 
 
 def _all_of(terminal: int) -> bytes:
