@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from handraise.cli.arguments import AsJson
 from handraise.cli.progress import progress
-from handraise.cli.terminal import say, warn
+from handraise.cli.terminal import give_json, say, warn
 
 from bot.commands import backup, channels, configuration, init, keys
 from bot.commands.backup import ConfigFile
@@ -50,7 +51,7 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
 
 
 @app.command(rich_help_panel=_SERVING)
-def migrate(config: ConfigFile = None) -> None:
+def migrate(config: ConfigFile = None, as_json: AsJson = False) -> None:
     """Bring the database's schema up to date. SQLite does it by itself; PostgreSQL needs this before `serve`."""
     from bot.config.loading import settings_and_folder
     from core.store import schema
@@ -61,7 +62,9 @@ def migrate(config: ConfigFile = None) -> None:
     with progress() as begin:
         told = begin("Migrating the schema", "migrations")
         before, after = schema.migrate(open_database(settings.database_url), told)
-    if before == after:
+    if as_json:
+        give_json({"before": before, "after": after})
+    elif before == after:
         say(f"The schema is at {after} already: nothing was to be done.")
     else:
         say(f"The schema was at {before or 'nothing'} and is at {after} now. {time.monotonic() - began:.1f} seconds.")

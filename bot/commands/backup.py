@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from handraise.cli.arguments import AsJson
 from handraise.cli.progress import progress, size_text
-from handraise.cli.terminal import give, say, warn
+from handraise.cli.terminal import give_json, say, warn
 
 if TYPE_CHECKING:
     from bot.commands.backups.manifest import Manifest
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="Default: handraise.yaml, else openintent.yaml, in this folder.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object in the place of sentences.")]
 
 
 def backup(
@@ -37,7 +36,7 @@ def backup(
         made = back_up(folder, config, begin)
     written = made.manifest
     if as_json:
-        give(json.dumps({"folder": str(folder), **_counted(written, made.seconds)}))
+        give_json({"folder": str(folder), **_counted(written, made.seconds)})
         return
     trail = f"{_events(written)} are what was written" if written.verified else f"{_events(written)}, not verified"
     say(f"ok: {folder}: {_files(written)}. {trail}. {made.seconds:.1f} seconds.")
@@ -63,7 +62,7 @@ def restore(
     if as_json:
         of_now = {"database": done.database, "events": done.checked.events, "intents": done.checked.intents}
         counted = {**_counted(done.manifest, done.seconds), **of_now, "newer_archive_files": done.newer}
-        give(json.dumps({"folder": str(folder), **counted}))
+        give_json({"folder": str(folder), **counted})
         return
     events = f"{done.checked.events} events of {done.checked.intents} intents are what was written"
     say(f"ok: {done.database}: {_files(done.manifest)}. {events}. {done.seconds:.1f} seconds.")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from handraise.cli.arguments import AsJson
 from handraise.cli.client import Client, part
-from handraise.cli.terminal import give_bytes, say, say_lines
+from handraise.cli.terminal import give_bytes, give_json, say, say_lines, warn
 
 from core.errors import ConfigError
 
@@ -22,12 +23,20 @@ quarantine = typer.Typer(help="Mails that came in and could not be read.")
 
 @quarantine.callback(invoke_without_command=True)
 def list_(
-    context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many.")] = 50
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many.")] = 50,
+    as_json: AsJson = False,
 ) -> None:
     """List the mails that could not be read, newest first. They are kept for email.quarantine_days."""
     if context.invoked_subcommand is not None:
         return
-    for item in Client().get("/v1/mail/quarantine", {"limit": limit})["items"]:
+    page = Client().get("/v1/mail/quarantine", {"limit": limit})
+    if as_json:
+        give_json(page)
+        return
+    if not page["items"]:
+        warn("no mails")
+    for item in page["items"]:
         say(f"{item['digest']}  {item['received_at']}  {item['door']:<7}  {item['size']:>8}  {item['reason']}")
 
 
@@ -48,6 +57,7 @@ def preview(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files are written; made if need be.")],
     config: Annotated[Path | None, typer.Option("--config", help="Whose email.templates are used.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over an earlier preview.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write each kind of mail with made-up data to DIR: NAME.eml, and its two bodies as NAME.html and NAME.txt.
 
@@ -76,6 +86,9 @@ def preview(
         raise ConfigError(f"{there.filename} is there already: name another folder, or say --overwrite.") from None
     except OSError as problem:
         raise ConfigError(f"{folder}: can't be written to ({problem.strerror}).") from None
+    if as_json:
+        give_json({"folder": str(folder), "mails": [example.name for example in EXAMPLES]})
+        return
     say(f"{len(EXAMPLES)} mails are in {folder}: " + ", ".join(example.name for example in EXAMPLES))
 
 

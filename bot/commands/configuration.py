@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+from handraise.cli.arguments import AsJson
 from handraise.cli.terminal import give, say, warn
 
 from bot.commands.backup import ConfigFile
@@ -16,7 +17,7 @@ _FAULTY = 2
 
 def check(
     config: ConfigFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the configuration: the file and the environment, and nothing else. Prints "ok", or every error.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from handraise.cli.terminal import say
+from handraise.cli.arguments import AsJson
+from handraise.cli.terminal import give_json, say
 
 from core.domain.people import Role
 from core.errors import ConfigError
@@ -32,11 +33,16 @@ def create(
     name: Name,
     role: Annotated[list[Role], typer.Option("--role", help="agent, operator or admin; may be repeated.")],
     config: Config = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key NAME with the given roles; prints it and its webhook secret, once."""
     from bot.commands import making_keys
 
     made = making_keys.make(config, name, [one.value for one in role])
+    if as_json:
+        written = {"name": made.name, "roles": [*made.roles]}
+        give_json({**written, "api_key": made.secret, "webhook_secret": made.webhook_secret})
+        return
     say(f"name            {made.name}")
     say(f"roles           {', '.join(made.roles)}")
     say(f"api key         {made.secret}")
@@ -54,6 +60,7 @@ def rotate(
         str, typer.Option("--overlap", help="How long the old API key works beside the new one: 24h, 30m, 7d, 0.")
     ] = "24h",
     config: Config = None,
+    as_json: AsJson = False,
 ) -> None:
     """Add a webhook secret to the key NAME; the one before stays valid until the next rotation.
 
@@ -62,13 +69,21 @@ def rotate(
     from bot.commands import making_keys
 
     if api_key:
-        _show_renewed(making_keys.renew_api_key(config, name, _overlap(overlap)))
+        _show_renewed(making_keys.renew_api_key(config, name, _overlap(overlap)), as_json=as_json)
         return
-    say(f"webhook secret  {making_keys.renew(config, name)}")
+    secret = making_keys.renew(config, name)
+    if as_json:
+        give_json({"name": name, "webhook_secret": secret})
+        return
+    say(f"webhook secret  {secret}")
     say("Callbacks are signed with it and with the one before, from now on.")
 
 
-def _show_renewed(renewed: Renewed) -> None:
+def _show_renewed(renewed: Renewed, *, as_json: bool) -> None:
+    if as_json:
+        until = None if renewed.until is None else f"{renewed.until:%Y-%m-%dT%H:%M:%SZ}"
+        give_json({"api_key": renewed.secret, "old_key_until": until})
+        return
     say(f"api key         {renewed.secret}")
     say("It is shown only now, and stored as a hash.")
     where = "The key of the configuration" if renewed.in_file else "The key before it"
@@ -88,7 +103,7 @@ def _overlap(text: str) -> timedelta:
 
 
 @app.command()
-def revoke(name: Name, config: Config = None) -> None:
+def revoke(name: Name, config: Config = None, as_json: AsJson = False) -> None:
     """Revoke the key NAME for good, wherever it is kept; its open streams and waits end within five seconds.
 
     A key of the configuration stays revoked, though it still stands there. `keys create NAME` makes a new key of that
@@ -96,21 +111,33 @@ def revoke(name: Name, config: Config = None) -> None:
     """
     from bot.commands import making_keys
 
-    say(f"{name} is revoked since {making_keys.revoke(config, name):%Y-%m-%d %H:%M:%S} UTC.")
+    at = making_keys.revoke(config, name)
+    if as_json:
+        give_json({"name": name, "revoked_at": f"{at:%Y-%m-%dT%H:%M:%SZ}"})
+    else:
+        say(f"{name} is revoked since {at:%Y-%m-%d %H:%M:%S} UTC.")
 
 
 @app.command("list")
-def show(config: Config = None) -> None:
+def show(config: Config = None, as_json: AsJson = False) -> None:
     """List the keys of the configuration and of the database, without their secrets."""
     from bot.commands import making_keys
 
-    for name, roles, where in making_keys.known(config):
+    known = [*making_keys.known(config)]
+    if as_json:
+        give_json({"items": [{"name": name, "roles": roles, "kept_in": where} for name, roles, where in known]})
+        return
+    for name, roles, where in known:
         say(f"{name}  {roles}  ({where})")
 
 
 @app.command("hash")
-def hash_key(config: Config = None) -> None:
+def hash_key(config: Config = None, as_json: AsJson = False) -> None:
     """Read a key from standard input and print its key_hash for the configuration."""
     from bot.commands import making_keys
 
-    say(making_keys.hashed(config, sys.stdin.readline().strip()))
+    made = making_keys.hashed(config, sys.stdin.readline().strip())
+    if as_json:
+        give_json({"key_hash": made})
+    else:
+        say(made)

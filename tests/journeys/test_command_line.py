@@ -250,23 +250,37 @@ JSON_COMMANDS = [
     (["signin-link", "alice@example.com"], "admin"),
     (["ask", "As JSON?"], "agent"),
     (["cancel", "THIRD"], "agent"),
+    (["keys", "create", "deploy-bot", "--role", "agent", "--config", "CONFIG"], "admin"),
+    (["keys", "rotate", "deploy-bot", "--config", "CONFIG"], "admin"),
+    (["keys", "rotate", "deploy-bot", "--api-key", "--config", "CONFIG"], "admin"),
+    (["keys", "list", "--config", "CONFIG"], "admin"),
+    (["keys", "revoke", "deploy-bot", "--config", "CONFIG"], "admin"),
+    (["migrate", "--config", "CONFIG"], "admin"),
+    (["mail", "quarantine"], "admin"),
+    (["mail", "preview", "PREVIEWS", "--config", "CONFIG"], "admin"),
 ]
 
 
-async def test_everything_that_prints_prints_json_too(office: World) -> None:
+@pytest.mark.slow
+async def test_everything_that_prints_prints_json_too(office: World, tmp_path: Path) -> None:
     """In this order, since each changes what it is about."""
-    refs = {name: (await office.ask(f"{name}?", responders=["alice@example.com"]))["ref"] for name in ("REF", "THIRD")}
+    config = Path(office.service.settings.database_url.partition("///")[2]).parent / "handraise.yaml"
+    names = {"CONFIG": str(config), "PREVIEWS": str(tmp_path / "previews")}
+    names |= {
+        name: (await office.ask(f"{name}?", responders=["alice@example.com"]))["ref"] for name in ("REF", "THIRD")
+    }
     office.agent.answers[:] = [410]
     other = await office.ask("OTHER?", responders=["alice@example.com"])
     assert (await office.answer(other, "deny")).status_code == 200
     await office.settle()
-    refs["OTHER"] = other["ref"]
+    names["OTHER"] = other["ref"]
     for arguments, role in JSON_COMMANDS:
-        ran = await handraise(office, *(refs.get(one, one) for one in arguments), "--json", role=role)
+        ran = await handraise(office, *(names.get(one, one) for one in arguments), "--json", role=role)
         assert ran.status == 0, (arguments, ran.err)
         assert isinstance(json.loads(ran.out), dict), arguments
 
 
+@pytest.mark.slow
 async def test_a_pipe_gets_no_box_and_no_colour_and_help_fits_eighty_columns(office: World) -> None:
     for arguments in ([], ["ask"], ["list"], ["keys", "create"], ["--nonsense"]):
         for way in (handraise, at_terminal):

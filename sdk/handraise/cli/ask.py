@@ -27,7 +27,7 @@ class _Kind(StrEnum):
 
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to ask.")],
+    question: Annotated[str, typer.Argument(help="What to ask.")],
     choice: Annotated[
         list[str] | None,
         typer.Option("--choice", metavar="VALUE[=LABEL]", help="An answer to choose; may be repeated."),

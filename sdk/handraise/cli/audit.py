@@ -19,9 +19,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from handraise.cli.arguments import AsJson
 from handraise.cli.client import Client, stop
 from handraise.cli.progress import BYTES, Advance, progress, size_text
-from handraise.cli.terminal import give, one_line, say
+from handraise.cli.terminal import give, give_json, one_line, say
 
 _MOST_LINES = 500
 _MOST_BYTES = 512 * 1024
@@ -166,16 +167,23 @@ def _printed(lines: Iterable[str]) -> str:
 @app.command()
 def verify(
     file: Annotated[Path | None, typer.Option("--file", help="An export, or a file of the archive.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find the first broken link: in the database, or in a file. Exit status: 0 all holds, 1 broken, 2 not checked."""
     client = Client(refused=2)
     with progress() as begin:
         told = begin("Verifying", "events" if file is None else BYTES)
-        intents, events = _check_database(client, told) if file is None else _check_file(client, file, told)
+        if file is None:
+            intents, events = _check_database(client, told, as_json=as_json)
+        else:
+            intents, events = _check_file(client, file, told, as_json=as_json)
+    if as_json:
+        give_json({"ok": True, "events": events, "intents": intents})
+        return
     say(f"ok: {events} events of {intents} intents are what was written")
 
 
-def _check_database(client: Client, told: Advance) -> tuple[int, int]:
+def _check_database(client: Client, told: Advance, *, as_json: bool) -> tuple[int, int]:
     intents = events = 0
     query: dict[str, Any] = {}
     while True:
@@ -183,13 +191,13 @@ def _check_database(client: Client, told: Advance) -> tuple[int, int]:
         intents += checked["intents"]
         events += checked["events"]
         told(events)
-        _stop_where_broken(checked["first_broken"])
+        _stop_where_broken(checked["first_broken"], as_json=as_json)
         if checked["next_cursor"] is None:
             return intents, events
         query = {"cursor": checked["next_cursor"]}
 
 
-def _check_file(client: Client, file: Path, told: Advance) -> tuple[int, int]:
+def _check_file(client: Client, file: Path, told: Advance, *, as_json: bool) -> tuple[int, int]:
     reached: dict[str, Any] | None = None
     read = 0
     try:
@@ -200,19 +208,25 @@ def _check_file(client: Client, file: Path, told: Advance) -> tuple[int, int]:
             reached = checked["progress"]
             read += sum(len(line) + 1 for line in part.lines)
             told(read, size)
-            _stop_where_broken(checked["first_broken"])
+            _stop_where_broken(checked["first_broken"], as_json=as_json)
     except OSError as failure:
         stop(f"{file}: {failure.strerror}", 2)
     if reached is None or not reached["ended"]:
-        say(said_of(INCOMPLETE))
-        raise typer.Exit(1)
+        _stop_as_broken(INCOMPLETE, as_json=as_json)
     return reached["logs"], reached["events"]
 
 
-def _stop_where_broken(broken: dict[str, Any] | None) -> None:
+def _stop_where_broken(broken: dict[str, Any] | None, *, as_json: bool) -> None:
     if broken is not None:
-        say(said_of(broken))
-        raise typer.Exit(1)
+        _stop_as_broken(broken, as_json=as_json)
+
+
+def _stop_as_broken(place: dict[str, Any], *, as_json: bool) -> NoReturn:
+    if as_json:
+        give_json({"ok": False, "first_broken": place})
+    else:
+        say(said_of(place))
+    raise typer.Exit(1)
 
 
 def said_of(broken: dict[str, Any]) -> str:
