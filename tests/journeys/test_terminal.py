@@ -111,6 +111,7 @@ def commands() -> Mapping[str, list[str]]:
         "check": ["check", "--config", "BAD"],
         "backup": ["backup", f"FOLDER/none {EVIL}/backup", "--config", "CONFIG"],
         "restore": ["restore", f"FOLDER/none {EVIL}", "--config", "FREE"],
+        "reload": ["reload"],
         "signin-link": ["signin-link", EVIL],
         "slack manifest": ["slack", "manifest", "--http", EVIL],
     }
