@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail alerts browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,9 @@ openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of i
 
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
+
+alerts: $(STAMP) ## the rules of docs/alerts.yaml by promtool (needs Debian's prometheus)
+	$(BIN)/python -m pytest -m promtool -n 0 $(ARGS)
 
 browser: $(STAMP) ## the pages in a real Chromium (needs one installed)
 	$(BIN)/python -m pytest -m browser -n 0 $(ARGS)

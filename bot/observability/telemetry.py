@@ -202,6 +202,8 @@ UNREADABLE: Final = (
     *("head_too_long", "too_many_lines", "nested_too_deep", "too_many_parts", "too_many_fields", "field_too_long"),
     *("broken", "crashed"),
 )
+WAYS_IN: Final = ("slack", "mail_listener", "mail_poller")
+"""Those that stand in ``/readyz``. A series is there if the way is set up."""
 REFUSALS: Final = tuple(refusal.value for refusal in HttpRefusal)
 OTHER: Final = "other"
 
@@ -228,6 +230,13 @@ class Metrics:
         self._work_lag = histogram("work_lag_seconds", "How late a due question was looked at", buckets=_MACHINES)
         self._dead = counter("callbacks_dead", "Callbacks given up: their agents will not hear")
         self._paused = gauge("notices_paused", "1 while new notices are paused, else 0")
+        self._ready = gauge("service_ready", "1 while /readyz says that this process can do its work, else 0")
+        self._inbound = gauge(
+            "inbound_connected", "1 while this process hears from Slack's sockets, the mailbox or a listener", ["way"]
+        )
+        self._database = gauge("database_connected", "1 while the database answers this process, else 0")
+        self._disk = gauge("database_disk_free_bytes", "Free space where the SQLite file is; not a number elsewhere")
+        self._disk.set(nan)
         self._mail = counter("mail_received", "Mails that came in, by door and kind", ["door", "kind"])
         self._quarantined = counter(
             "mail_quarantined", "Mails that could not be read and are kept, by reason", ["reason"]
@@ -248,8 +257,9 @@ class Metrics:
             self._resolutions.labels(resolution)
 
     def open(self, count: int | None) -> None:
-        """How many questions wait now; ``None`` if nobody knows."""
+        """How many questions wait now; ``None`` if the database does not say."""
         self._open.set(nan if count is None else count)
+        self._database.set(count is not None)
 
     def attempt(self, channel: str) -> None:
         """People are asked on ``channel``, for the first time or again."""
@@ -273,6 +283,17 @@ class Metrics:
 
     def pause(self, *, stands: bool) -> None:
         self._paused.set(stands)
+
+    def ready(self, *, is_ready: bool) -> None:
+        self._ready.set(is_ready)
+
+    def inbound(self, way: str, *, is_connected: bool) -> None:
+        """Whether this process hears from a way in that is not brought here by HTTP."""
+        self._inbound.labels(_one_of(WAYS_IN, way)).set(is_connected)
+
+    def disk(self, free: int) -> None:
+        """So many bytes are free where the database's file is."""
+        self._disk.set(free)
 
     def callback_died(self) -> None:
         self._dead.inc()

@@ -9,7 +9,9 @@ Source: API.md §1, §9; docs/decisions/0033.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -61,11 +63,18 @@ class Scrape:
             self.metrics.pause(stands=pause is not None)
         except DatabaseUnavailable:
             self.metrics.open(None)
+        if self.database.path is not None:
+            with suppress(OSError):  # the folder is gone: the last count stands, and /readyz says so
+                self.metrics.disk(shutil.disk_usage(self.database.path.parent).free)
         self._counted_at = self.clock.now()
 
 
 Standing = Callable[[], Mapping[str, str]]
 """How the ways in stand that vendors do not bring here by HTTP, by their names."""
+
+
+_HEARS = frozenset({"connected", "listening"})
+"""``standby`` is none of them: another process hears instead, and counts there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,14 @@ class Monitored:
     pausing: Pausing
     standing: Standing
     is_working: Callable[[], bool]
+
+    async def take(self) -> tuple[bytes, str]:
+        """What Prometheus is told, with how this process stands at this moment."""
+        metrics = self.scrape.metrics
+        metrics.ready(is_ready=self.is_working() and self.health.not_ready() is None)
+        for way, standing in self.standing().items():
+            metrics.inbound(way, is_connected=standing in _HEARS)
+        return await self.scrape.take()
 
 
 def _monitored(request: Request) -> Monitored:
@@ -98,7 +115,7 @@ metrics_routes = APIRouter(tags=["health"])
 )
 async def metrics(request: Request) -> Response:
     """No key is needed. Keep the path inside your network."""
-    body, content_type = await _monitored(request).scrape.take()
+    body, content_type = await _monitored(request).take()
     return Response(body, headers={"Content-Type": content_type})
 
 

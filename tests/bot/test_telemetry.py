@@ -214,6 +214,10 @@ def test_every_metric_is_there_from_the_start() -> None:
         "work_lag_seconds",
         "callbacks_dead",
         "notices_paused",
+        "service_ready",
+        "inbound_connected",
+        "database_connected",
+        "database_disk_free_bytes",
         "mail_received",
         "mail_quarantined",
         "http_refused",
@@ -234,8 +238,10 @@ def test_what_happens_is_counted() -> None:
     metrics.resolution("expired", 3600.0)
     metrics.relay_lag(0.2)
     metrics.work_lag(-1.0)  # a clock that was set back is not late
+    metrics.inbound("slack", is_connected=False)
     found = samples(metrics)
-    assert found["suspensions_open",] == 3
+    assert found["inbound_connected", "slack"] == 0
+    assert (found["suspensions_open",], found["database_connected",]) == (3, 1)
     assert found["suspension_attempts_total", "slack"] == 2
     assert found["relay_tries_total", "email", "deferred"] == 1
     assert found["suspension_resolutions_total", "responded"] == 1

@@ -43,6 +43,15 @@ async def test_metrics_take_no_key_and_are_prometheus_text(world: World) -> None
     assert "suspensions_open 0.0" in response.text
 
 
+async def test_a_process_says_how_it_stands(world: World) -> None:
+    found = await scrape(world)
+    assert (found["service_ready",], found["database_connected",]) == (1, 1)
+    assert found["database_disk_free_bytes",] > 0
+    standing = (await world.call("GET", "/readyz", None)).json()
+    ways = {way for way in ("slack", "mail_listener", "mail_poller") if way in standing}
+    assert {key[1] for key in found if key[0] == "inbound_connected"} == ways
+
+
 async def test_one_story_is_counted_as_it_was(any_world: World) -> None:
     world = any_world
     before = await scrape(world)
