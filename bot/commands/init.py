@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from handraise.cli.terminal import say, warn
+from handraise.cli.arguments import AsJson
+from handraise.cli.terminal import give_json, say, warn
 
 from core.errors import ConfigError
 
@@ -41,6 +42,7 @@ def init(
         str | None, typer.Option("--pagerduty-key", help="The integration key of a service.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a configuration to begin with: commented, mode 0600, with new keys that are shown once.
 
@@ -70,6 +72,9 @@ def init(
         force = True
     made = making.make(_asked() if asks else making.FirstSettings(**given), path)
     making.write(made.text, path, over=force)
+    if as_json:
+        give_json({"file": str(path), "keys": dict(made.keys), "webhook_secret": made.webhook_secret})
+        return
     say(f"{path} is written; only you may read it. These are shown only now:")
     for name, key in made.keys:
         say(f"  key of {name:<24} {key}")

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from handraise.receiver import ResumeReceiver as ResumeReceiver
     from handraise.receiver import SessionEnded as SessionEnded
     from handraise.records import Answered as Answered
+    from handraise.records import CallbackRecord as CallbackRecord
     from handraise.records import Claim as Claim
     from handraise.records import Clarification as Clarification
     from handraise.records import EngagementDecision as EngagementDecision
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from handraise.records import Me as Me
     from handraise.records import NotAnswered as NotAnswered
     from handraise.records import Preview as Preview
+    from handraise.records import ShownNotice as ShownNotice
     from handraise.records import Suspended as Suspended
     from handraise.records import SuspensionRecord as SuspensionRecord
     from handraise.records import TimelineItem as TimelineItem
@@ -92,6 +94,7 @@ _MODULES = {
     "Answered": "records",
     "ApprovalOptions": "questions",
     "BaseAgent": "base_agent",
+    "CallbackRecord": "records",
     "CallbackState": "callback_stores",
     "CallbackStore": "callback_stores",
     "CancelledOutcome": "suspension",
@@ -141,6 +144,7 @@ _MODULES = {
     "SessionLoadFailed": "suspension",
     "SessionSaveFailed": "suspension",
     "SessionStore": "suspension",
+    "ShownNotice": "records",
     "SignalCoordinator": "harness",
     "SignalDescriptor": "suspension",
     "SqliteCallbackStore": "callback_sqlite",
@@ -185,6 +189,7 @@ __all__ = [
     "Answered",
     "ApprovalOptions",
     "BaseAgent",
+    "CallbackRecord",
     "CallbackState",
     "CallbackStore",
     "CancelledOutcome",
@@ -234,6 +239,7 @@ __all__ = [
     "SessionLoadFailed",
     "SessionSaveFailed",
     "SessionStore",
+    "ShownNotice",
     "SignalCoordinator",
     "SignalDescriptor",
     "SqliteCallbackStore",

@@ -27,6 +27,7 @@ from handraise.questions import (
 )
 from handraise.records import (
     Answered,
+    CallbackRecord,
     Claim,
     EngagementDecision,
     Intent,
@@ -34,6 +35,7 @@ from handraise.records import (
     Me,
     Preview,
     Received,
+    ShownNotice,
     Suspended,
     SuspensionRecord,
     TimelineItem,
@@ -268,6 +270,40 @@ class Handraise:
                 return
             params["cursor"] = page.next_cursor
 
+    async def inbox(self) -> AsyncIterator[SuspensionRecord]:
+        """Every open question that waits for this key's answer, the soonest deadline first, page by page. With the key
+        of somebody who answers."""
+        params = {"limit": "200"}
+        while True:
+            page = await self._get(_Page, "inbox", params)
+            for record in page.items:
+                yield record
+            if page.next_cursor is None:
+                return
+            params["cursor"] = page.next_cursor
+
+    async def notice(self, suspension_id: str) -> ShownNotice:
+        """What people are shown of a question, redacted, with its page, its plan, and the names of its people."""
+        return await self._get(ShownNotice, f"suspensions/{segment(suspension_id)}/notice")
+
+    async def callbacks(
+        self, *, status: Literal["pending", "delivered", "refused", "dead"] | None = None
+    ) -> AsyncIterator[CallbackRecord]:
+        """The callbacks to this key's agent, newest first, page by page; an operator's key sees everybody's."""
+        params = {"limit": "200"} if status is None else {"limit": "200", "status": status}
+        while True:
+            page = await self._get(_CallbackPage, "callbacks", params)
+            for record in page.items:
+                yield record
+            if page.next_cursor is None:
+                return
+            params["cursor"] = page.next_cursor
+
+    async def redrive(self, callback_id: str) -> CallbackRecord:
+        """Have a dead or refused callback sent again, under the same ``webhook-id``, once your endpoint works. Raises
+        :class:`RequestRefused` for any other."""
+        return await self._post(CallbackRecord, f"callbacks/{segment(callback_id)}/redrive", _json({}))
+
     async def timeline(self, suspension_id: str) -> Sequence[TimelineItem]:
         """Everything that has happened to a question, in order: events, attempts, deliveries, callbacks."""
         return (await self._get(_Timeline, f"suspensions/{segment(suspension_id)}/timeline")).items
@@ -416,6 +452,11 @@ class Handraise:
 
 class _Page(Received):
     items: tuple[SuspensionRecord, ...]
+    next_cursor: str | None = None
+
+
+class _CallbackPage(Received):
+    items: tuple[CallbackRecord, ...]
     next_cursor: str | None = None
 
 

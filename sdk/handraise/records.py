@@ -278,6 +278,39 @@ class TimelineItem(Received):
     settled_at: Instant | None = None
 
 
+class ShownNotice(Received):
+    """What people are shown of a question, redacted. ``url`` is its page, ``ladder`` every attempt as it was planned,
+    ``people`` the names of those whom the question names, by e-mail. ``silence`` says what happens if nobody answers.
+    ``action`` has a ``heading`` and a ``text``, and ``hidden`` if a part of it is redacted.
+    """
+
+    question: str
+    choices: tuple[SuspensionChoice, ...] = ()
+    context: JsonObject = Field(default_factory=dict)
+    risk: str | None = None
+    silence: str | None = None
+    action: JsonObject | None = None
+    url: str | None = None
+    ladder: tuple[PlannedAttempt, ...] = ()
+    people: Mapping[str, str] = Field(default_factory=dict)
+
+
+class CallbackRecord(Received):
+    """One callback, and how far it has come: ``pending``, ``delivered``, ``refused`` (the agent answered 410) or
+    ``dead`` (it never took it). ``reason`` is why the last try failed."""
+
+    id: str
+    status: str
+    tries: int = 0
+    suspension_id: str | None = None
+    url: str | None = None
+    type: str | None = None
+    reason: str | None = None
+    created_at: Instant | None = None
+    next_try_at: Instant | None = None
+    settled_at: Instant | None = None
+
+
 class PolicyValue(Received):
     """One field of a resolved policy. ``level``: where it comes from, ``call``, ``agent``, ``platform`` or
     ``default``."""

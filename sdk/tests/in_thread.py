@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from handraise import HandraiseSync, SuspensionRecord
+from handraise import HandraiseSync
 
 
 class InThread:
@@ -29,6 +29,16 @@ class InThread:
 
         return call
 
-    async def list(self, **options: Any) -> AsyncIterator[SuspensionRecord]:
-        for record in await asyncio.to_thread(lambda: [*self.people.list(**options)]):
-            yield record
+    def list(self, **options: Any) -> AsyncIterator[Any]:
+        return _each(self.people.list, **options)
+
+    def inbox(self) -> AsyncIterator[Any]:
+        return _each(self.people.inbox)
+
+    def callbacks(self, **options: Any) -> AsyncIterator[Any]:
+        return _each(self.people.callbacks, **options)
+
+
+async def _each(method: Callable[..., Any], **options: Any) -> AsyncIterator[Any]:
+    for record in await asyncio.to_thread(lambda: [*method(**options)]):
+        yield record

@@ -138,3 +138,23 @@ async def test_a_key_says_whose_it_is_and_which_policy_it_has(world: World, conn
         assert (me.default_retry_policy.max_attempts, me.default_retry_policy.interval_seconds) == (3, 600)
         await agent.set_default_retry_policy({})
         assert (await agent.me()).default_retry_policy.max_attempts is None
+
+
+async def test_what_waits_what_is_shown_and_what_was_called_back(world: World, connect: Callable[..., Any]) -> None:
+    world.agent.answers[:] = [410]
+    async with connect(world.url, KEYS["agent"]) as agent, connect(world.url, KEYS["operator"]) as alice:
+        target = ResumeTarget(callback_url=world.agent.url)
+        asked = await agent.suspend("Refund?", choices=["approve"], responders=["alice@example.com"], resume=target)
+        await agent.suspend("Another's?", choices=["yes"], responders=["bob@example.com"])
+        assert [record.ref async for record in alice.inbox()] == [asked.ref]
+        shown = await alice.notice(asked.suspension_id)
+        assert (shown.question, shown.people) == ("Refund?", {"alice@example.com": "Alice"})
+        assert shown.url.endswith(f"/q/{asked.ref}")
+        assert [step.recipients for step in shown.ladder] == [("alice@example.com",)]
+        await alice.respond(asked.intent_id, asked.suspension_id, "approve")
+        await world.settle()
+        [refused] = [one async for one in agent.callbacks(status="refused")]
+        assert (refused.suspension_id, refused.tries) == (asked.suspension_id, 1)
+        assert (await agent.redrive(refused.id)).status == "pending"
+        await world.settle()
+        assert [one.status async for one in agent.callbacks()] == ["delivered"]

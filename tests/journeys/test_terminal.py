@@ -108,6 +108,7 @@ def commands() -> Mapping[str, list[str]]:
         "keys hash": ["keys", "hash", "--config", "BAD"],
         "serve": ["serve", "--config", "BAD"],
         "migrate": ["migrate", "--config", "BAD"],
+        "init": ["init", f"FOLDER/none {EVIL}/handraise.yaml", "--person", f"{EVIL} <a@example.com>"],
         "check": ["check", "--config", "BAD"],
         "backup": ["backup", f"FOLDER/none {EVIL}/backup", "--config", "CONFIG"],
         "restore": ["restore", f"FOLDER/none {EVIL}", "--config", "FREE"],
