@@ -13,12 +13,17 @@ import httpx
 import pytest
 
 from bot.sandbox.serving import loopback_client
+from channels.email.lmtp_server import TAKEN
 from core.errors import ConfigError
+from tests.bot.mail_talk import talking
+from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
 from tests.cli import handraise
+from tests.imap_pretend import PretendImap, pretending
 from tests.journeys.test_api_streams import reading
 from tests.journeys.test_keys import me
 from tests.journeys.test_slack_socket_mode import in_socket_mode, slack_is
 from tests.patience import PATIENCE
+from tests.ports import free_port
 from tests.process import ServiceProcess, service_process
 from tests.vendors.mail import Mailbox
 from tests.vendors.slack import shown
@@ -164,6 +169,42 @@ async def test_mail_goes_by_another_server_and_comes_in_by_another_secret(office
         assert (await world.show(asked))["response"] == "approve"
     finally:
         await other.stop()
+
+
+async def test_a_mail_server_goes_on_with_its_connection(tmp_path: Path, sqlite_url: str) -> None:
+    """And what it brings is looked at by what the file says now."""
+    port = free_port()
+    async with running(tmp_path, sqlite_url, email__listen=f"lmtp://127.0.0.1:{port}") as world:
+        office = Office(world, tmp_path)
+        asked, mail = await ask_by_mail(world)
+        async with talking(port) as talk:
+            await talk.begin(mail.answers_to)
+            assert (await office.reload(email__quarantine_days=7))["changed"] == ["email.quarantine_days"]
+            assert (await talk.bring(signed_reply(world, mail)))[0] == TAKEN
+        assert not await is_open(world, asked)
+
+        await office.reload(email__authserv_id="elsewhere.example")
+        asked, mail = await ask_by_mail(world)
+        async with talking(port) as talk:
+            await talk.begin(mail.answers_to)
+            assert (await talk.bring(signed_reply(world, mail)))[0] == TAKEN
+        assert await is_open(world, asked), "nobody whom we believe has found it authentic"
+
+
+async def test_another_mailbox_is_looked_into(tmp_path: Path, sqlite_url: str) -> None:
+    async with pretending(PretendImap()) as old, pretending(PretendImap()) as new:
+        urls = [f"imap://answers:secret@127.0.0.1:{box.port}" for box in (old, new)]
+        async with running(tmp_path, sqlite_url, email__imap_url=urls[0]) as world:
+            await eventually(lambda: world.service.doors.standing["mail_poller"] == "connected")
+            asked, mail = await ask_by_mail(world)
+            await Office(world, tmp_path).reload(email__imap_url=urls[1])
+            new.lay(signed_reply(world, mail))
+
+            async def is_answered() -> bool:
+                return not await is_open(world, asked)
+
+            await eventually(is_answered)
+            assert old.fetched == []
 
 
 async def test_pagerduty_pages_by_another_key_and_hears_by_another_secret(office: Office) -> None:
