@@ -27,6 +27,7 @@ from bot.commands.backups.restoration import restore as put_back
 from core.errors import BackupFailed, OperatorError
 from core.store import database_file, schema
 from core.store.database import open_database
+from core.store.snapshots import postgres_snapshot
 from core.store.tables import archived
 from tests import preloaded
 from tests.cli import watched
@@ -457,7 +458,7 @@ async def test_a_restore_of_postgres_that_fails_says_what_is_left(
     await asyncio.to_thread(here.back_up, tmp_path / "copy")
     elsewhere = Place(tmp_path / "elsewhere", empty_url, secret_key=SECRET)
     dumped = tmp_path / "copy" / "handraise.dump"
-    dumped.write_bytes(dumped.read_bytes()[: dumped.stat().st_size // 2])
+    dumped.write_bytes(dumped.read_bytes()[:-20])  # the tables are made by then, and most of them filled
     resum(tmp_path / "copy")
     with pytest.raises(BackupFailed, match="pg_restore has failed"):
         await asyncio.to_thread(elsewhere.restore, tmp_path / "copy")
@@ -469,6 +470,15 @@ async def test_a_restore_of_postgres_that_fails_says_what_is_left(
     with pytest.raises(BackupFailed, match="not what was written"):
         await asyncio.to_thread(here.back_up, tmp_path / "again")
     assert not (tmp_path / "again").exists()
+    dumped.unlink()
+    with postgres_snapshot(open_database(here.url).engine.url) as moment:
+        dumps.dump(here.url, moment.name or "", dumped, lambda _size: None)
+    resum(tmp_path / "copy")
+    with pytest.raises(BackupFailed, match=r"not what was written.* drop it and make it anew"):
+        await asyncio.to_thread(elsewhere.restore, tmp_path / "copy")
+    with pytest.raises(BackupFailed, match="holds tables"):
+        dumps.check_empty(sa.make_url(empty_url))
+    assert elsewhere.files() == set()
 
 
 @pytest.mark.slow
