@@ -13,7 +13,7 @@ import pytest_asyncio
 from handraise.cli.audit import INCOMPLETE, is_whole, parts_of, said_of, saved
 
 from core.store.tables import events
-from tests.cli import Ran, handraise
+from tests.cli import Ran, environ, handraise, watched
 from tests.vendors.slack_faults import SaysNo
 from tests.world import World
 
@@ -217,9 +217,10 @@ async def test_the_command_line_verifies_and_says_what_is_broken(any_world: Worl
     await any_world.service.database.write(lambda tx: tx.conn.execute(edit))
     ran = await handraise(any_world, "audit", "verify")
     assert ran.status == 1
-    assert ran.lines == [
-        f"broken at intent {a['intent_id']}, position 3, event {shown['id']}: this is not what was written"
-    ]
+    said = f"broken at intent {a['intent_id']}, position 3, event {shown['id']}: this is not what was written"
+    assert ran.lines == [said]
+    ran = await watched("audit", "verify", environ=environ(any_world, "admin") | {"TERM": "xterm"})
+    assert (ran.status, ran.lines, "Verifying" in ran.err) == (1, [said], True)
 
 
 async def test_the_command_line_exports_to_a_file_and_to_its_output(world: World, tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ async def test_the_command_line_exports_to_a_file_and_to_its_output(world: World
 async def test_an_export_is_written_over_a_file_only_if_told_so(world: World, tmp_path: Path) -> None:
     file = tmp_path / "trail.jsonl"
     file.write_text("mine\n")
-    ran = await handraise(world, "export", "--output", str(file))
+    ran = await handraise(world, "export", "--output", str(file), role="agent")  # it is told before it is asked for
     assert (ran.status, ran.err) == (2, f"handraise: {file} is there already: name another file, or say --overwrite\n")
     assert file.read_text() == "mine\n"
     assert (await handraise(world, "export", "--output", str(file), "--overwrite")).status == 0

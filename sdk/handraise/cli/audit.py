@@ -171,19 +171,27 @@ def verify(
 ) -> None:
     """Find the first broken link: in the database, or in a file. Exit status: 0 all holds, 1 broken, 2 not checked."""
     client = Client(refused=2)
-    with progress() as begin:
-        told = begin("Verifying", "events" if file is None else BYTES)
-        if file is None:
-            intents, events = _check_database(client, told, as_json=as_json)
-        else:
-            intents, events = _check_file(client, file, told, as_json=as_json)
+    try:
+        with progress() as begin:
+            told = begin("Verifying", "events" if file is None else BYTES)
+            intents, events = _check_database(client, told) if file is None else _check_file(client, file, told)
+    except BrokenTrail as found:
+        _stop_as_broken(found.place, as_json=as_json)
     if as_json:
         give_json({"ok": True, "events": events, "intents": intents})
         return
     say(f"ok: {events} events of {intents} intents are what was written")
 
 
-def _check_database(client: Client, told: Advance, *, as_json: bool) -> tuple[int, int]:
+class BrokenTrail(Exception):
+    """``place`` is the first place that does not hold, as the service tells it."""
+
+    def __init__(self, place: dict[str, Any]) -> None:
+        super().__init__(place["fault"])
+        self.place = place
+
+
+def _check_database(client: Client, told: Advance) -> tuple[int, int]:
     intents = events = 0
     query: dict[str, Any] = {}
     while True:
@@ -191,13 +199,13 @@ def _check_database(client: Client, told: Advance, *, as_json: bool) -> tuple[in
         intents += checked["intents"]
         events += checked["events"]
         told(events)
-        _stop_where_broken(checked["first_broken"], as_json=as_json)
+        _raise_where_broken(checked["first_broken"])
         if checked["next_cursor"] is None:
             return intents, events
         query = {"cursor": checked["next_cursor"]}
 
 
-def _check_file(client: Client, file: Path, told: Advance, *, as_json: bool) -> tuple[int, int]:
+def _check_file(client: Client, file: Path, told: Advance) -> tuple[int, int]:
     reached: dict[str, Any] | None = None
     read = 0
     try:
@@ -208,17 +216,17 @@ def _check_file(client: Client, file: Path, told: Advance, *, as_json: bool) -> 
             reached = checked["progress"]
             read += sum(len(line) + 1 for line in part.lines)
             told(read, size)
-            _stop_where_broken(checked["first_broken"], as_json=as_json)
+            _raise_where_broken(checked["first_broken"])
     except OSError as failure:
         stop(f"{file}: {failure.strerror}", 2)
     if reached is None or not reached["ended"]:
-        _stop_as_broken(INCOMPLETE, as_json=as_json)
+        raise BrokenTrail(INCOMPLETE)
     return reached["logs"], reached["events"]
 
 
-def _stop_where_broken(broken: dict[str, Any] | None, *, as_json: bool) -> None:
+def _raise_where_broken(broken: dict[str, Any] | None) -> None:
     if broken is not None:
-        _stop_as_broken(broken, as_json=as_json)
+        raise BrokenTrail(broken)
 
 
 def _stop_as_broken(place: dict[str, Any], *, as_json: bool) -> NoReturn:

@@ -55,7 +55,8 @@ def _bars() -> Progress:
 
     what, counted, bar = TextColumn("{task.description}"), TextColumn("{task.fields[counted]}"), BarColumn(bar_width=20)
     columns = (SpinnerColumn(), what, bar, counted, TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    # What is printed meanwhile is for standard output: rich would send it to the bar's console.
+    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
 
 
 def _begun(bars: Progress, doing: str, unit: str) -> Advance:
