@@ -12,8 +12,11 @@ Source: RFC 8601 §5; RFC 7489 §3.1 (alignment); facts on mail §B3.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import authres
@@ -43,6 +46,36 @@ def is_authentic(fields: Sequence[str], sender: str, mode: SenderAuth, authserv_
             return _dmarc_passed(_our_results(fields, authserv_id), domain)
         case SenderAuth.DKIM:
             return _dkim_passed(_our_results(fields, authserv_id), domain)
+
+
+LAST_REPLY = "last_reply"
+"""The name of what is kept of the last reply (``core.store.installation``)."""
+_MOST_NAMES = 3
+_LONGEST_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class LastReply:
+    """When a reply last came in, and the authserv-ids of its Authentication-Results, top to bottom. Whoever wrote the
+    mail may have written these too: they help an operator to find the fault, and prove nothing."""
+
+    at: datetime
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, fields: Sequence[str], at: datetime) -> LastReply:
+        """Of a mail with these Authentication-Results: the first few names, each once."""
+        names = dict.fromkeys(name[:_LONGEST_NAME] for name in map(_named, fields) if name)
+        return cls(at, tuple(names)[:_MOST_NAMES])
+
+    def written(self) -> str:
+        return json.dumps({"at": self.at.isoformat(), "names": self.names})
+
+    @classmethod
+    def read(cls, text: str) -> LastReply:
+        """What :meth:`written` has made."""
+        kept = json.loads(text)
+        return cls(datetime.fromisoformat(kept["at"]), tuple(kept["names"]))
 
 
 def _dmarc_passed(results: list[authres.AuthenticationResult], domain: str) -> bool:

@@ -122,7 +122,7 @@ class MailRules:
 @dataclass(frozen=True, slots=True)
 class Inbound:
     """One mail. ``digest`` names it; ``sender`` is ``None`` unless there is exactly one. Nothing in it is verified
-    but ``authentic``: that ``sender`` wrote it.
+    but ``authentic``: that ``sender`` wrote it. ``results`` are its Authentication-Results, top to bottom.
 
     ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
     those in To if there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
@@ -137,6 +137,7 @@ class Inbound:
     tokens: tuple[str, ...] = ()
     sender: str | None = None
     authentic: bool = False
+    results: tuple[str, ...] = ()
     words: OwnWords = field(default_factory=OwnWords)
     addressed: tuple[str, ...] = ()
     replied_to: tuple[str, ...] = ()
@@ -207,7 +208,7 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
 def _with_sender(mail: Inbound, head: MailHead, rules: MailRules) -> Inbound:
     sender = head.sender
     authentic = sender is not None and is_authentic(head.results, sender, rules.sender_auth, rules.authserv_id)
-    return replace(mail, sender=sender, authentic=authentic)
+    return replace(mail, sender=sender, authentic=authentic, results=tuple(head.results))
 
 
 def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
 from core.engine.outages import locked
 from core.engine.transitions import Transitions, tell_row
 from core.ports import Clock
-from core.store import markers, outbox, quarantine, tokens
+from core.store import installation, markers, outbox, quarantine, tokens
 from core.store.database import Database, Tx
 from core.store.outbox import Row
 from core.store.quarantine import Quarantined
@@ -72,7 +72,8 @@ class WriteBack:
 @dataclass(frozen=True, slots=True)
 class Understood:
     """Everything that one thing amounts to. ``keys`` are the ids it is known by: where any has been seen, it was dealt
-    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`)."""
+    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`). ``learned`` is what
+    it tells of the way it came, by name (``core.store.installation``)."""
 
     channel: str
     keys: tuple[str, ...]
@@ -81,6 +82,7 @@ class Understood:
     written: WriteBack | None = None
     kept: Quarantined | None = None
     groups: tuple[str, ...] = ()
+    learned: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ class Correspondence:
             self._note(tx, line, one.channel, now)
         if one.written is not None:
             self._write_back(tx, one.written, now)
+        for name, value in one.learned.items():  # last: its row is everybody's, and locked until the commit
+            installation.learn(tx, name, value)
         return True
 
     def _keep(self, tx: Tx, kept: Quarantined) -> None:

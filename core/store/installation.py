@@ -1,4 +1,4 @@
-"""The installation: its name, and which secret key its database is used with."""
+"""The installation: its name, which secret key its database is used with, and what is known of its ways in."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from core.store.database import Tx
 from core.store.tables import installation
 from core.store.upserts import insert, upsert
+
+_LEARNED = "learned."
 
 
 def installation_id(tx: Tx) -> str:
@@ -26,11 +28,31 @@ def renew_key_check(tx: Tx, check: str) -> None:
     upsert(tx, installation, {"key": "key_check", "value": check}, ("key",))
 
 
+def learn(tx: Tx, name: str, value: str) -> None:
+    """Keep ``value`` under ``name``, in the place of what was known before."""
+    upsert(tx, installation, {"key": _LEARNED + name, "value": value}, ("key",))
+
+
+def everything_learned(conn: sa.Connection) -> dict[str, str]:
+    """What was kept last, by name."""
+    rows = conn.execute(sa.select(installation).where(installation.c.key.startswith(_LEARNED, autoescape=True)))
+    return {row.key.removeprefix(_LEARNED): row.value for row in rows}
+
+
+def known_check(conn: sa.Connection) -> str | None:
+    """The check of the secret key that this database is used with; ``None`` if it was used with none yet."""
+    return _stored(conn, "key_check")
+
+
+def _stored(conn: sa.Connection, name: str) -> str | None:
+    found: str | None = conn.scalar(sa.select(installation.c.value).where(installation.c.key == name))
+    return found
+
+
 def _made_once(tx: Tx, name: str, value: str) -> str:
     """The stored value of that name; ``value`` if there was none."""
-    wanted = sa.select(installation.c.value).where(installation.c.key == name)
-    found: str | None = tx.conn.scalar(wanted)
+    found = _stored(tx.conn, name)
     if found is not None:
         return found
     tx.conn.execute(insert(tx, installation).values(key=name, value=value).on_conflict_do_nothing())
-    return str(tx.conn.scalar(wanted))
+    return str(_stored(tx.conn, name))

@@ -19,6 +19,7 @@ import structlog
 from bot.inbound.mail.answers import Replies
 from bot.inbound.mail.bounces import CHANNEL, Returns
 from bot.inbound.proposals import Proposals
+from channels.email.authentication import LAST_REPLY, LastReply
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
 from core.domain.tokens import TokenPurpose
@@ -79,6 +80,9 @@ class MailInbox:
         kind, understood = mail.kind, await self._understood(mail)
         if understood is None:
             kind, understood = MailKind.UNREADABLE, await self._kept(mail, arrived)
+        if kind is MailKind.REPLY:
+            last = LastReply.of(mail.results, self._clock.now())
+            understood = replace(understood, learned={LAST_REPLY: last.written()})
         if await self._mail.settle(understood):
             self._observer.received(CHANNEL, arrived.door, kind.value)
 
