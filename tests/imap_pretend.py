@@ -22,6 +22,8 @@ class PretendImap:
     refuses_keywords: bool = False
     refuses_marks: bool = False
     read_only: bool = False
+    says_no_to: tuple[str, ...] = ()
+    """Commands that it refuses."""
     silent_at: str | None = None
     hangs_up: tuple[str, ...] = ()
     """Commands that it ends the connection at, after ``patience`` seconds. ``greeted`` counts connections."""
@@ -69,7 +71,7 @@ class PretendImap:
                 found = len(self.mails)
             if name == "FETCH" and self.hangs_up_at & set(_uids(command)):
                 break
-            ending = self._perform(name, command, writer)
+            ending = "NO not here" if name in self.says_no_to else self._perform(name, command, writer)
             writer.write(f"{tag} {ending}\r\n".encode())
             if name == "LOGOUT":
                 break
@@ -94,11 +96,11 @@ class PretendImap:
         match name:
             case "CAPABILITY":
                 writer.write(b"* CAPABILITY IMAP4rev1 AUTH=XOAUTH2" + (b" IDLE" if self.idles else b"") + b"\r\n")
-            case "SELECT":
+            case "SELECT" | "EXAMINE":
                 kept = " \\*" if self.keeps_keywords else ""
                 writer.write(f"* {len(self.mails)} EXISTS\r\n* OK [UIDVALIDITY 7] ok\r\n".encode())
                 writer.write(f"* OK [PERMANENTFLAGS (\\Seen \\Deleted{kept})] ok\r\n".encode())
-                return "OK [READ-ONLY] done" if self.read_only else "OK [READ-WRITE] done"
+                return "OK [READ-ONLY] done" if self.read_only or name == "EXAMINE" else "OK [READ-WRITE] done"
             case "SEARCH":
                 found = [str(uid) for uid, flags in self.flags.items() if "\\Seen" not in flags]
                 writer.write(f"* SEARCH {' '.join(found)}\r\n".encode())

@@ -26,6 +26,7 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     "EngagementDecision": (SDK, "core/domain sdk/handraise"),
     "EngagementSignals": (SDK, "core/domain sdk/handraise"),
     "FieldProblem": (SDK, "bot/web/api sdk/handraise"),
+    "Finding": ("what was found: by doctor, and in a text that is redacted", "bot/doctor core/domain/redaction"),
     "GivenAnswer": (SDK, "core/domain sdk/handraise"),
     "HandraiseError": (SDK, "core sdk/handraise"),
     "HumanRetryPolicy": (SDK, "core/domain sdk/handraise"),
@@ -61,6 +62,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "bot/callbacks channels/slack sdk/handraise sdk/handraise/cli",
     ),
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
+    "configuration": ("the configuration: the command, and doctor's check", "bot/commands bot/doctor"),
     "coordinators": (LAYERS, "bot/web/api core/containers core/store"),
     "errors": (
         "the errors of a layer",

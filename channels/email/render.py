@@ -21,6 +21,9 @@ from core.domain.people import Address
 LONGEST_SUBJECT = 120
 LARGEST_HTML = 98_000
 """Bytes. Gmail cuts a mail off at about 102 kB, and what it cuts is below: when, what then, and the link."""
+LARGEST_SENT = 300_000
+"""Bytes of a whole mail, at most: two bodies, which grow by two fifths as they are encoded, and a head. The text is
+never the longer."""
 OWN_WORDS = 10_000
 """Bytes of these that are kept for our words: what silence means, who is asked next, what happened so far."""
 _A_LINK = Links("https://handraise.example.com/" + "x" * 90)

@@ -110,6 +110,7 @@ def commands() -> Mapping[str, list[str]]:
         "migrate": ["migrate", "--config", "BAD"],
         "init": ["init", f"FOLDER/none {EVIL}/handraise.yaml", "--person", f"{EVIL} <a@example.com>"],
         "check": ["check", "--config", "BAD"],
+        "doctor": ["doctor", "--config", "BAD"],
         "backup": ["backup", f"FOLDER/none {EVIL}/backup", "--config", "CONFIG"],
         "restore": ["restore", f"FOLDER/none {EVIL}", "--config", "FREE"],
         "reload": ["reload"],

@@ -138,6 +138,7 @@ RESPONSE_URL_USES = 5
 ALL_SCOPES = frozenset(
     {
         "chat:write",
+        "commands",
         "im:write",
         "im:history",
         "im:read",

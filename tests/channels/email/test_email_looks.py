@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from channels.email.examples import EXAMPLES, FIRST, MESSAGES, NOTICES, Example
 from channels.email.html import read_page
 from channels.email.own_words import own_words
-from channels.email.render import LARGEST_HTML, OWN_WORDS, is_cut, message_mail, notice_mail
+from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, is_cut, message_mail, notice_mail
 from channels.email.template_views import is_brief
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
@@ -147,6 +147,7 @@ def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:
     page = page_of(mail)
 
     assert len(html_of(mail).encode()) <= LARGEST_HTML
+    assert len(mail.as_bytes()) <= LARGEST_SENT  # which doctor compares with what the mail server takes
     assert "the agent goes on with" in page.text_content()
     assert "This mail shows only a part." in text_of(mail)
     assert "This mail shows only a part." in page.text_content()

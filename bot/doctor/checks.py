@@ -1,0 +1,42 @@
+"""Every check, in the order in which its lines are printed: from what everything stands on to what stands on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.doctor.addresses import PUBLIC_URL, SERVICE, public_url, service
+from bot.doctor.alarms import ALERTS, HEARTBEAT, alerts, heartbeat
+from bot.doctor.callback_reach import CALLBACKS, NETWORKS, callbacks, networks
+from bot.doctor.clocks import SUBJECT as CLOCK
+from bot.doctor.clocks import clocks
+from bot.doctor.configuration import SUBJECT as CONFIGURATION
+from bot.doctor.configuration import configuration
+from bot.doctor.examination import Check
+from bot.doctor.incoming_mail import REPLIES, incoming_mail
+from bot.doctor.outgoing_mail import SMTP_SERVER, outgoing_mail
+from bot.doctor.pager import EVENTS, pager
+from bot.doctor.people_reach import PEOPLE, people
+from bot.doctor.slack import TOKEN as SLACK_TOKEN
+from bot.doctor.slack import slack
+from bot.doctor.storage import DATABASE, DISK, FILES, SECRET_KEY, database, disk, files, secret_key
+
+CHECKS: Sequence[tuple[str, Check]] = (
+    (CONFIGURATION, configuration),
+    (SECRET_KEY, secret_key),
+    (DATABASE, database),
+    (FILES, files),
+    (DISK, disk),
+    (CLOCK, clocks),
+    (SERVICE, service),
+    (PUBLIC_URL, public_url),
+    (SLACK_TOKEN, slack),
+    (SMTP_SERVER, outgoing_mail),
+    (REPLIES, incoming_mail),
+    (EVENTS, pager),
+    (NETWORKS, networks),
+    (CALLBACKS, callbacks),
+    (PEOPLE, people),
+    (ALERTS, alerts),
+    (HEARTBEAT, heartbeat),
+)
+"""Each with the subject under which it is told that it took too long."""

@@ -1,0 +1,59 @@
+"""Checks of the clocks: this machine's, beside the database's and that of a vendor.
+
+Signatures of Slack, of posted mail and of callbacks count for five minutes: a clock that is further off shuts the ways
+in. The database's clock says when questions are due, if several processes share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from bot.doctor.examination import Examination
+from bot.doctor.findings import Finding, fault, ok, warning
+from bot.doctor.network import Unreached
+
+SUBJECT = "clock"
+
+_OFF = 5.0
+_LOST = 120.0
+"""Seconds. Signatures count for 300, and the way takes some of them."""
+_MEND = "Run a time service on each host: `timedatectl set-ntp true`, or chrony."
+
+
+async def clocks(examined: Examination) -> Sequence[Finding]:
+    """The clock that is furthest off counts."""
+    stored = await examined.stored_if_any()
+    others = {} if stored is None or stored.ahead is None else {"the database": stored.ahead}
+    vendor = await _vendor(examined)
+    if vendor is not None:
+        others |= {vendor[0]: vendor[1]}
+    if not others:
+        return [ok(SUBJECT, "there is no other clock to compare this machine's with")]
+    name, ahead = max(others.items(), key=lambda one: abs(one[1]))
+    if abs(ahead) < _OFF:
+        return [ok(SUBJECT, f"this machine's agrees with that of {' and '.join(others)}")]
+    found = f"this machine's is {abs(ahead):.0f} s {'behind' if ahead > 0 else 'ahead of'} that of {name}"
+    return [(fault if abs(ahead) > _LOST else warning)(SUBJECT, found, _MEND)]
+
+
+async def _vendor(examined: Examination) -> tuple[str, float] | None:
+    """The vendor's name, and by how many seconds the Date of its answer is ahead of this machine's clock."""
+    slack, pager = examined.settings.slack, examined.settings.pagerduty
+    if slack is not None:
+        name, url = "Slack", f"{slack.api_url.rstrip('/')}/api.test"
+    elif pager is not None:
+        name, url = "PagerDuty", pager.api_url
+    else:
+        return None
+    try:
+        answer = await examined.around.network.get(url)
+        theirs = parsedate_to_datetime(answer.headers.get("Date", ""))
+    except (Unreached, ValueError):
+        return None
+    return name, _seconds(theirs, examined.around.now())
+
+
+def _seconds(theirs: datetime, ours: datetime) -> float:
+    return ((theirs if theirs.tzinfo else theirs.replace(tzinfo=UTC)) - ours).total_seconds()

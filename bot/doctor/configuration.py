@@ -1,0 +1,42 @@
+"""Checks of the configuration: whether it can be read, and whether it says what a working one says.
+
+Each error of the reader is a fault of its own: without settings nothing else can be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bot.config import Settings, find_file, load
+from bot.config.problems import ConfigProblem, InvalidConfiguration
+from bot.doctor.examination import Examination
+from bot.doctor.findings import Finding, fault, ok, some, warning
+
+SUBJECT = "configuration"
+
+
+def read(config: Path | None, environ: Mapping[str, str]) -> tuple[Settings, Path] | Sequence[Finding]:
+    """The settings and their folder; if there are errors, the findings that tell them."""
+    file = find_file(config)
+    try:
+        return load(config, environ), file.parent if file is not None else Path.cwd()
+    except InvalidConfiguration as invalid:
+        return [fault(SUBJECT, one.line, _mend(one)) for one in invalid.problems]
+
+
+def _mend(problem: ConfigProblem) -> str:
+    again = "and run `handraise doctor` again: nothing else was looked at."
+    if problem.nearest is not None:
+        return f"Write {problem.nearest}, or take {problem.key} out, {again}"
+    return f"Correct {problem.key or problem.file}, {again}"
+
+
+async def configuration(examined: Examination) -> Sequence[Finding]:
+    settings = examined.settings
+    if not settings.channels:
+        found = "no channel is set up: nobody is asked anywhere but on the pages"
+        return [warning(SUBJECT, found, "Set up slack, email or pagerduty in handraise.yaml.")]
+    if not any("agent" in key.roles or "admin" in key.roles for key in settings.api_keys):
+        return [ok(SUBJECT, f"channels: {some(settings.channels)}; no key of an agent stands in the file")]
+    return [ok(SUBJECT, f"channels: {some(settings.channels)}")]

@@ -1,0 +1,97 @@
+"""Checks of people: whether anybody can be asked, on every channel that the ladder uses, and by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bot.config import Settings
+from bot.doctor.examination import Examination
+from bot.doctor.findings import Finding, fault, ok, some, warning
+from bot.people.directory import Directory
+from bot.people.slack_accounts import NoAccounts
+from core.domain.people import RecipientKind, parse_recipient
+
+PEOPLE, LADDER, DEFAULT = "people", "people.ladder", "people.default"
+
+
+class _EveryAccount(NoAccounts):
+    """Whether Slack knows somebody by their e-mail is asked of Slack, by another check."""
+
+    def known_user(self, email: str) -> str | None:
+        return email
+
+
+def directory_of(settings: Settings) -> Directory:
+    return Directory(settings, accounts=_EveryAccount())
+
+
+def reaches(people: Directory, reference: str, channel: str) -> bool:
+    """Whether ``reference`` is reached on ``channel``. Who is on call is known when the time comes."""
+    return parse_recipient(reference).kind is RecipientKind.SCHEDULE or bool(people.addresses(reference, channel))
+
+
+async def people(examined: Examination) -> Sequence[Finding]:
+    settings = examined.settings
+    if not settings.channels:
+        return []
+    known = directory_of(settings)
+    return [_anybody(settings, known), _ladder(settings, known), _default(settings, known)]
+
+
+def _anybody(settings: Settings, known: Directory) -> Finding:
+    everybody = known.everybody()
+    if not everybody:
+        mend = "Add people with name and email to handraise.yaml."
+        if any(known.defaults(channel) for channel in settings.channels):
+            return warning(PEOPLE, "there are no people: only the channels' defaults can be asked", mend)
+        return fault(PEOPLE, "there are no people and no defaults: nobody can be asked", mend)
+    allowed = [one for one in everybody if known.allowed(one.email)]
+    if not allowed:
+        mend = 'Add people\'s addresses to recipients.allow, such as "*@example.com".'
+        return warning(PEOPLE, f"recipients.allow names none of the {len(everybody)} people", mend)
+    return ok(PEOPLE, f"{len(allowed)} of {len(everybody)} people may be asked by name")
+
+
+def _default_channel(settings: Settings) -> str:
+    return settings.suspension.default_channel or settings.channels[0]
+
+
+def _asked(settings: Settings) -> Iterator[tuple[int, str, str | None]]:
+    """Each rung of the platform's ladder: its attempt, its channel, and whom it names."""
+    usual = _default_channel(settings)
+    yield 1, usual, None
+    for rung in settings.suspension.policy.escalation_ladder or ():
+        yield rung.attempt, rung.channel_hint or usual, rung.notify_to
+
+
+def _ladder(settings: Settings, known: Directory) -> Finding:
+    """Whom a rung names has to be reached there; and so has everybody whom an agent may name."""
+    for attempt, channel, whom in _asked(settings):
+        if whom is not None and not reaches(known, whom, channel):
+            found = f"attempt {attempt} asks {whom} by {channel}, who is not reached there"
+            mend = f"Add {whom} to people or groups, or correct suspension.default_retry_policy.escalation_ladder."
+            return fault(LADDER, found, mend)
+    channels = dict.fromkeys(channel for _, channel, _ in _asked(settings))
+    for channel in channels:
+        lost = [one.email for one in known.everybody() if not known.addresses(one.email, channel)]
+        if lost:
+            field = "pagerduty_routing_key (or pagerduty.routing_key)" if channel == "pagerduty" else "slack_user_id"
+            return warning(LADDER, f"{some(lost)} can't be reached by {channel}", f"Set their {field}.")
+    return ok(LADDER, f"everybody is reached by {' and '.join(channels)}")
+
+
+def _default(settings: Settings, known: Directory) -> Finding:
+    """Whom a question asks that names nobody."""
+    channel = _default_channel(settings)
+    found = known.defaults(channel)
+    if not found:
+        setting = {"slack": "slack.default_channel", "email": "email.default_to"}.get(channel, "pagerduty.routing_key")
+        return warning(DEFAULT, f"a question that names nobody is refused: {channel} has no default", f"Set {setting}.")
+    strangers = [
+        parse_recipient(one).value
+        for one in found
+        if parse_recipient(one).kind is RecipientKind.EMAIL and not known.is_known(parse_recipient(one).identity)
+    ]
+    if strangers:
+        return warning(DEFAULT, f"{some(strangers)} of email.default_to is nobody in people", "Add them to people.")
+    return ok(DEFAULT, f"a question that names nobody asks {some(found)}")

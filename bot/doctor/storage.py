@@ -1,0 +1,126 @@
+"""Checks of what is kept: the database and its schema, the secret key, who may read the files, room on the disk.
+
+The lock that a running service holds on an SQLite file is neither taken nor asked for.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from bot.config import Settings
+from bot.doctor.examination import Examination, aside
+from bot.doctor.findings import Finding, fault, ok, warning
+from bot.keys import RootKey, key_file, root_key
+from core.errors import ConfigError, ForeignDatabase, OperatorError
+from core.store.inspection import Inspected
+from core.store.schema import HEAD
+
+DATABASE, SCHEMA, SECRET_KEY, FILES, DISK = "database", "database.schema", "secret_key", "files", "disk"
+
+_FULL = 100 * 1024 * 1024
+_NEARLY_FULL = 1024 * 1024 * 1024
+_BESIDE = ("", "-wal", "-shm", ".lock")
+
+
+def database_file(settings: Settings) -> Path | None:
+    """The SQLite file; ``None`` for PostgreSQL."""
+    url = sa.make_url(settings.database_url)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+
+
+async def database(examined: Examination) -> Sequence[Finding]:
+    """Whether it can be read, and whether its schema is the one that this version knows."""
+    file = database_file(examined.settings)
+    try:
+        found = await examined.stored()
+    except ForeignDatabase as error:
+        return [fault(DATABASE, error.message, "Set database_url to a file of Handraise's own.")]
+    except OperatorError as error:
+        mend = (
+            "Start PostgreSQL, or mend host, user and password in database_url (HANDRAISE_DATABASE_URL)."
+            if file is None
+            else f"Make the folder {file.parent}, or restore the file (`handraise restore DIR`)."
+        )
+        return [fault(DATABASE, error.message, mend)]
+    if found is None:
+        return [ok(DATABASE, f"{file} is not there yet; `handraise serve` makes it")]
+    kind = "PostgreSQL answers" if file is None else f"{file} can be read"
+    return [ok(DATABASE, kind), _schema(found, is_file=file is not None)]
+
+
+def _schema(found: Inspected, *, is_file: bool) -> Finding:
+    at = found.revision or "nothing"
+    if found.is_current:
+        return ok(SCHEMA, f"at {HEAD}, as this version needs it")
+    if found.revision is not None and found.revision > HEAD:
+        told = f"at {at}, newer than this version knows ({HEAD})"
+        return fault(SCHEMA, told, "Run the newer version, or restore a backup of this one.")
+    if is_file:
+        return ok(SCHEMA, f"at {at}; `handraise serve` brings it to {HEAD}")
+    return fault(SCHEMA, f"at {at}, and this version needs {HEAD}", "Run `handraise migrate`.")
+
+
+async def secret_key(examined: Examination) -> Sequence[Finding]:
+    """Whether there is one, whether nobody else reads it, and whether it is the one that the database knows."""
+    settings, folder = examined.settings, examined.folder
+    stored = await examined.stored_if_any()
+    kept = None if stored is None else stored.key_check
+    path = key_file(settings, folder)
+    if settings.secret_key is None and not path.exists():
+        if kept is None:
+            return [ok(SECRET_KEY, f"none yet; `handraise serve` makes one in {path}")]
+        return [fault(SECRET_KEY, f"{path} is gone, and the database is used with it", _restore(path))]
+    try:
+        root = await aside(lambda: root_key(settings, folder))
+    except ConfigError as error:
+        others_read = "others may read" in error.message
+        return [fault(SECRET_KEY, error.message, f"Run `chmod 600 {path}`." if others_read else _restore(path))]
+    return [_fits(root, kept, path, in_file=settings.secret_key is None)]
+
+
+def _fits(root: RootKey, kept: str | None, path: Path, *, in_file: bool) -> Finding:
+    place = f"in {path}, mode 0600" if in_file else "configured"
+    if kept is None or kept == root.check:
+        return ok(SECRET_KEY, place)
+    if any(kept == old.check for old in root.previous):
+        return ok(SECRET_KEY, f"{place}; the next start changes the database from secret_key_previous to it")
+    found = f"{place}, and not the one that the database was made with"
+    return fault(SECRET_KEY, found, "Put the old key back, or into secret_key_previous to change to the new one.")
+
+
+def _restore(path: Path) -> str:
+    return f"Restore {path} from a backup (`handraise restore DIR`), or set HANDRAISE_SECRET_KEY to the key in it."
+
+
+async def files(examined: Examination) -> Sequence[Finding]:
+    """Whether the database's files are its user's alone. The service closes them at its start."""
+    file = database_file(examined.settings)
+    if file is None:
+        return []
+    open_to_others = [path.name for path in _beside(file) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if open_to_others:
+        found = f"others may read {', '.join(open_to_others)} in {file.parent}"
+        return [warning(FILES, found, f"Run `chmod 600 {file}*`.")]
+    return [ok(FILES, f"the database's files in {file.parent} are their user's alone")]
+
+
+def _beside(file: Path) -> Iterator[Path]:
+    return (path for ending in _BESIDE if (path := Path(f"{file}{ending}")).exists())
+
+
+async def disk(examined: Examination) -> Sequence[Finding]:
+    """Room where an SQLite file grows. PostgreSQL's disk is not seen from here."""
+    file = database_file(examined.settings)
+    if file is None or not file.parent.is_dir():
+        return []
+    free = examined.around.free_bytes(file.parent)
+    found = f"{free // (1024 * 1024):,} MiB are free in {file.parent}"
+    if free < _FULL:
+        return [fault(DISK, found, "Free some space now: without it no answer is recorded.")]
+    if free < _NEARLY_FULL:
+        return [warning(DISK, found, "Free some space, or set retention.ended_days.")]
+    return [ok(DISK, found)]

@@ -1,0 +1,156 @@
+"""Inspection of a database from outside, for ``handraise doctor``: read, without a lock, beside a service that runs.
+
+Nothing is made, migrated or written. An SQLite file is opened read-only; PostgreSQL is told that every transaction is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from core.errors import DatabaseUnavailable, ForeignDatabase
+from core.store import installation, jobs, workers
+from core.store.database import cannot_be_used
+from core.store.schema import HEAD
+from core.store.tables import agent_callbacks, parked, seen, sessions, subscriptions, suspensions
+
+_MOST_ADDRESSES = 200
+"""Of each kind: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """``revision`` is the schema's, ``None`` for an empty database; ``has_jobs`` whether the work engine's tables are
+    there, if it needs any. ``ahead`` is by how many seconds the database's clock was ahead of this machine's, ``None``
+    for a file, which has none. The rest is there only if the schema is the one that this version knows.
+
+    ``latest`` says by channel when something last came in. ``learned`` is what was learned of the ways in.
+    """
+
+    revision: str | None
+    has_jobs: bool = True
+    ahead: float | None = None
+    key_check: str | None = None
+    latest_beat: datetime | None = None
+    latest: dict[str, datetime] | None = None
+    learned: dict[str, str] | None = None
+    callback_urls: tuple[str, ...] = ()
+
+    @property
+    def is_current(self) -> bool:
+        return self.revision == HEAD and self.has_jobs
+
+
+def inspect(url: str, seconds: float, now: Callable[[], datetime]) -> Inspected | None:
+    """What the database at ``url`` holds; ``None`` for a file that is not there yet. ``now`` is the clock that its own
+    is compared with. Blocks, for as long as ``seconds`` to connect and as long for a statement.
+
+    Raises :class:`DatabaseUnavailable`, which repeats no password, and :class:`ForeignDatabase`.
+    """
+    parsed = sa.make_url(url)
+    is_file = parsed.get_backend_name() == "sqlite"
+    if is_file and not Path(parsed.database or "").parent.is_dir():
+        raise DatabaseUnavailable(f"The folder of the database does not exist: {Path(parsed.database or '').parent}.")
+    if is_file and not Path(parsed.database or "").exists():
+        return None
+    engine = _file_engine(parsed, seconds) if is_file else _server_engine(parsed, seconds)
+    try:
+        with engine.connect() as conn:
+            return _inspected(conn, now)
+    except (DBAPIError, sqlite3.Error) as failure:
+        raise cannot_be_used(parsed, failure) from None
+    finally:
+        engine.dispose()
+
+
+def _file_engine(url: sa.URL, seconds: float) -> sa.Engine:
+    path = url.database or ""
+    # With the log there, SQLite reads beside whoever writes. Without it nobody does: it would make a log and an index
+    # now, which are then the files of whoever runs this, and the service may not be able to use them.
+    uri = f"file:{quote(path)}?mode=ro" + ("" if Path(f"{path}-wal").exists() else "&immutable=1")
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, timeout=seconds)
+
+    return sa.create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+def _server_engine(url: sa.URL, seconds: float) -> sa.Engine:
+    patient = url if "connect_timeout" in url.query else url.update_query_dict({"connect_timeout": f"{seconds:.0f}"})
+    engine = sa.create_engine(patient.set(drivername="postgresql+psycopg"), poolclass=NullPool, hide_parameters=True)
+
+    @sa.event.listens_for(engine, "connect")
+    def read_only(connection: Any, _record: Any) -> None:
+        connection.read_only = True
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(f"SET statement_timeout = {int(seconds * 1000)}")
+        connection.commit()
+
+    return engine
+
+
+def _inspected(conn: sa.Connection, now: Callable[[], datetime]) -> Inspected:
+    is_server = conn.dialect.name == "postgresql"
+    tables = set(sa.inspect(conn).get_table_names())
+    if tables and not tables >= {"alembic_version", "suspensions"} and not is_server:
+        raise ForeignDatabase("database_url: this file holds tables of another program.")
+    revision = conn.scalar(sa.text("SELECT version_num FROM alembic_version")) if "alembic_version" in tables else None
+    ahead = _ahead(conn, now) if is_server else None
+    has_jobs = jobs.are_installed(conn) if is_server else True
+    if revision != HEAD:
+        return Inspected(revision, has_jobs, ahead)
+    return Inspected(
+        revision,
+        has_jobs,
+        ahead,
+        installation.known_check(conn),
+        workers.latest_beat(conn),
+        _latest(conn),
+        installation.everything_learned(conn),
+        tuple(dict.fromkeys(_callback_urls(conn))),
+    )
+
+
+def _ahead(conn: sa.Connection, now: Callable[[], datetime]) -> float:
+    """Of the two moments at which it may have read its clock, the middle."""
+    before = now()
+    theirs: datetime = conn.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+    after = now()
+    return (theirs - before - (after - before) / 2).total_seconds()
+
+
+def _latest(conn: sa.Connection) -> dict[str, datetime]:
+    """By the ids that are remembered (``core.store.markers``), and by what PagerDuty has sent and is not understood."""
+    ids = sa.select(seen.c.channel, sa.func.max(seen.c.at)).where(seen.c.channel.in_(("email", "pagerduty")))
+    found = {str(channel): at for channel, at in conn.execute(ids.group_by(seen.c.channel))}
+    arrived: datetime | None = conn.scalar(sa.select(sa.func.max(parked.c.arrived_at)))
+    if arrived is not None:
+        found["pagerduty"] = max(arrived, found.get("pagerduty", arrived))
+    return found
+
+
+def _callback_urls(conn: sa.Connection) -> Iterator[str]:
+    """Where agents are called back, as far as that is known: the newest of each kind first."""
+    for column, newest in (
+        (agent_callbacks.c.url, agent_callbacks.c.updated_at),
+        (sessions.c.callback_url, sessions.c.updated_at),
+        (subscriptions.c.webhook_url, subscriptions.c.created_at),
+    ):
+        yield from conn.scalars(
+            sa.select(column).where(column.is_not(None)).order_by(newest.desc()).limit(_MOST_ADDRESSES)
+        )
+    asks = sa.select(suspensions.c.ask).where(suspensions.c.status == "open")
+    for ask in conn.scalars(asks.order_by(suspensions.c.suspended_at.desc()).limit(_MOST_ADDRESSES)):
+        url = (ask.get("resume") or {}).get("callback_url")
+        if isinstance(url, str):
+            yield url
