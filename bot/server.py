@@ -13,8 +13,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
 import uvloop
@@ -74,6 +75,7 @@ class _Server(uvicorn.Server):
         self._connections = connections
         self._announce = announce
         self._ending = Shutdown()
+        self._at_terminal = [stream for stream in (sys.stdout, sys.stderr) if stream.isatty()]
         self._reloads: set[asyncio.Task[None]] = set()
         self.failure: OperatorError | None = None
         """Why the service had to stop by itself."""
@@ -101,16 +103,24 @@ class _Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for number in _STOPPING:
             loop.add_signal_handler(number, self._stop)
-        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        if self._service.reloading.can_reload:  # the demo ends with its terminal
+            loop.add_signal_handler(signal.SIGHUP, self._hang_up)
         try:
             yield
         finally:
             for number in (*_STOPPING, signal.SIGHUP):
                 loop.remove_signal_handler(number)
 
-    def _reload(self) -> None:
-        """A service that begins has just read its configuration, and one that ends needs none."""
-        if self._service.working:
+    def _hang_up(self) -> None:
+        """Whoever closes the terminal ends the service with it; whoever sends SIGHUP has it read its configuration.
+
+        A service that begins has just read it, and one that ends needs none.
+        """
+        gone = [stream for stream in self._at_terminal if not stream.isatty()]
+        if gone:
+            _write_to_nobody(gone)
+            self._stop()
+        elif self._service.working:
             task = asyncio.get_running_loop().create_task(self._service.reloading.reload_alone("SIGHUP"))
             self._reloads.add(task)
             task.add_done_callback(self._reloads.discard)
@@ -185,6 +195,14 @@ async def _serve(
     await server.serve(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+
+
+def _write_to_nobody(streams: Iterable[TextIO]) -> None:
+    """What is still printed can't be read any more, and must not fail."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def limits_of(http: Http, descriptors: int) -> Limits:

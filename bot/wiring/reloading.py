@@ -123,6 +123,11 @@ class Reloading:
         self._retired: dict[asyncio.Task[None], Sequence[Closer]] = {}
 
     @property
+    def can_reload(self) -> bool:
+        """Whether there is anything to read again."""
+        return self._reread is not None
+
+    @property
     def _has_others(self) -> bool:
         """Whether there may be other processes on the same database."""
         return self._database.dialect == "postgresql"

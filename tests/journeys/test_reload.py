@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from bot.sandbox.serving import loopback_client
 from channels.email.lmtp_server import TAKEN
 from core.errors import ConfigError
+from tests import preloaded
 from tests.bot.mail_talk import talking
 from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
 from tests.cli import handraise
@@ -315,6 +318,24 @@ async def test_a_process_reads_its_file_again_at_sighup(tmp_path: Path, sqlite_u
         await eventually(lambda: "unknown key logg; did you mean log?" in process.written)
         assert await knows(http, process, "late-key-1")
         assert await process.terminate() == 0
+
+
+@pytest.mark.slow
+async def test_a_service_ends_with_the_terminal_that_it_was_started_in(tmp_path: Path, sqlite_url: str) -> None:
+    """Closing the window sends the same signal."""
+    file, port = tmp_path / "handraise.yaml", free_port()
+    file.write_text(json.dumps({**reachable(sqlite_url), "http": {"port": port}}))
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
+    terminal, its_end = os.openpty()
+    process = preloaded.start(["serve", "--config", str(file)], environ, its_end, its_end, tmp_path)
+    os.close(its_end)
+    said = b""
+    async with asyncio.timeout(PATIENCE):
+        while b"handraise is ready" not in said:
+            said += await asyncio.to_thread(os.read, terminal, 65_536)
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)
+        assert await process.wait() == 0
 
 
 @pytest.mark.slow
