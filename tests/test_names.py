@@ -76,7 +76,10 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "graph": (LAYERS, "bot/web/api core/containers"),
     "home": ("Slack's App Home: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "idempotency": (LAYERS, "core core/store"),
-    "identity": (VENDOR, "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack"),
+    "identity": (
+        "who somebody is in the directory, by what a vendor or a provider says",
+        "bot/inbound/mail bot/inbound/pagerduty bot/inbound/slack bot/openid",
+    ),
     "imap": ("the mailbox: the protocol, and when it is looked at", "bot/inbound/mail channels/email"),
     "inbox": (
         "what waits for one person; and what every mail that comes in goes through",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
-from bot.config.settings import Settings
+from bot.config.settings import Settings, leads_here
 from channels.email.imap import ImapServer
 from core.domain.people import canonical
 
@@ -150,6 +150,15 @@ def _public(settings: Settings) -> Iterator[Misfit]:
         yield ("public_url",), "must begin with https://, since people sign in there (http:// is for this machine only)"
 
 
+def _providers(settings: Settings) -> Iterator[Misfit]:
+    """What a provider says in plain text, anybody on the way can say in its place."""
+    for name, one in (("oidc", settings.signin.oidc), ("slack", settings.signin.slack)):
+        if one is not None and one.issuer.lower().startswith("http://") and not leads_here(one.issuer):
+            yield ("signin", name, "issuer"), "must begin with https:// (http:// is for this machine only)"
+    if settings.signin.slack is not None and settings.slack_team is None:
+        yield ("signin", "slack", "team_id"), "is missing (or set slack.team_id): people of one workspace sign in"
+
+
 _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _keys: frozenset({"secret_key", "secret_key_previous", "api_keys"}),
     _people: frozenset({"people"}),
@@ -159,5 +168,6 @@ _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _delays: frozenset({"resume", "database", "work"}),
     _exposed: frozenset({"http", "secret_key", "email", "pagerduty", "public_url"}),
     _public: frozenset({"http", "public_url"}),
+    _providers: frozenset({"signin", "slack"}),
 }
 """Each with the sections that it looks at."""

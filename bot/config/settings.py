@@ -36,6 +36,7 @@ from bot.config.values import (
     RoutingKey,
     SecretKey,
     Share,
+    SlackTeam,
     SlackUser,
     Text,
     TimeZone,
@@ -66,6 +67,12 @@ def _is_here(host: str) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_unspecified
+
+
+def leads_here(url: str) -> bool:
+    """Whether ``url`` is on this machine."""
+    host = urlsplit(url).hostname or ""
+    return host == "localhost" or host.endswith(".localhost") or _is_here(host)
 
 
 class Http(Section):
@@ -141,7 +148,7 @@ class ApiKey(Section):
     key_hash: KeyHash | None = Field(None, repr=False)
     """The key's hash, as ``handraise keys hash`` prints it. It belongs to one ``secret_key``."""
     roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
-    """What the key may do. An ``agent`` asks, an ``operator`` reads everything and answers, an ``admin`` may do all."""
+    """What the key may do. An ``agent`` asks, an ``operator`` reads and answers, an ``admin`` may do all."""
     webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
     """The secrets that sign callbacks to this key's agent; several while one is being replaced."""
     quotas: QuotaEntry = QuotaEntry()
@@ -317,6 +324,46 @@ class Answers(Section):
     """What guesses at replies that decide nothing, as ``package.module:name``. A guess is proposed, never taken."""
 
 
+class OpenIdSignIn(Section):
+    """An OpenID Connect provider through which people sign in to the pages, such as the company's. Its redirect URI is
+    ``public_url`` and ``/signin/oidc/callback``."""
+
+    issuer: HttpUrl
+    """The provider's issuer, exactly as it publishes it at ``/.well-known/openid-configuration``."""
+    client_id: Text
+    """The client that is registered with the provider for this service."""
+    client_secret: Text = Field(repr=False)
+    """That client's secret."""
+    name: Text = "Company SSO"
+    """What the button says behind "Sign in with"."""
+    verified_claim: Text = "email_verified"
+    """The claim that has to be true for an e-mail address to count. For Entra ID it is ``xms_edov``."""
+
+
+class SlackSignIn(Section):
+    """Sign in with Slack. Its redirect URI is ``public_url`` and ``/signin/slack/callback``."""
+
+    client_id: Text
+    """The Client ID under "Basic Information" of the Slack app."""
+    client_secret: Text = Field(repr=False)
+    """The Client Secret under "Basic Information" of the Slack app."""
+    team_id: SlackTeam | None = None
+    """The workspace whose people may sign in. Absent: ``slack.team_id``, which has to be there then."""
+    issuer: HttpUrl = "https://slack.com"
+    """Slack's issuer, as it publishes it."""
+
+
+class SignInSettings(Section):
+    """How people sign in to the pages. A link that an admin makes, and Slack's button, work in any case."""
+
+    mail_links: Flag = True
+    """Whether the sign-in page sends links by mail. It can if mail is set up."""
+    oidc: OpenIdSignIn | None = None
+    """An OpenID Connect provider. Absent: there is no such button."""
+    slack: SlackSignIn | None = None
+    """Sign in with Slack. Absent: there is no such button."""
+
+
 class Alerts(Section):
     """Whom to tell when the service itself needs somebody, and what to ping while it does not."""
 
@@ -404,6 +451,7 @@ class Settings(BaseSettings):
     suspension: SuspensionSettings = SuspensionSettings()
     engagement: EngagementSettings = EngagementSettings()
     answers: Answers = Answers()
+    signin: SignInSettings = SignInSettings()
     receipts: ReceiptSettings = ReceiptSettings()
     redaction: RedactionSettings = RedactionSettings()
     quotas: QuotaEntry = QuotaEntry()
@@ -421,10 +469,15 @@ class Settings(BaseSettings):
         return tuple(name for name, section in sections.items() if section is not None)
 
     @property
+    def slack_team(self) -> str | None:
+        """The workspace whose people may sign in with Slack."""
+        named = None if self.signin.slack is None else self.signin.slack.team_id
+        return named or (None if self.slack is None else self.slack.team_id)
+
+    @property
     def leads_here(self) -> bool:
         """Whether links lead to this machine: on another one they open nothing."""
-        host = urlsplit(self.public_url).hostname or ""
-        return host == "localhost" or host.endswith(".localhost") or _is_here(host)
+        return leads_here(self.public_url)
 
     @property
     def when_cut(self) -> WhenCut:

@@ -32,6 +32,7 @@ from bot.web.pages.cookies import Seal
 from bot.web.pages.router import pages_router
 from bot.web.pages.signin import SignInLinks
 from bot.web.pages.urls import Site
+from bot.wiring.providers import providers_of
 from bot.wiring.reloading import Reloading, Reread, VendorBuilder
 from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
 from bot.wiring.shutdown import Steps
@@ -458,6 +459,8 @@ def wire(
             may_sign_in=people.is_known,
             channels=settings.channels,
             require_sign_in=settings.answers.require_sign_in,
+            mails_links=settings.signin.mail_links,
+            providers=providers_of(settings, clock),
         ),
         scrape=Scrape(metrics, database, clock),
         heartbeat=_heartbeat(settings, database, clock),

@@ -143,6 +143,16 @@ WRONG = [
     ("http: {host: 1}", "http.host must be text (in quotes, if YAML reads it as something else)"),
     ('http: {host: "a\\nb"}', "http.host must be one line of printable text"),
     ("public_url: example.com", "public_url must look like https://host or http://host:port"),
+    (
+        "signin: {oidc: {issuer: 'http://idp.example.com', client_id: c, client_secret: s}}",
+        "signin.oidc.issuer must begin with https:// (http:// is for this machine only)",
+    ),
+    (
+        "signin: {slack: {client_id: c, client_secret: s}}",
+        "signin.slack.team_id is missing (or set slack.team_id): people of one workspace sign in",
+    ),
+    ("signin: {oidc: {issuer: 'https://idp.example.com', client_id: c}}", "signin.oidc.client_secret is missing"),
+    ("answers: {operators_read: mine}", "answers.operators_read must be all or own_groups"),
     ("public_url: 'https://h:port'", "public_url must look like https://host or http://host:port"),
     ("database_url: mysql://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
     ("database_url: postgres://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from bot.sandbox.slack.faults import CutOff, Faults, WebApiFault
 from bot.sandbox.slack.methods import METHODS, Method
+from bot.sandbox.slack.openid import OpenId
 from bot.sandbox.slack.payloads import block_actions, view_submission
 from bot.sandbox.slack.socket import SocketMode
 from bot.sandbox.slack.views import fill_in, react
@@ -39,9 +40,11 @@ class SlackSandbox:
         self.sockets = sockets
         self.faults = Faults()
         self._api = WebApi(workspace, self.faults, sockets, methods)
+        self.openid = OpenId(workspace)
         self.app = Starlette(
             lifespan=self._lifespan,
             routes=[
+                *self.openid.routes,
                 Route("/api/{method}", self._api.endpoint, methods=["GET", "POST"]),
                 Route("/response/{name}", self._respond, methods=["POST"]),
             ],

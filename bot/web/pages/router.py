@@ -5,19 +5,21 @@ They work without JavaScript; a GET, HEAD or OPTIONS never changes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bot.openid.provider import Provider
 from bot.web.errors import wants_html
 from bot.web.pages.answer import Answering, AnswerPage, QuestionPage
 from bot.web.pages.inbox import InboxPages
+from bot.web.pages.provider_pages import ProviderPages
 from bot.web.pages.rendering import Handler, PageContext
-from bot.web.pages.signin import Sessions, SignIn, SignInLinks
-from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT
+from bot.web.pages.signin import MAIL_CHANNEL, Sessions, SignIn, SignInLinks
+from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, back_place, start_place
 from core.delivery.pause import Pausing
 from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
@@ -38,14 +40,19 @@ def pages_router(
     may_sign_in: Callable[[str], bool],
     channels: Collection[str],
     require_sign_in: bool = False,
+    mails_links: bool = True,
+    providers: Sequence[Provider] = (),
 ) -> APIRouter:
     """Every page, to be mounted at the root. ``key`` is derived for the pages alone; ``channels`` are those set up,
-    since a sign-in link goes out by mail. ``require_sign_in`` makes the links of ``/a`` personal."""
+    since a sign-in link goes out by mail, if ``mails_links``. ``require_sign_in`` makes the links of ``/a`` personal.
+    People sign in through ``providers`` too."""
     room = PageContext.furnish(engine, incoming, clock, public_url, key)
     sessions = Sessions(room, may_sign_in)
     answering = Answering(room, collaboration)
     answer, question = AnswerPage(answering, sessions, require_sign_in), QuestionPage(answering, sessions)
-    sign_in = SignIn(room, sessions, SignInLinks(room.seal, room.site, clock), channels)
+    offered = [(one.registration.key, one.registration.name) for one in providers]
+    ways = [one for one in channels if one != MAIL_CHANNEL or mails_links]
+    sign_in = SignIn(room, sessions, SignInLinks(room.seal, room.site, clock), ways, offered)
 
     async def home(request: Request) -> Response:
         if not wants_html(request):
@@ -65,6 +72,9 @@ def pages_router(
         ("POST", f"{SIGN_IN}/{{token}}", sign_in.enter),
         ("POST", SIGN_OUT, sign_in.leave),
     ]
+    for one in providers:
+        through, name = ProviderPages(room, sessions, one), one.registration.key
+        routes += [("GET", start_place(name), through.begin), ("GET", back_place(name), through.finish)]
     router = APIRouter()
     for method, path, handler in routes:
         router.add_route(path, room.guarded(handler), methods=[method], include_in_schema=False)

@@ -1,4 +1,4 @@
-"""Signing in by a link in a mail: the links themselves, and the session that one begins.
+"""Signing in: the page that offers every way, links in mails, and the session that each way begins.
 
 A GET shows a button, since mail scanners open links; only the button signs in. Links are signed, short-lived and for
 one use. Nothing is stored until one is used; then its nonce is.
@@ -9,7 +9,7 @@ A session is a sealed cookie, ended by time, by signing out, or by the person's 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -22,7 +22,7 @@ from bot.web.connections import vouch
 from bot.web.pages.cookies import Content, Seal
 from bot.web.pages.forms import Posted, read_post
 from bot.web.pages.rendering import BrowserSession, PageContext
-from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place
+from bot.web.pages.urls import INBOX, SIGN_IN, SIGN_OUT, Site, onward, sign_in_place, start_place
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address, canonical, read_mail_address
 from core.ports import Clock
@@ -128,12 +128,14 @@ MAIL_CHANNEL, SLACK_CHANNEL = "email", "slack"
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """``channels`` are those that are set up: without mail no link can be sent."""
+    """``channels`` are those that are set up, less mail if it shall send no links. ``providers`` are shown as buttons:
+    the key and the name of each."""
 
     room: PageContext
     sessions: Sessions
     links: SignInLinks
     channels: Collection[str]
+    providers: Sequence[tuple[str, str]] = ()
 
     async def ask(self, request: Request) -> Response:
         """Where an address is entered."""
@@ -207,6 +209,7 @@ class SignIn:
             problem="Enter a whole e-mail address, such as alice@example.com." if is_wrong else None,
             can_send=MAIL_CHANNEL in self.channels,
             has_slack=SLACK_CHANNEL in self.channels,
+            providers=[(start_place(key, leads_to), name) for key, name in self.providers],
         )
 
     async def _send_link(self, mail: str, leads_to: str) -> None:

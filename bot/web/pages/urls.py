@@ -49,7 +49,21 @@ def question_place(ref: str) -> str:
 
 def sign_in_place(onward: str) -> str:
     """The sign-in page, and where to go from there."""
-    return SIGN_IN if onward == INBOX else f"{SIGN_IN}?next={quote(onward)}"
+    return _leading(SIGN_IN, onward)
+
+
+def _leading(place: str, onward: str) -> str:
+    return place if onward == INBOX else f"{place}?next={quote(onward)}"
+
+
+def start_place(provider: str, onward: str = INBOX) -> str:
+    """Where signing in through ``provider`` begins, and where to go from there."""
+    return _leading(f"{SIGN_IN}/{provider}/start", onward)
+
+
+def back_place(provider: str) -> str:
+    """Where ``provider`` sends people back to: the path of its redirect URI."""
+    return f"{SIGN_IN}/{provider}/callback"
 
 
 def onward(wanted: str | None) -> str:
