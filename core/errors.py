@@ -169,14 +169,20 @@ class Conflict(CallerError):
 
 
 class IntentNotActive(Conflict):
+    """The intent is not active, so that nothing can be asked or worked on there."""
+
     code = "intent_not_active"
 
 
 class AlreadySuspended(Conflict):
+    """The intent waits for a person already."""
+
     code = "already_suspended"
 
 
 class SignalIdInUse(Conflict):
+    """Another open question of this key has the signal's name."""
+
     code = "signal_id_in_use"
 
 
@@ -193,6 +199,8 @@ class SuspensionIdInUse(Conflict):
 
 
 class InvalidTransition(Conflict):
+    """The thing can't move from where it stands to there. ``status`` (of a plan ``state``) says where that is."""
+
     code = "invalid_transition"
 
 
@@ -267,6 +275,8 @@ class OutputTypeMismatch(Conflict):
 
 
 class IdempotencyConflict(Conflict):
+    """The ``Idempotency-Key`` was used for another request."""
+
     code = "idempotency_conflict"
 
 
@@ -311,7 +321,10 @@ class LeaseHeld(Conflict):
 
 
 class ScopeNotHeld(Conflict):
-    """The lease has expired, or was given back or taken away. It is not told apart: see :class:`LeaseHeld`."""
+    """It has expired, or was given back or taken away. Which of them, nobody is told.
+
+    The word that :class:`LeaseHeld` is known by stands nowhere in the reply.
+    """
 
     code = "scope_not_held"
 
@@ -323,11 +336,13 @@ class ReceiptUsed(Conflict):
 
 
 class CallbackNotRedrivable(Conflict):
+    """The callback is neither dead nor refused: there is nothing to send again."""
+
     code = "callback_not_redrivable"
 
 
 class QuotaExceeded(CallerError):
-    """The key asks too much. ``retry_after`` is in how many seconds it may ask again, where time alone mends it."""
+    """The key asks too much. ``retry_after`` is in how many seconds it may ask again, if time alone mends it."""
 
     code = "quota_exceeded"
 
@@ -341,6 +356,8 @@ class SuspensionError(HandraiseError):
 
 
 class SuspensionIdRequired(SuspensionError):
+    """The answer does not say which question it is for."""
+
     code = "suspension_id_required"
 
 
@@ -360,6 +377,8 @@ class InvalidAnswer(SuspensionError):
 
 
 class InvalidChoice(InvalidAnswer):
+    """The value is none of the choices. ``valid_choices`` has them."""
+
     code = "invalid_choice"
 
 
@@ -395,22 +414,32 @@ class SuspensionEnded(SuspensionError):
 
 
 class ClaimedByAnother(SuspensionError):
+    """Somebody else is on it."""
+
     code = "claimed_by_another"
 
 
 class NotClaimed(SuspensionError):
+    """The caller holds no claim on this question."""
+
     code = "not_claimed"
 
 
 class SelfResponseForbidden(SuspensionError):
+    """Whoever asked, or for whom it was asked, does not answer (``answers.allow_self_response``)."""
+
     code = "self_response_forbidden"
 
 
 class IdentityMismatch(SuspensionError):
+    """The answer names somebody else than whoever sent it. Only an admin's key may."""
+
     code = "identity_mismatch"
 
 
 class NotAResponder(SuspensionError):
+    """This person or key may not answer this question."""
+
     code = "not_a_responder"
 
 
@@ -446,7 +475,10 @@ class Unavailable(StrEnum):
 
 
 class DatabaseUnavailable(OperatorError):
-    """``reason`` is for readiness and the log; the message says it to people."""
+    """The database is away: nothing was stored, so try again.
+
+    ``reason`` is for readiness and the log; the message says it to people.
+    """
 
     code = "database_unavailable"
 

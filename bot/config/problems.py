@@ -52,7 +52,10 @@ class ConfigProblem:
 
 
 class InvalidConfiguration(ConfigError):
-    """A lone problem is the ``message``; of several, each is one of the ``lines``."""
+    """The configuration has errors, each of them among ``fields``. Nothing of it was taken in.
+
+    A lone problem is the ``message``; of several, each is one of the ``lines``.
+    """
 
     code: ClassVar[str] = "invalid_configuration"
 
