@@ -1,4 +1,4 @@
-"""No error code and no event without its line in the documentation."""
+"""Pages that tests hold: no error code and no event without its line, no threat without a test."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ERRORS, EVENTS = ROOT / "docs/reference/errors.md", ROOT / "docs/reference/events.md"
+SECURITY = ROOT / "docs/explanation/security.md"
 
 _DOTTED = re.compile(r"(intent|plan|task|coordinator|portfolio|engagement)\.[a-z_]+")
 _NAMED = re.compile(
@@ -77,3 +78,21 @@ def test_every_event_has_its_line_and_every_line_is_an_event() -> None:
 def test_each_line_says_something() -> None:
     for page in (ERRORS, EVENTS):
         assert [name for name, text in rows(page).items() if len(text.split()) < 2 or not text.endswith(".")] == []
+
+
+def threats() -> list[list[str]]:
+    """The rows of the table of threats, cell by cell."""
+    _, _, below = SECURITY.read_text().partition("\n## Threats\n")
+    table, _, _ = below.partition("\n## ")
+    return [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+
+
+def test_each_threat_names_its_defence_and_tests_that_exist() -> None:
+    assert len(threats()) > 20
+    missing = []
+    for attacker, _, defence, held in threats():
+        assert attacker and len(defence.split()) > 2
+        for file, _, name in (node.partition("::") for node in held.split(", ")):
+            if not re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(), re.MULTILINE):
+                missing.append(f"{file}::{name}")
+    assert missing == []

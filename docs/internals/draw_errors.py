@@ -30,9 +30,10 @@ HEAD = """\
 Every code of the API, drawn from the code by `python docs/internals/draw_errors.py`. A test compares them.
 
 Every error is `{"detail": {"error": "<code>", "message": "<one sentence>"}}`. Go by the code: the message is for
-people, and its wording may change. Fields that a meaning names stand beside the code. A 422 about fields of the request has
-`fields`, a list of `path` and `message`. 409s under `/v1` and `/api/v1` repeat `message` and `current_version` at the
-top, for the published client.
+people, and its wording may change. Fields that a meaning names stand beside the code.
+
+A 422 about fields of the request has `fields`, a list of `path` and `message`. 409s under `/v1` and `/api/v1` repeat
+`message` and `current_version` at the top, for the published client.
 
 | Status | Code | Meaning |
 |---|---|---|
