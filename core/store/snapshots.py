@@ -22,7 +22,8 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from core.store.database import opening
-from core.store.tables import archived, events, installation, intents
+from core.store.installation import known_check
+from core.store.tables import archived, events, intents
 
 T = TypeVar("T")
 
@@ -66,13 +67,12 @@ class Snapshot:
         if revision is None:
             return Contents(None)
         batches = sa.select(archived.c.batch).distinct().order_by(archived.c.batch)
-        check = sa.select(installation.c.value).where(installation.c.key == "key_check")
         return Contents(
             revision,
             _count(conn, intents),
             _count(conn, events),
             tuple(conn.scalars(batches)) if archived.name in tables else (),
-            conn.scalar(check) if installation.name in tables else None,
+            known_check(conn),
         )
 
 
