@@ -38,7 +38,7 @@ def compose(variables: Mapping[str, str] = GIVEN) -> dict[str, Any]:
 
 def our_services() -> dict[str, Any]:
     """Compose's services that run our image, by name."""
-    return {name: one for name, one in compose()["services"].items() if one["image"].startswith("handraise:")}
+    return {name: one for name, one in compose()["services"].items() if one["image"].startswith("handraise")}
 
 
 def kubernetes() -> list[dict[str, Any]]:
@@ -67,8 +67,26 @@ def schema_of(kind: str) -> dict[str, Any]:
     return {**everything, "$ref": f"#/$defs/{name}"}
 
 
-def instructions() -> Iterator[tuple[str, str]]:
-    """The Dockerfile's instructions, each with its arguments on one line."""
+PLAYED = ("build", "service")
+"""The stages of the Dockerfile that a test plays; ``tools`` would install a package of Debian's on this machine."""
+
+
+def instructions(*stages: str) -> Iterator[tuple[str, str]]:
+    """What the Dockerfile says in these stages, :data:`PLAYED` if none is named, each on one line."""
+    stage = ""
+    for name, arguments in _lines():
+        if name == "FROM":
+            stage = arguments.partition(" AS ")[2]
+        elif stage in (stages or PLAYED):
+            yield name, arguments
+
+
+def base_of_the_default() -> str:
+    """What the last stage, which Docker builds if it is told nothing else, is made from."""
+    return [arguments for name, arguments in _lines() if name == "FROM"][-1]
+
+
+def _lines() -> Iterator[tuple[str, str]]:
     text = re.sub(r"(?m)^\s*#.*\n", "", (DEPLOY / "Dockerfile").read_text()).replace("\\\n", "")
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, arguments = line.partition(" ")
@@ -76,11 +94,6 @@ def instructions() -> Iterator[tuple[str, str]]:
 
 
 def image_variables() -> dict[str, str]:
-    """``ENV`` of the last stage."""
-    found: dict[str, str] = {}
-    for name, arguments in instructions():
-        if name == "FROM":
-            found = {}
-        elif name == "ENV":
-            found |= dict(pair.split("=", 1) for pair in arguments.split())
-    return found
+    """``ENV`` of the service's stage."""
+    said = [arguments.split() for name, arguments in instructions("service") if name == "ENV"]
+    return dict(pair.split("=", 1) for pairs in said for pair in pairs)

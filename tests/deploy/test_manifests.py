@@ -116,7 +116,7 @@ def test_no_pod_may_do_more_than_it_has_to(name: str, pod: dict[str, Any]) -> No
 def test_every_image_is_named_by_its_version() -> None:
     images = [one["image"] for one in manifests.compose()["services"].values()]
     images += [pod["containers"][0]["image"] for _, pod in manifests.pods()]
-    ours = [image for image in images if "handraise:" in image]
+    ours = [image for image in images if "handraise" in image]
     assert {image.rpartition(":")[2] for image in ours} == {VERSION}
     assert all(image.rpartition(":")[2][0].isdigit() for image in images)
 
@@ -152,6 +152,14 @@ def test_a_reload_finds_the_folder_and_not_a_single_file() -> None:
     assert "/etc/handraise" in mounts
     assert not [mount for mount in mounted if "subPath" in mount or mount["mountPath"].endswith(".yaml")]
     assert not [target for target in mounts if target.endswith(".yaml")]
+
+
+def test_the_image_is_the_service_and_neither_it_nor_the_tools_run_as_root() -> None:
+    assert manifests.base_of_the_default() == "service"
+    users = [dict(manifests.instructions(stage))["USER"] for stage in ("service", "tools")]
+    assert users == ["10001:10001", "10001:10001"]
+    targets = {name: one["build"].get("target") for name, one in manifests.our_services().items()}
+    assert {name for name, target in targets.items() if target} == {"tools"}
 
 
 def test_nothing_in_the_files_is_a_secret() -> None:
