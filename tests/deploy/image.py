@@ -1,8 +1,9 @@
 """Plays the Dockerfile's steps by hand: each ``RUN`` in a folder that stands for the root, without Docker.
 
-``COPY . .`` takes the files that git knows; the base image is the Python that the tests run on. What an image would
-give beside that (a root that is read-only, a user without rights) is played as far as the machine lets us: as root, the
-programs run as the Dockerfile's user, who owns nothing but the folder of the ``install`` step.
+``COPY . .`` takes the files that git knows and ``.dockerignore`` lets through. The base image is the Python that the
+tests run on. What an image would give beside that (a root that is read-only, a user without rights) is played as far as
+the machine lets us: as root, the programs run as the Dockerfile's user, who owns nothing but the folder of the
+``install`` step.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +30,9 @@ def tracked(*folders: str) -> list[str]:
     return [path for path in listed.stdout.split("\0") if path and (ROOT / path).is_file()]
 
 
-def copy_tracked(to: Path) -> None:
-    """What a fresh clone would hold."""
-    for path in tracked():
+def copy_tracked(to: Path, wanted: Callable[[str], bool] = lambda path: True) -> None:
+    """What a fresh clone would hold, as far as it is ``wanted``."""
+    for path in filter(wanted, tracked()):
         (to / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, to / path)
 
@@ -55,7 +57,7 @@ class PlayedImage:
         source = self.root / "src"
         for folder in (source, self.state.parent, self.root / "etc" / "handraise", self.root / "tmp"):
             folder.mkdir(parents=True)
-        copy_tracked(source)
+        copy_tracked(source, manifests.is_sent_to_docker)
         for name, arguments in manifests.instructions():
             if name == "RUN":
                 environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

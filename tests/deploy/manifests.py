@@ -81,6 +81,19 @@ def instructions(*stages: str) -> Iterator[tuple[str, str]]:
             yield name, arguments
 
 
+def is_sent_to_docker(path: str) -> bool:
+    """Whether ``docker build`` can copy a file: the last line of ``.dockerignore`` that fits it, or a folder of it,
+    decides."""
+    names = [path, *(str(folder) for folder in Path(path).parents[:-1])]
+    sent = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        if line and not line.startswith("#"):
+            pattern = re.escape(line.removeprefix("!")).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
+            if any(re.fullmatch(pattern, name) for name in names):
+                sent = line.startswith("!")
+    return sent
+
+
 def base_of_the_default() -> str:
     """What the last stage, which Docker builds if it is told nothing else, is made from."""
     return [arguments for name, arguments in _lines() if name == "FROM"][-1]

@@ -162,6 +162,20 @@ def test_the_image_is_the_service_and_neither_it_nor_the_tools_run_as_root() -> 
     assert {name for name, target in targets.items() if target} == {"tools"}
 
 
+def test_no_file_of_yours_gets_into_the_image() -> None:
+    yours = [
+        "handraise.yaml",
+        "handraise.db",
+        ".env",
+        "deploy/.env",
+        "deploy/secrets.env",
+        "deploy/config/x",
+        ".git/config",
+    ]
+    assert [path for path in yours if manifests.is_sent_to_docker(path)] == []
+    assert manifests.is_sent_to_docker("bot/app.py")
+
+
 def test_nothing_in_the_files_is_a_secret() -> None:
     secrets = OBJECTS["Secret handraise"]["stringData"]
     assert all("change-me" in value for value in secrets.values())
