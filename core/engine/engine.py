@@ -327,6 +327,8 @@ class Engine:
         await self._tidy()
         behind = await self._catching_up.some()
         while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
+            if await self._catching_up.those(due):
+                continue  # most of them are not due any more
             if not any(await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)

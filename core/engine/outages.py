@@ -10,10 +10,10 @@ Source: API.md §3, "After an outage of ours"; docs/decisions/0007-an-outage-mov
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -24,12 +24,12 @@ from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import intents, outages
 from core.store.database import Database, Tx
-from core.store.outages import Place
+from core.store.outages import Behind, Place
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 200
-"""Questions that one look moves at most: answers never wait for all of them."""
+AT_ONCE = 50
+"""Questions that one transaction moves at most: an answer never waits for more."""
 
 
 def locked(
@@ -65,23 +65,49 @@ class CatchingUp:
     _done: int = 0
     """The newest outage that every question has heard of, as far as this process has seen."""
     _reached: Place | None = field(default=None)
+    _is_behind: bool = False
+    """Whether some may still have an outage to hear of."""
 
     async def some(self) -> bool:
-        """Move a bounded number of questions; whether there are more."""
+        """Move a bounded number of questions, those first that were asked first; whether there may be more."""
         newest = await self.database.read(outages.newest)
-        if newest == self._done:
+        self._is_behind = newest != self._done
+        if not self._is_behind:
             return False
         found = await self.database.read(lambda conn: outages.behind(conn, self._reached, AT_ONCE))
-        if not found:
-            self._done, self._reached = newest, None
+        if not found and self._reached is None:
+            self._done, self._is_behind = newest, False
             return False
-        await asyncio.gather(*(self.database.write(self._move(suspension_id)) for _, suspension_id in found))
-        self._reached = found[-1]
-        log.info("suspensions.rescheduled", count=len(found))
+        if found:
+            await self.database.write(partial(self._move, suspension_ids=[which for _, which in found]))
+        self._reached = found[-1] if len(found) == AT_ONCE else None  # somebody else may have held one: once more
         return True
 
-    def _move(self, suspension_id: str) -> Callable[[Tx], None]:
-        def job(tx: Tx) -> None:
-            locked(tx, suspension_id, self.transitions, self.clock.now())
+    async def those(self, suspension_ids: Sequence[str]) -> bool:
+        """Move those of these questions that are behind; whether any of them was. To be called after :meth:`some`."""
+        if not self._is_behind:
+            return False
+        parts = [suspension_ids[start : start + AT_ONCE] for start in range(0, len(suspension_ids), AT_ONCE)]
+        moved = [await self.database.write(partial(self._move, suspension_ids=part)) for part in parts]
+        return any(moved)
 
-        return job
+    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> int:
+        """How many were behind, whoever else has them locked left out."""
+        held = intents.lock_free_of_suspensions(tx, suspension_ids)
+        found = [one for one in outages.all_behind(tx.conn, suspension_ids) if one.suspension.ask.intent_id in held]
+        if not found:
+            return 0
+        moving = [
+            (one.suspension, _signals(one), held[one.suspension.ask.intent_id])
+            for one in found
+            if not one.suspension.ask.keeps_its_times
+        ]
+        self.transitions.reschedule(tx, moving, self.clock.now())
+        outages.all_heard(tx, [one.suspension.id for one in found], max(one.outages[-1].id for one in found))
+        tx.after_commit(lambda: log.info("suspensions.rescheduled", count=len(moving)))
+        return len(found)
+
+
+def _signals(behind: Behind) -> list[Rescheduled]:
+    asked_at = behind.suspension.ask.suspended_at
+    return [Rescheduled(outage.since(asked_at)) for outage in behind.outages]

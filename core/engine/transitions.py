@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol, assert_never
 
 from pydantic import JsonValue
 
 from core.domain.callback import asked_back_body, callback_body, lane_of_callback
-from core.domain.intent import Intent, IntentStatus
+from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
@@ -31,6 +32,7 @@ from core.domain.vocabulary import (
     NotifyPerson,
     Outcome,
     ReactivateIntent,
+    Rescheduled,
     ResumeAgent,
     Signal,
     TellClarification,
@@ -95,6 +97,19 @@ class Transitions:
         """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
         outcome = decide(suspension, signal, now)
         return self._write(tx, suspension, outcome, intent, now)
+
+    def reschedule(
+        self, tx: Tx, moving: Sequence[tuple[Suspension, Sequence[Rescheduled], Dependent]], now: datetime
+    ) -> None:
+        """As :meth:`move` for many whose times move, each with its intent, in a few statements together."""
+        outcomes = [(_rescheduled(suspension, signals, now), intent) for suspension, signals, intent in moving]
+        moved = [(outcome, intent) for outcome, intent in outcomes if outcome.events]
+        suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
+        logs = [(intent, outcome.events) for outcome, intent in moved]
+        intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
+        for outcome, _ in moved:
+            self._spread_the_news(tx, outcome.suspension, logged=True)
+            tx.after_commit(partial(self.observer.moved, outcome))
 
     def keep(self, tx: Tx, suspension: Suspension) -> None:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
@@ -342,3 +357,12 @@ def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:
                 intent, status=IntentStatus.ABANDONED, version=intent.version + 1, abandonment_reason=effect.reason
             )
     return intent
+
+
+def _rescheduled(before: Suspension, signals: Sequence[Rescheduled], now: datetime) -> Outcome:
+    """What comes of several at once: a line for each, one new version."""
+    suspension, events = before, list[Event]()
+    for signal in signals:
+        outcome = decide(suspension, signal, now)
+        suspension, events = outcome.suspension, [*events, *outcome.events]
+    return Outcome(replace(suspension, version=before.version + 1), tuple(events))

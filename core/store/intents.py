@@ -133,6 +133,12 @@ def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
     return list(tx.conn.scalars(statement.with_for_update(skip_locked=True)))
 
 
+def lock_free_of_suspensions(tx: Tx, suspension_ids: Sequence[str]) -> dict[str, Dependent]:
+    """The intents of these suspensions that nobody else holds, locked, by id. Nobody is waited for."""
+    rows = _OF_SUSPENSIONS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(suspension_ids))
+    return {row.id: _dependent(row) for row in rows}
+
+
 def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Dependent]:
     """Those of ``intent_ids`` that there are, locked, while ``intent`` is.
 
@@ -248,11 +254,13 @@ def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: i
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
-_DEPENDENTS_LOCKED = by_ids(
-    sa.select(*(intents.c[field.name] for field in fields(Dependent)))
-    .order_by(intents.c.id)
-    .with_for_update(skip_locked=True),
-    intents.c.id,
+_DEPENDENTS = sa.select(*(intents.c[field.name] for field in fields(Dependent))).order_by(intents.c.id)
+_DEPENDENTS_LOCKED = by_ids(_DEPENDENTS.with_for_update(skip_locked=True), intents.c.id)
+_OF_SUSPENSIONS_LOCKED = by_ids(
+    _DEPENDENTS.join(suspensions, suspensions.c.intent_id == intents.c.id).with_for_update(
+        of=intents, skip_locked=True
+    ),
+    suspensions.c.id,
 )
 
 

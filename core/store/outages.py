@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from core.domain.suspension import Suspension
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.recordsets import by_ids, listed
 from core.store.suspensions import COLUMNS
 from core.store.suspensions import record as record_of
 from core.store.tables import outages, suspensions
@@ -99,6 +100,47 @@ def _unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:
 def heard(tx: Tx, suspension_id: str, outage: Outage) -> None:
     """The question knows of ``outage`` and all before it."""
     tx.conn.execute(suspensions.update().where(suspensions.c.id == suspension_id).values(caught_up=outage.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """An open question, and the outages that it has not yet heard of, oldest first; never none."""
+
+    suspension: Suspension
+    outages: Sequence[Outage]
+
+
+_WITH_HEARD = by_ids(
+    sa.select(*COLUMNS, sa.func.coalesce(suspensions.c.caught_up, 0).label("heard")).where(
+        suspensions.c.status == sa.literal_column("'open'")
+    ),
+    suspensions.c.id,
+)
+_SINCE = Prepared(
+    sa.select(outages.c.id, outages.c.silent_from, outages.c.back_at, outages.c.length)
+    .where(outages.c.id > sa.bindparam("heard"))
+    .order_by(outages.c.id)
+)
+
+
+def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
+    """Those of the suspensions that are open and have an outage to hear of. Their intents must be locked."""
+    rows = _WITH_HEARD[conn.dialect.name].all(conn, listed(suspension_ids))
+    since = _SINCE.all(conn, {"heard": min((row.heard for row in rows), default=0)})
+    known = [Outage(*row) for row in since]
+    found = []
+    for row in rows:
+        suspension = record_of(row)
+        own = [one for one in known if one.id > row.heard and one.back_at > suspension.ask.suspended_at]
+        if own:
+            found.append(Behind(suspension, own))
+    return found
+
+
+def all_heard(tx: Tx, suspension_ids: Sequence[str], newest: int) -> None:
+    """These questions know of the outage with this number, and of all before it."""
+    update = suspensions.update().where(suspensions.c.id.in_(suspension_ids))
+    tx.conn.execute(update.values(caught_up=newest))
 
 
 Place = tuple[datetime, str]

@@ -18,6 +18,7 @@ from core.errors import Conflict
 from core.store import inbox_entries
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.recordsets import Recordset
 from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -108,6 +109,54 @@ _UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
+)
+
+
+def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
+    """Replace the times of many, and their versions; nothing else of them may have changed. Their intents must be
+    locked in this transaction."""
+    rows = [
+        {
+            "_id": one.id,
+            "claim": None if one.claim is None else _CLAIM.dump_python(one.claim, mode="json"),
+            "clarifications": _several(_CLARIFICATIONS, one.clarifications),
+            "shift": one.shift,
+            "outage_shift": one.outage_shift or None,
+            "look_at": one.look_at,
+            "expires_at": one.expires_at,
+            "version": one.version,
+        }
+        for one in moved
+    ]
+    if tx.conn.dialect.name == "postgresql":
+        _MOVE_TIMES_TOGETHER.run(tx.conn, _MOVED_TIMES.document(tx.conn.dialect, rows))
+    elif rows:
+        _MOVE_TIMES.run(tx.conn, *rows)
+
+
+_TIMES = ("claim", "clarifications", "shift", "outage_shift", "look_at", "expires_at", "version")
+
+
+def _times(given: Mapping[str, sa.ColumnElement[Any]]) -> dict[str, sa.ColumnElement[Any]]:
+    """What was of the version before is of the new one: no word of whom the question asks has changed."""
+    own = suspensions.c
+    kept = {
+        column.name: sa.case((column == own.version, given["version"]), else_=column)
+        for column in (own.audience_version, own.entered_version)
+    }
+    return {**{name: given[name] for name in _TIMES}, **kept}
+
+
+_MOVED_TIMES = Recordset(sa.column("_id", sa.Text), *(suspensions.c[name] for name in _TIMES))
+_MOVE_TIMES = Prepared(
+    suspensions.update()
+    .where(suspensions.c.id == sa.bindparam("_id"))
+    .values(_times({name: sa.bindparam(name, type_=suspensions.c[name].type) for name in _TIMES}))
+)
+_MOVE_TIMES_TOGETHER = Prepared(
+    suspensions.update()
+    .where(suspensions.c.id == _MOVED_TIMES.c["_id"])
+    .values(_times({name: _MOVED_TIMES.c[name] for name in _TIMES}))
 )
 
 

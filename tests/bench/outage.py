@@ -1,0 +1,72 @@
+"""After an outage with 100,000 open questions: how long their times take to move, and what clients get meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+
+from tests.bench import measures, rows
+from tests.bench.crowd import MAILBOX, open_question
+from tests.bench.crowded import DAY, LADDER
+from tests.bench.service import Around, Caller, around, serving, write_config
+from tests.bench.sheet import Sheet
+
+COUNT = 100_000
+AWAY = timedelta(hours=2)
+CLIENTS = {"one client": 1, "64 clients": 64}
+
+
+async def sqlite(folder: Path, sheet: Sheet) -> None:
+    for name, clients in CLIENTS.items():
+        path = folder / f"outage-{clients}.db"
+        async with around() as here, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+            config, url = write_config(folder, f"sqlite+aiosqlite:///{path}", here.smtp_port, str(clients))
+            asked = await open_question(http, config, url, here, timeout_seconds=4 * 86400, retry_policy=LADDER)
+            original = rows.read_original(f"sqlite:///{path}", asked, MAILBOX)
+            first = datetime.now(UTC) - DAY + timedelta(minutes=5) - datetime.fromisoformat(original.instants[0])
+            rows.load(f"sqlite:///{path}", original, COUNT, lambda number, first=first: first + DAY * number / COUNT)
+            _go_away(path)
+            with serving(config):
+                await _measure(sheet, path, Caller(http, url), here, name, clients)
+
+
+def _go_away(path: Path) -> None:
+    """The last beat was so long ago; nothing has been moved since."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("UPDATE workers SET beat_at = beat_at - ?", (int(AWAY.total_seconds() * 1_000_000),))
+        conn.commit()
+
+
+async def _measure(sheet: Sheet, path: Path, caller: Caller, here: Around, name: str, clients: int) -> None:
+    started = time.monotonic()
+    await measures.until_ready(caller, started)
+    moving = asyncio.create_task(asyncio.to_thread(_until_moved, path, started))
+    rates = []
+    while not moving.done():
+        rates.append(await measures.cycles([caller], here, 3, clients))
+    sheet.at_most(f"{COUNT} questions moved beside {name} after", await moving, 90, "s")
+    alone = await measures.cycles([caller], here, 8, clients)
+    meanwhile = sum(rates) / len(rates)
+    sheet.note(f"cycles of {name} meanwhile", meanwhile, "/s")
+    sheet.note(f"cycles of {name} when all have moved", alone, "/s")
+    sheet.at_least("the one as a multiple of the other", meanwhile / alone, 0.7, "")
+
+
+def _until_moved(path: Path, started: float) -> float:
+    """Seconds until no question is behind."""
+    with closing(sqlite3.connect(path, timeout=30)) as conn:
+        while conn.execute(_BEHIND).fetchone() is not None:
+            time.sleep(0.5)
+    return time.monotonic() - started
+
+
+_BEHIND = """
+    SELECT 1 FROM suspensions WHERE status = 'open' AND coalesce(caught_up, 0) < (SELECT max(id) FROM outages)
+    AND suspended_at < (SELECT max(silent_from) FROM outages) LIMIT 1
+"""
