@@ -10,7 +10,8 @@ Source: API.md §3, "After an outage of ours"; docs/decisions/0007-an-outage-mov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -30,6 +31,12 @@ log = structlog.get_logger(__name__)
 
 AT_ONCE = 50
 """Questions that one transaction moves at most: an answer never waits for more."""
+
+_REST = 2
+"""So many times as long as a transaction took: a third of the time is the most that moving takes beside clients."""
+
+_LONGEST_REST = 0.2
+"""In seconds. What is due meanwhile waits for the end of a rest."""
 
 
 def locked(
@@ -79,9 +86,18 @@ class CatchingUp:
             self._done, self._is_behind = newest, False
             return False
         if found:
-            await self.database.write(partial(self._move, suspension_ids=[which for _, which in found]))
+            await self._among_others(partial(self._move, suspension_ids=[which for _, which in found]))
         self._reached = found[-1] if len(found) == AT_ONCE else None  # somebody else may have held one: once more
         return True
+
+    async def _among_others(self, move: Callable[[Tx], int]) -> None:
+        """Move, and then rest if anybody else has written meanwhile: clients keep the larger part of the time."""
+        loop, written = asyncio.get_running_loop(), self.database.written
+        started = loop.time()
+        if not await self.database.write(move):
+            await asyncio.sleep(_LONGEST_REST)  # somebody else has all of them locked
+        elif self.database.written > written + 1:
+            await asyncio.sleep(min(_REST * (loop.time() - started), _LONGEST_REST))
 
     async def those(self, suspension_ids: Sequence[str]) -> bool:
         """Move those of these questions that are behind; whether any of them was. To be called after :meth:`some`."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from core.engine import outages as catching_up
 from tests.clock import ManualClock
+from tests.patience import PATIENCE
 from tests.world import World, after, running
 
 MOVED = "intent.suspension_rescheduled"
@@ -192,11 +195,8 @@ async def test_a_question_asked_after_an_outage_has_nothing_to_do_with_it(town: 
         assert await times(world, asked) == (after(asked, hours=1), after(asked, hours=3))
 
 
-async def test_more_questions_than_fit_one_batch_all_move_once(
-    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_more_questions_than_fit_one_batch_all_move_once(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catching_up, "AT_ONCE", 4)
-    town = Town(tmp_path, sqlite_url)
     many = 10
     async with town.open() as world:
         asked = [await world.ask(f"Question {n}?", retry_policy=HOURLY, channel_hint="email") for n in range(many)]
@@ -204,3 +204,42 @@ async def test_more_questions_than_fit_one_batch_all_move_once(
         for one in asked:
             assert (await world.event_types(one)).count(MOVED) == 1
             assert (await times(world, one))[1] == after(one, hours=8)
+
+
+async def test_a_question_that_somebody_holds_moves_once_it_is_free(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others do not wait for it."""
+    monkeypatch.setattr(catching_up, "AT_ONCE", 2)
+    town = Town(tmp_path, postgres_url)
+    async with town.open() as world:
+        held, *others = [await world.ask(retry_policy=HOURLY, channel_hint="email") for _ in range(5)]
+    elsewhere = sa.create_engine(postgres_url)
+    with elsewhere.connect() as conn:
+        conn.execute(sa.text("SELECT id FROM intents WHERE id = :id FOR UPDATE"), {"id": held["intent_id"]})
+        town.clock.move_by(timedelta(minutes=30))
+        async with running(tmp_path, postgres_url, town.clock) as world:
+            await all_moved(world, others)
+            assert MOVED not in await world.event_types(held)
+            conn.rollback()
+            await all_moved(world, [held])
+            assert [(await world.event_types(one)).count(MOVED) for one in (held, *others)] == [1] * 5
+    elsewhere.dispose()
+
+
+async def all_moved(world: World, asked: Sequence[dict[str, Any]]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not all([MOVED in await world.event_types(one) for one in asked]):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_question_that_is_due_by_its_old_times_moves_and_asks_nobody(town: Town) -> None:
+    async with town.open() as world:
+        asked = [await world.ask(retry_policy=HOURLY, channel_hint="email") for _ in range(3)]
+        await world.advance(minutes=59)
+    async with town.open(away=timedelta(minutes=30)) as world:
+        for one in asked:
+            assert (await world.event_types(one)).count(MOVED) == 1
+            assert (await world.show(one))["attempt"] == 1
+        await world.advance(minutes=2)
+        assert {(await world.show(one))["attempt"] for one in asked} == {2}
