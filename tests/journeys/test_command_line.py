@@ -259,6 +259,9 @@ JSON_COMMANDS = [
     (["keys", "revoke", "deploy-bot", "--config", "CONFIG"], "admin"),
     (["migrate", "--config", "CONFIG"], "admin"),
     (["mail", "quarantine"], "admin"),
+    (["audit", "verify"], "admin"),
+    (["reload"], "admin"),
+    (["init", "NEW", "--agent", "deploy-bot"], "admin"),
     (["mail", "preview", "PREVIEWS", "--config", "CONFIG"], "admin"),
 ]
 
@@ -267,7 +270,7 @@ JSON_COMMANDS = [
 async def test_everything_that_prints_prints_json_too(office: World, tmp_path: Path) -> None:
     """In this order, since each changes what it is about."""
     config = Path(office.service.settings.database_url.partition("///")[2]).parent / "handraise.yaml"
-    names = {"CONFIG": str(config), "PREVIEWS": str(tmp_path / "previews")}
+    names = {"CONFIG": str(config), "PREVIEWS": str(tmp_path / "previews"), "NEW": str(tmp_path / "new.yaml")}
     names |= {
         name: (await office.ask(f"{name}?", responders=["alice@example.com"]))["ref"] for name in ("REF", "THIRD")
     }
