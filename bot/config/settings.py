@@ -333,7 +333,7 @@ class OpenIdSignIn(Section):
     client_id: Text
     """The client that is registered with the provider for this service."""
     client_secret: Text = Field(repr=False)
-    """That client's secret."""
+    """The secret of that client, as the provider shows it."""
     name: Text = "Company SSO"
     """What the button says behind "Sign in with"."""
     verified_claim: Text = "email_verified"
