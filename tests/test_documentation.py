@@ -44,6 +44,15 @@ def test_the_readme_is_read_in_one_sitting() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
+def test_every_page_stands_in_the_index() -> None:
+    docs = ROOT / "docs"
+    index = (docs / "README.md").read_text()
+    pages = [path.relative_to(docs).as_posix() for path in docs.rglob("*.md")]
+    assert [page for page in sorted(pages) if not page.startswith("decisions/0") and f"({page})" not in index] == [
+        "README.md"
+    ]
+
+
 def test_every_decision_stands_in_the_index() -> None:
     folder = ROOT / "docs" / "decisions"
     index = (folder / "README.md").read_text()

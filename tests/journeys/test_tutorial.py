@@ -164,3 +164,11 @@ async def _ready(port: str) -> None:
                 if (await http.get(f"http://127.0.0.1:{port}/readyz")).status_code == 200:
                     return
             await asyncio.sleep(0.05)
+
+
+async def test_the_pretend_world_writes_over_no_configuration(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "handraise.yaml").write_text("mine")
+
+    await desk.type_next_block("World").shows("handraise.yaml is there already; move it away")
+
+    assert (tmp_path / "handraise.yaml").read_text() == "mine"
