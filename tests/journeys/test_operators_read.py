@@ -36,6 +36,7 @@ ASKED = {"operator": 200, "second_operator": 404, "admin": 200, "agent": 200, "o
 AGENTS = {"operator": 404, "second_operator": 404, "admin": 200, "agent": 200, "other_agent": 404}
 """What is about the intent, which is its agents'."""
 EVERYBODY = dict.fromkeys(ASKED, 200)
+OPERATORS = {**EVERYBODY, "agent": 403, "other_agent": 403}
 ADMINS = {**dict.fromkeys(ASKED, 403), "admin": 200}
 
 READS: dict[str, dict[str, int]] = {
@@ -66,6 +67,7 @@ READS: dict[str, dict[str, int]] = {
     **dict.fromkeys(["/callbacks", "/coordinators", "/intents", "/portfolios", "/subscriptions"], EVERYBODY),
     **dict.fromkeys(["/workflows", "/me", "/pause", "/server/config"], EVERYBODY),
     **dict.fromkeys(["/audit/export", "/audit/verify", "/mail/quarantine"], ADMINS),
+    "/inbox": OPERATORS,
     "/mail/quarantine/{digest}": {**ADMINS, "admin": 404},
 }
 STREAMS = {
@@ -249,6 +251,15 @@ async def test_a_question_that_names_nobody_is_every_operators(narrow: World) ->
         assert (await narrow.call("GET", f"/v1/suspensions/{asked['suspension_id']}", role)).status_code == 200
         listed = (await narrow.call("GET", "/v1/suspensions", role, params={"q": "Whoever"})).json()["items"]
         assert [one["id"] for one in listed] == [asked["suspension_id"]]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_inbox_holds_and_counts_what_waits_for_its_reader(narrow: World) -> None:
+    before = (await narrow.call("GET", "/v1/inbox", "operator")).json()["total"]
+    asked = await narrow.ask(responders=["alice@example.com"])
+    found = {role: (await narrow.call("GET", "/v1/inbox", role)).json() for role in ("operator", "second_operator")}
+    assert found["operator"]["total"] == before + 1
+    assert asked["suspension_id"] not in str(found["second_operator"])
 
 
 @pytest.mark.asyncio(loop_scope="module")
