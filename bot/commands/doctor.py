@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
 from handraise.cli.client import stop
 from handraise.cli.terminal import give, say
@@ -67,6 +66,8 @@ def doctor(
 
 
 def _examine(config: ConfigFile, reach: Sequence[str]) -> Sequence[Finding]:
+    import structlog  # a tenth of a second, which the list of commands need not pay
+
     from bot.doctor.checks import CHECKS
     from bot.doctor.configuration import read
     from bot.doctor.examination import Examination, examine
