@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot.web.monitoring import Monitored
 from core.engine.opening import Opening
 from tests.world import World, running
 
@@ -50,6 +51,17 @@ async def test_a_process_says_how_it_stands(world: World) -> None:
     standing = (await world.call("GET", "/readyz", None)).json()
     ways = {way for way in ("slack", "mail_listener", "mail_poller") if way in standing}
     assert {key[1] for key in found if key[0] == "inbound_connected"} == ways
+
+
+async def test_of_several_processes_only_the_one_that_hears_counts(world: World) -> None:
+    standing = {"slack": "connected", "mail_listener": "listening", "mail_poller": "standby"}
+    service = world.service
+    monitored = Monitored(service.scrape, service.health, service.services.pausing, lambda: standing, lambda: False)
+    text = (await monitored.take())[0].decode()
+    assert 'inbound_connected{way="slack"} 1.0' in text
+    assert 'inbound_connected{way="mail_listener"} 1.0' in text
+    assert 'inbound_connected{way="mail_poller"} 0.0' in text
+    assert "service_ready 0.0" in text
 
 
 async def test_one_story_is_counted_as_it_was(any_world: World) -> None:
