@@ -64,11 +64,13 @@ class Terminal:
         return found
 
     def close(self) -> None:
-        """Hang up, as a window that is closed does; then whatever is left of its session."""
-        asyncio.get_running_loop().remove_reader(self._end)
-        os.close(self._end)
+        """End what runs in the foreground and behind it, then hang up, as a window that is closed does."""
+        self.interrupt()
+        self.type("kill -9 $(jobs -p); exit")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._shell.wait(10)
+        asyncio.get_running_loop().remove_reader(self._end)
+        os.close(self._end)
         self._shell.kill()
         self._shell.wait()
 
@@ -154,6 +156,8 @@ async def test_the_tutorial_goes_as_it_is_written(desk: Desk) -> None:
         await person.click_in_slack("Delete the old index?", "No")
         desk.type_next_block("Agent")
         await agent.shows(r"\n(?=[^\n]*HR-)[^\n]*responded")  # not the line that was typed
+        desk.type_next_block("Service")
+        await service.shows("service.stopped")
     assert desk.is_at_the_end()
 
 
