@@ -18,6 +18,7 @@ from tests.bench import (
     containers,
     crowded,
     cycle,
+    due_index,
     ended,
     lists,
     mails,
@@ -62,9 +63,10 @@ PARTS: dict[str, tuple[str, Part]] = {
     "replies": ("a reply of 100 kB, hostile mails of 2 MB", replies.measured),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),
+    "due": ("the index of what is due with 10,000,000 rows; both databases", due_index.both),
     "ended-postgresql": ("as ended; PostgreSQL", ended.postgresql),
 }
-NAMED_ONLY = {"ended-postgresql"}
+NAMED_ONLY = {"due", "ended-postgresql"}
 """What takes too long to be usual."""
 
 
