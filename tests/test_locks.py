@@ -12,9 +12,9 @@ NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 def entries(lock: str) -> dict[str, str]:
-    """Each package's pinned version and hashes, by its name; not why it is there."""
+    """Each package's pinned version and hashes, by its name; not why it is there, nor on which systems alone."""
     found = {match[1]: match[0] for match in ENTRY.finditer((ROOT / lock).read_text())}
-    return {name: re.sub(r"(?m)^\s+#.*\n?", "", text) for name, text in found.items()}
+    return {name: re.sub(r"(?m)^\s+#.*\n?| ;[^\\]*(?= \\)", "", text) for name, text in found.items()}
 
 
 def named(requirements: list[str]) -> set[str]:

@@ -230,7 +230,7 @@ async def test_from_the_command_line(world: World) -> None:
     asked = await world.ask(timeout_seconds=3600)
     said = await cli(world, "operator", "clarify", asked["ref"], "Which account?")
     assert f"{asked['ref']}: asked back, reminders and the deadline wait until {after(asked, hours=1)}" in said
-    assert "alice@example.com asked: Which account?" in await cli(world, "operator", "show", asked["ref"])
+    assert "Alice <alice@example.com> asked: Which account?" in await cli(world, "operator", "show", asked["ref"])
 
 
 # --- While it is open ---------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ async def test_the_card_shows_question_plan_people_and_link(office: World) -> No
         "  - deny: Deny refund",
         "  customer: Zoë",
     ]
-    at = [entry["due_at"] for entry in asked["ladder"]]
+    at = [f"{datetime.fromisoformat(entry['due_at']):%Y-%m-%d %H:%M} UTC" for entry in asked["ladder"]]
     assert lines[6:9] == [
         f"  ✓     attempt 1  {at[0]}  Alice <alice@example.com> by Slack",
         f"  next  attempt 2  {at[1]}  Bob <bob@example.com> by e-mail",

@@ -177,4 +177,4 @@ async def test_repeated_under_one_key_it_asks_once(any_world: World) -> None:
 async def test_from_the_command_line(world: World) -> None:
     asked = await world.ask(responders=[ALICE])
     assert f"{asked['ref']}: handed over to {CAROL}" in await cli(world, "operator", "assign", asked["ref"], CAROL)
-    assert f"handed over to {CAROL}" in await cli(world, "operator", "show", asked["ref"])
+    assert f"handed over to Carol <{CAROL}>" in await cli(world, "operator", "show", asked["ref"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from handraise.cli.terminal import one_line
@@ -25,7 +26,7 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
     names: Names = notice.get("people") or {}
     is_open = found["status"] == "open"
     ref, asked_by = found["ref"], who(found["created_by"], names)
-    yield "", _flat(f"{ref}  {found['status']}  asked by {asked_by} at {found['suspended_at']}")
+    yield "", _flat(f"{ref}  {found['status']}  asked by {asked_by} at {moment(found['suspended_at'])}")
     yield from _notice(notice)
     if is_open:
         yield _IN, notice["silence"]
@@ -65,12 +66,15 @@ def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names
         if number in sent:
             state, outcome = _outcome(number, entries)
             step = sent[number]
-            yield _IN, _flat(f"{state:<5} attempt {number}  {step['at']}  {attempt_words(step, names)}{outcome}")
+            yield (
+                _IN,
+                _flat(f"{state:<5} attempt {number}  {moment(step['at'])}  {attempt_words(step, names)}{outcome}"),
+            )
         elif found["status"] == "open" and number > found["attempt"]:
             step = planned[number]
             at = (found["next_attempt_at"] if is_first else None) or step["due_at"]
             mark = "next" if is_first else "later"
-            yield _IN, _flat(f"{mark:<5} attempt {number}  {at}  {attempt_words(step, names)}")
+            yield _IN, _flat(f"{mark:<5} attempt {number}  {moment(at)}  {attempt_words(step, names)}")
             is_first = False
 
 
@@ -92,7 +96,7 @@ def _people(found: Record, names: Names) -> Iterator[Line]:
     if found["assigned_to"]:
         yield _IN, _flat(f"handed over to {who(found['assigned_to'], names)}")
     if found["claimed_by"] and found["status"] == "open":
-        yield _IN, _flat(f"{who(found['claimed_by'], names)} is on it until {found['claim_until']}")
+        yield _IN, _flat(f"{who(found['claimed_by'], names)} is on it until {moment(found['claim_until'])}")
     asked_back = found["clarification"]
     if asked_back:
         yield _IN, f"{who(asked_back['asked_by'], names)} asked: {one_line(asked_back['question'], 400)}"
@@ -104,9 +108,14 @@ def _ending(found: Record, names: Names) -> Iterator[Line]:
         yield _IN, _flat(f"answer: {found['response']!r} by {who(found['responded_by'], names)} via {found['channel']}")
     elif found["resolution"] is not None:
         why = f": {one_line(found['reason'], 400)}" if found["reason"] else ""
-        yield _IN, _flat(f"{found['resolution']} at {found['ended_at']}{why}")
+        yield _IN, _flat(f"{found['resolution']} at {moment(found['ended_at'])}{why}")
         if found["continued_with"] is not None:
             yield _IN, _flat(f"the agent went on with {found['continued_with']!r}")
+
+
+def moment(instant: str) -> str:
+    """An instant of the API as people read it, and as the pages and mails write it."""
+    return f"{datetime.fromisoformat(instant).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def who(identity: str, names: Names) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from handraise.cli.admin import warn_if_paused
 from handraise.cli.arguments import AsJson, Id
-from handraise.cli.card import card, entry_words
+from handraise.cli.card import card, entry_words, moment
 from handraise.cli.client import Client
 from handraise.cli.terminal import give_json, one_line, say, say_lines, warn
 
@@ -101,8 +101,8 @@ def _line(item: dict[str, Any]) -> str:
     width = 60
     if sys.stdout.isatty():
         width = min(60, max(20, shutil.get_terminal_size().columns - _BESIDE_QUESTION))
-    ends = item["expires_at"] or "never"
-    state = f"attempt {item['attempt']}/{item['max_attempts']}, ends {ends}"
+    ends = "for ever" if item["expires_at"] is None else f"until {moment(item['expires_at'])}"
+    state = f"attempt {item['attempt']}/{item['max_attempts']}, {ends}"
     return f"{item['ref']:<9} {item['status']:<10} {one_line(item['question'], width):<{width}} {state}"
 
 
