@@ -56,6 +56,14 @@ def said(**overrides: Any) -> Plant:
     return plant
 
 
+CLIENT = {"client_id": "handraise", "client_secret": "secret-of-the-client"}
+
+
+async def provider_without_discovery(_good: Ward, stack: AsyncExitStack, _folder: Path) -> dict[str, Any]:
+    there = await talking(stack, b"", HELLO)
+    return {"signin": {"oidc": {**CLIENT, "issuer": there.replace("smtp://", "http://")}}}
+
+
 def lacking(scope: str) -> Plant:
     async def plant(good: Ward, stack: AsyncExitStack, _folder: Path) -> dict[str, Any]:
         scopes = good.world.slack.workspace.scopes
@@ -315,6 +323,11 @@ PLANTED: dict[str, Planted] = {
     "a proxy that leads elsewhere": Planted(proxy_to(HELLO), FAULT, "public_url", "hand requests on"),
     "a proxy that lets few in": Planted(proxy_to(NOT_HERE), WARNING, "public_url", "let others in"),
     "no proxy": Planted(said(public_url=f"https://{HOST}:1"), WARNING, "public_url", "proxy"),
+    # Signing in
+    "a provider that is not reached": Planted(
+        said(signin={"oidc": {**CLIENT, "issuer": "http://127.0.0.1:1"}}), FAULT, "signin.oidc", "reach 127.0.0.1"
+    ),
+    "no provider": Planted(provider_without_discovery, FAULT, "signin.oidc", "openid-configuration"),
     # Slack
     "a wrong bot token": Planted(said(slack__bot_token="xoxb-wrong-token"), FAULT, "slack.token", "BOT_TOKEN"),
     "another workspace": Planted(said(slack__team_id="T0OTHER"), FAULT, "slack.token", "slack.team_id"),

@@ -26,6 +26,14 @@ async def test_on_a_good_set_up_every_line_is_ok_and_explained(tmp_path: Path, d
     assert {*subjects, *(one.subject for one in PLANTED.values())} - explained == set()
 
 
+async def test_a_provider_that_publishes_what_a_sign_in_needs_is_good(tmp_path: Path, sqlite_url: str) -> None:
+    async with ward(tmp_path, sqlite_url) as good:
+        client = {"client_id": "1.2", "client_secret": "s", "team_id": "T0SANDBOX", "issuer": good.world.slack.url}
+        found = {one.subject: one for one in await good.examine(signin={"slack": client})}
+    assert found["signin.slack"].level is Severity.OK
+    assert found["signin.slack"].found.endswith("/signin/slack/callback")
+
+
 async def test_an_older_schema_on_postgresql_waits_for_handraise_migrate(tmp_path: Path, postgres_url: str) -> None:
     async with ward(tmp_path, postgres_url) as good:
         engine = sa.create_engine(postgres_url)
