@@ -16,7 +16,7 @@ from bot.doctor.incoming_mail import REPLIES, incoming_mail
 from bot.doctor.outgoing_mail import SMTP_SERVER, outgoing_mail
 from bot.doctor.pager import EVENTS, pager
 from bot.doctor.people_reach import PEOPLE, people
-from bot.doctor.providers import SIGN_IN, providers
+from bot.doctor.sign_in import SIGN_IN, providers
 from bot.doctor.slack import TOKEN as SLACK_TOKEN
 from bot.doctor.slack import slack
 from bot.doctor.storage import DATABASE, DISK, FILES, SECRET_KEY, database, disk, files, secret_key
