@@ -37,10 +37,11 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
     from bot.config.loading import settings_and_folder, warnings_about
     from bot.observability.telemetry import set_up_logging
-    from bot.wiring.roles import parts_of
+    from bot.wiring.roles import check_fits, parts_of
 
     parts = parts_of(role or ())
     settings, folder = settings_and_folder(config)
+    check_fits(parts, settings.database_url.partition(":")[0].partition("+")[0])
     set_up_logging(settings.log.level, settings.log.format)
     for warning in warnings_about(settings):
         warn(f"handraise: warning: {warning}")

@@ -11,6 +11,7 @@ from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -84,9 +85,15 @@ async def test_an_agent_waits_already_and_the_page_opens_only_with_its_secret(tm
         assert (await browser.get(page.copy_with(query=b"key=guessed"))).status_code == 403
 
         assert (await browser.get(page, follow_redirects=True)).status_code == 200
-        world = (await browser.get(origin.copy_with(path="/world"))).json()
-        assert "Refund order 12345?" in world["slack"]["conversations"][0]["items"][0]["text"]
+        async with asyncio.timeout(A_MINUTE):
+            while not (posted := in_slack(world := (await browser.get(origin.copy_with(path="/world"))).json())):
+                await asyncio.sleep(0.02)  # it was asked, and is on its way
+        assert "Refund order 12345?" in posted[0]
         assert world["board"]["agents"][0]["state"] == "waiting"
+
+
+def in_slack(world: dict[str, Any]) -> list[str]:
+    return [item["text"] for conversation in world["slack"]["conversations"] for item in conversation["items"]]
 
 
 async def test_hours_that_are_seconds_begin_when_the_page_is_opened(tmp_path: Path) -> None:
