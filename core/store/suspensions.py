@@ -71,7 +71,8 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             **_moving(suspension, audience),
         },
     )
-    inbox_entries.enter(tx, suspension, audience)
+    if suspension.is_open:
+        inbox_entries.enter(tx, suspension, audience)
 
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:

@@ -208,6 +208,9 @@ def _keep_texts(part: object) -> None:
         part["not"] = dict(_NUL)
     if part.get("type") == "object" and isinstance(part.get("additionalProperties"), dict):
         part["propertyNames"] = {"not": dict(_NUL)}
+    if "patternProperties" in part:  # keys that do not fit are refused, which pydantic does not say
+        part["additionalProperties"] = False
+        part["propertyNames"] = {**part.get("propertyNames", {}), "not": dict(_NUL)}
     for name, inner in part.items():
         if name != "examples":
             _keep_texts(inner)

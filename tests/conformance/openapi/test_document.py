@@ -165,3 +165,13 @@ async def test_what_does_not_fit_the_document_is_refused(room: World, what: str)
     body = {"question": "Deploy?", **REFUSED[what]}
     assert not fits(await document(room), "SuspendBody", body)
     assert (await room.call("POST", "/v1/suspensions/preview", json=body)).status_code == 422
+
+
+@pytest.mark.parametrize("key", ["\x1d", "", "a\x00b"])
+async def test_a_key_that_is_refused_does_not_fit_the_document_either(room: World, key: str) -> None:
+    phase = {"name": "fetch", "outputs": {key: "string"}}
+    refused = await room.call("POST", "/v1/workflows", "agent", json={"name": "Compliance", "phases": [phase]})
+    assert refused.status_code == 422
+    described = await document(room)
+    assert not fits(described, "PhaseBody", phase)
+    assert fits(described, "PhaseBody", {"name": "fetch", "outputs": {"rows": "string"}})

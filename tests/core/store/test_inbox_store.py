@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
 
 from core.domain.audience import Audience
 from core.domain.suspension import Assignment, Rung, Suspension
 from core.store import inbox, suspensions, tables
-from core.store.database import Database
+from core.store.database import Database, Tx
 from tests.core.examples import HOUR, after, answered, look
 from tests.core.store_examples import keep, numbered
 
@@ -131,3 +134,26 @@ async def test_a_question_that_has_ended_is_in_no_inbox(database: Database) -> N
     ended = replace(answered(asked_again, after(hours=2)).suspension, version=3)
     await database.write(lambda tx: suspensions.update(tx, ended, version=2))
     assert {which for _, which in await entered(database)} == {"susp-2"}
+
+
+async def test_the_migration_enters_what_is_open(database: Database) -> None:
+    """But for whom SQLite's lower case may miss, and for what an older version has changed since."""
+    await keep(database, numbered(1, responders=("Bob@Example.com", "group:finance")), numbered(2))
+    await keep(database, numbered(3, responders=("DÖRTE@example.com",)))
+    await keep(database, answered(numbered(4, responders=(BOB,)), after(hours=1)).suspension)
+    made = [one for one in await entered(database) if one[1] != "susp-3"]
+
+    def again(tx: Tx) -> None:
+        tx.conn.execute(tables.inbox_entries.delete())
+        tx.conn.execute(tables.suspensions.update().values(entered_version=None))
+        with Operations.context(MigrationContext.configure(tx.conn)):
+            _MIGRATION._enter_what_is_open(database.dialect)
+
+    await database.write(again)
+    assert await entered(database) == made
+    for whom, found in ((BOB, ["susp-1"]), ("group:fin", ["susp-1"]), ("dörte@example.com", ["susp-3"])):
+        assert await naming(database, whom) == found
+    assert await naming(database, inbox.NOBODY) == ["susp-2"]
+
+
+_MIGRATION = importlib.import_module("core.store.migrations.versions.0017_lists_and_inboxes")
