@@ -55,17 +55,19 @@ def _behind(*columns: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
 
 
 _ENTERED = Prepared(
-    sa.select(_entry.reference, _entry.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience)
-    .join_from(inbox_entries, suspensions, _table.id == _entry.suspension_id)
-    .where(
-        _entry.reference < sa.bindparam("end"),
-        _behind(_entry.reference, _entry.suspended_at, _entry.suspension_id),
-        _table.ended.is_(None),  # not by status: an index of what is open would be read in place of the entries
-        _table.entered_version == _table.version,
-    )
+    sa.select(_entry.reference, _entry.suspended_at, _entry.suspension_id)
+    .where(_entry.reference < sa.bindparam("end"), _behind(_entry.reference, _entry.suspended_at, _entry.suspension_id))
     .order_by(_entry.reference, _entry.suspended_at, _entry.suspension_id)
     .limit(sa.bindparam("limit", type_=sa.Integer))
 )
+_OF_ENTRIES = by_ids(
+    sa.select(_table.suspended_at, _table.id, _table.ref, _table.expires_at, _table.audience).where(
+        _table.ended.is_(None), _table.entered_version == _table.version
+    ),
+    _table.id,
+)
+"""Not joined with the entries: PostgreSQL would read every question for one entry. Not by status: SQLite would read
+everything that is open."""
 _NOT_ENTERED = Prepared(
     sa.select(*COLUMNS)
     .where(
@@ -76,7 +78,7 @@ _NOT_ENTERED = Prepared(
     .order_by(_table.suspended_at, _table.id)
     .limit(sa.bindparam("limit", type_=sa.Integer))
 )
-_WITH_REFS = by_ids(sa.select(*COLUMNS).where(_is_open), _table.ref)
+_WITH_REFS = by_ids(sa.select(*COLUMNS), _table.ref)
 
 
 def open_naming(
@@ -112,10 +114,13 @@ def _entered(
         "limit": limit,
     }
     rows = _ENTERED.all(conn, values)
-    entries = [Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience) for row in rows]
+    ids = [row.suspension_id for row in rows]
+    found = {row.id: row for row in _OF_ENTRIES[conn.dialect.name].all(conn, listed(ids))} if ids else {}
+    open_ones = (found[one] for one in ids if one in found)
+    entries = [Entry(row.suspended_at, row.id, row.ref, row.expires_at, row.audience) for row in open_ones]
     if len(rows) < limit:
         return entries, EntryCursor(place.beginning + 1)
-    return entries, EntryCursor(place.beginning, rows[-1].reference, rows[-1].suspended_at, rows[-1].id)
+    return entries, EntryCursor(place.beginning, rows[-1].reference, rows[-1].suspended_at, rows[-1].suspension_id)
 
 
 def _not_entered(
@@ -144,4 +149,4 @@ def with_refs(conn: sa.Connection, refs: Sequence[str]) -> dict[str, Suspension]
     if not refs:
         return {}
     rows = _WITH_REFS[conn.dialect.name].all(conn, listed(refs))
-    return {one.ask.ref: one for one in map(record, rows)}
+    return {one.ask.ref: one for one in map(record, rows) if one.is_open}
