@@ -32,8 +32,8 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 50
 """Questions that one transaction moves at most: an answer never waits for more."""
 
-_REST = 2
-"""So many times as long as a transaction took: a third of the time is the most that moving takes beside clients."""
+_REST = 0.5
+"""So many times as long as a transaction took: two thirds of the time are the most that moving takes beside clients."""
 
 _LONGEST_REST = 0.2
 """In seconds. What is due meanwhile waits for the end of a rest."""
