@@ -91,7 +91,7 @@ class CatchingUp:
         return True
 
     async def _among_others(self, move: Callable[[Tx], int]) -> None:
-        """Move, and then rest if anybody else has written meanwhile: clients keep the larger part of the time."""
+        """Move, and then rest if anybody else has written meanwhile: so that clients get their turns."""
         loop, written = asyncio.get_running_loop(), self.database.written
         started = loop.time()
         if not await self.database.write(move):
