@@ -20,14 +20,14 @@ Statement = tuple[str, Sequence[Any]]
 
 _WAITING = "statements that wait"
 _DEFERS = "defers_statements"
-_IN_TRANSACTION = 2  # libpq's PQTRANS_INTRANS
+_IN_TRANSACTION, _FAILED = 2, 3  # libpq's PQTRANS_INTRANS and PQTRANS_INERROR
 
 
 def install(engine: sa.Engine) -> None:
     """From here on statements wait, and go out before whatever else happens on a connection of ``engine``."""
     engine.update_execution_options(**{_DEFERS: True})
-    sa.event.listen(engine, "before_cursor_execute", lambda conn, *_: _send(conn))
-    sa.event.listen(engine, "commit", _send)
+    sa.event.listen(engine, "before_cursor_execute", lambda conn, *_: send(conn))
+    sa.event.listen(engine, "commit", _send_the_last)
     sa.event.listen(engine, "rollback", lambda conn: None if conn.invalidated else _taken(conn))
     sa.event.listen(engine, "checkin", lambda _driver, record: record.info.pop(_WAITING, None))
 
@@ -53,15 +53,25 @@ def now(conn: sa.Connection, statement: Statement) -> Any:
             return driver.execute(*statement)
 
 
-def _send(conn: sa.Connection) -> None:
-    """Everything that waits. COMMIT does not go out with it: the server would carry that out even if we are killed
-    while one of the statements waits for a lock."""
+def send(conn: sa.Connection) -> None:
+    """Everything that waits goes out now, and what of it fails is raised: before a savepoint, whose own failure is no
+    failure of the transaction."""
     driver, waiting = _driver(conn), _taken(conn)
     if not waiting:
         return
     with in_sqlalchemys_words(conn, waiting[-1][0]), driver.pipeline():
         for one in waiting:
             driver.execute(*one)
+
+
+def _send_the_last(conn: sa.Connection) -> None:
+    """Before COMMIT, which does not go out with the rest: the server would carry that out even if we are killed while
+    one of the statements waits for a lock. In a failed transaction it would answer ROLLBACK, and nobody would know."""
+    send(conn)
+    if _driver(conn).pgconn.transaction_status == _FAILED:
+        with in_sqlalchemys_words(conn, "COMMIT"):
+            errors: Any = conn.dialect.loaded_dbapi.errors
+            raise errors.InFailedSqlTransaction("a statement of the transaction has failed")
 
 
 def _taken(conn: sa.Connection) -> list[Statement]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from core.errors import DatabaseUnavailable, SchemaTooOld
-from core.store import intents, schema
+from core.store import intents, jobs, schema
 from core.store.database import Database, Tx, open_database
 from core.store.postgres import FEW
 from tests.core.store_examples import an_intent, keep_intents
@@ -125,6 +127,32 @@ async def test_a_job_that_is_tried_again_leaves_the_hooks_of_its_last_run_alone(
 
 class _Deadlock(Exception):
     sqlstate = "40P01"
+
+
+async def test_what_fails_before_a_savepoint_fails_the_transaction_and_not_the_savepoint(pg: Database) -> None:
+    await pg.write(lambda tx: jobs.defer(tx, "look:1", timedelta(minutes=1)))
+    one = an_intent()
+    await pg.write(lambda tx: intents.insert(tx, one))
+
+    def twice(tx: Tx) -> None:
+        intents.insert(tx, one)
+        jobs.defer(tx, "look:1", timedelta(minutes=1))
+
+    with pytest.raises(sa.exc.IntegrityError):
+        await pg.write(twice)
+
+
+async def test_a_transaction_in_which_something_failed_is_not_taken_for_committed(pg: Database) -> None:
+    one = an_intent()
+    await pg.write(lambda tx: intents.insert(tx, one))
+
+    def goes_on(tx: Tx) -> None:
+        intents.insert(tx, one)
+        with contextlib.suppress(sa.exc.IntegrityError):
+            intents.get(tx.conn, one.id)
+
+    with pytest.raises(sa.exc.InternalError):
+        await pg.write(goes_on)
 
 
 async def test_readers_and_writers_do_not_wait_for_each_other(pg: Database) -> None:
