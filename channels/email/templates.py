@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import structlog
@@ -39,7 +40,6 @@ class Templates:
     """
 
     def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
-        self._ours = environment(DictLoader(dict(OURS)))
         self.replaced = dict(replaced or {})
         self._theirs = None if not replaced else environment(loader_of(self.replaced), ImmutableSandboxedEnvironment)
 
@@ -56,8 +56,8 @@ class Templates:
                 return MailBodies(*written)
             except Exception as problem:  # noqa: BLE001 (whatever theirs raises, the question goes out)
                 log.warning("email.template_failed", template=kind, error=type(problem).__name__)
-                return MailBodies(*rendered(self._ours, kind, view), failed=kind)
-        return MailBodies(*rendered(self._ours, kind, view))
+                return MailBodies(*rendered(_ours(), kind, view), failed=kind)
+        return MailBodies(*rendered(_ours(), kind, view))
 
 
 class PartMissing(Exception):
@@ -81,6 +81,12 @@ def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> En
         keep_trailing_newline=True,
         auto_reload=False,
     )
+
+
+@cache
+def _ours() -> Environment:
+    """Compiled once, however many channels there are or replace each other."""
+    return environment(DictLoader(dict(OURS)))
 
 
 def is_html(name: str | None) -> bool:
