@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import functools
+import gc
 import importlib
 import json
 import os
@@ -182,6 +183,8 @@ def _main() -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
     assert threading.active_count() == 1, "a fork has one thread alone"
+    gc.collect()
+    gc.freeze()  # at its end a fork would look through all of it, which takes three quarters of a second
     arguments = _wait_for_work(socket.socket(fileno=int(sys.argv[1])))
     if arguments is not None:
         sys.argv = arguments
