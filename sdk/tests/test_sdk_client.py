@@ -307,6 +307,7 @@ async def test_a_gateway_that_lost_the_server_is_waited_out(server, client, stat
     assert await task == "approve"
 
 
+@pytest.mark.slow
 async def test_each_outage_is_logged_once_however_long_it_lasts(server, client, caplog):
     caplog.set_level(logging.WARNING, "handraise")
     away = (503, b"")

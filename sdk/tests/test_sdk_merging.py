@@ -174,6 +174,7 @@ class Typed(BaseModel):
     line: Line | None = None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["count", "amount", "approved"])
 @given(st.text(max_size=6) | st.sampled_from(["7", "-3", "2.5", "yes", "No", "true", "1", "0", "off", "+4"]))
 def test_the_text_that_a_field_takes_is_one_that_its_model_reads(field: str, text: str) -> None:

@@ -522,6 +522,7 @@ def _nested(path: tuple[str, ...], value: object) -> object:
     return value
 
 
+@pytest.mark.slow
 @given(path=st.sampled_from(_paths(TREE)), junk=_JUNK)
 @effort(max_examples=300, deadline=None)
 def test_whatever_stands_anywhere_is_settings_or_a_line_for_each_error(path: tuple[str, ...], junk: object) -> None:

@@ -211,6 +211,7 @@ async def test_operators_hear_of_a_mailbox_that_is_opened_again_and_again_and_ne
     assert set(told) == {"connection_lost"}
 
 
+@pytest.mark.slow
 async def test_connections_that_end_in_idle_are_nothing_to_tell(world: World) -> None:
     """They end for longer than it takes to tell; none of them is opened as slowly as that."""
     pace = MailboxTiming(longest_pause=timedelta(milliseconds=50), told_after=timedelta(seconds=2))

@@ -55,6 +55,7 @@ async def take_over(places: LockSlots, database: Database) -> list[LockSlot]:
     return taken
 
 
+@pytest.mark.slow
 async def test_a_process_that_has_lost_its_places_stands_by_until_there_are_some(
     databases: tuple[Database, Database],
 ) -> None:

@@ -152,6 +152,7 @@ async def test_silent_sockets_are_given_up_and_opened_again(tmp_path: Path) -> N
         assert await service.answered(asked) == "approve"
 
 
+@pytest.mark.slow
 async def test_sockets_that_ping_and_hear_nothing_are_given_up_too(tmp_path: Path) -> None:
     async with slack_service(tmp_path, "socket", SocketTiming(ping=SILENCE)) as service:
         service.sandbox.sockets.ping_every = 0.02
@@ -189,6 +190,7 @@ async def test_a_socket_that_has_become_old_is_opened_anew_and_loses_nothing(tmp
         assert await service.answered(asked) == "approve"
 
 
+@pytest.mark.slow
 async def test_a_click_that_slack_gives_to_a_socket_just_replaced_counts(tmp_path: Path) -> None:
     async with slack_service(tmp_path, "socket", SocketTiming(oldest=timedelta(seconds=1))) as service:
         asked = await service.ask()

@@ -112,6 +112,7 @@ TEXTS = st.sampled_from(sorted(LANGUAGES)).flatmap(said_in)
 PIECES = st.tuples(st.sampled_from([*LISTED, *SIGNS, *LATER, *LIKELY]), st.sampled_from(MARKS)).map("".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 @settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(text=TEXTS, choices=st.sampled_from(QUESTIONS))
@@ -122,6 +123,7 @@ def test_whatever_decides_is_in_the_closed_language(door: Door, text: str, choic
         assert means(text, choices) == {index}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 @settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
@@ -156,6 +158,7 @@ FILLED = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=5 * settings.default.max_examples, deadline=None)
 @given(
     above=st.lists(st.sampled_from(FILLED), min_size=1, max_size=4, unique=True).map("\n".join),

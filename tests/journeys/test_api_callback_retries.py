@@ -77,6 +77,7 @@ async def test_the_waits_double_from_a_second_under_one_id(room: World) -> None:
         assert 2**number / 2 <= wait <= 2**number * 1.5, (number, wait)
 
 
+@pytest.mark.slow
 async def test_after_72_hours_it_is_dead_and_can_be_driven_again(room: World) -> None:
     asked = await answered(room, *[500] * 1000)
     await room.advance(hours=71)
@@ -195,6 +196,7 @@ async def test_an_agent_that_is_down_is_told_when_it_is_up_again(room: World) ->
         assert (await room.told(asked))["data"]["value"] == "approve"
 
 
+@pytest.mark.slow
 async def test_an_agent_that_does_not_answer_in_time_is_told_again(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("slow")
     released = asyncio.Event()

@@ -110,6 +110,7 @@ async def test_an_agent_hears_that_an_intent_has_gained_it_and_from_then_on_what
     assert (assigned["intent_id"], assigned["agent_id"], assigned["role"]) == (intent["id"], "other-agent", "reviewer")
 
 
+@pytest.mark.slow
 async def test_an_admin_reads_the_stream_of_any_one_agent_and_another_agent_or_operator_does_not(world: World) -> None:
     async with reading(world, AGENTS, "admin") as stream:
         theirs = {"question": "Theirs?", "response_type": "confirm", "timeout_seconds": 60}
@@ -127,6 +128,7 @@ def assert_not_found(response: httpx.Response) -> None:
     assert response.headers["retry-after"] == "30"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["agent", "admin"])
 async def test_what_nobody_knows_has_no_stream(world: World, role: str) -> None:
     for path in ("/api/v1/agents/nobody-at-all/subscribe", "/v1/portfolios/p/subscribe", "/v1/intents/none/subscribe"):

@@ -317,6 +317,7 @@ async def test_a_suspension_and_a_new_dependency_at_once_leave_nobody_active_und
         assert await status(any_world, one) == "blocked"
 
 
+@pytest.mark.slow
 async def test_the_last_upstreams_complete_at_once_and_free_the_dependent(any_world: World) -> None:
     for _ in range(12):
         ups = [await make(any_world) for _ in range(3)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import sqlalchemy as sa
 
 from tests.world import KEYS, World, running
@@ -123,6 +124,7 @@ async def test_an_agent_sees_its_own_events_and_an_operator_all(world: World) ->
     assert sorted(everything) == ["intent.resumed"] * 2 + ["intent.suspended"] * 2
 
 
+@pytest.mark.slow
 async def test_another_agents_intent_can_not_be_followed(world: World) -> None:
     asked = await world.ask()
     path = f"/v1/intents/{asked['intent_id']}/subscribe"

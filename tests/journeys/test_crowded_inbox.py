@@ -35,6 +35,7 @@ def ids(found: InboxPage) -> list[str]:
     return [one.id for one in found.questions]
 
 
+@pytest.mark.slow
 async def test_a_new_question_of_ones_own_is_found_behind_thousands_of_others(world: World) -> None:
     others = [numbered(number, responders=(BOB,), suspended_at=after(seconds=number)) for number in range(5_001)]
     await keep(world, *others, numbered(7_000, responders=(CAROL,), suspended_at=after(hours=9)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.cli import handraise
 from tests.world import World, after
 
@@ -57,6 +59,7 @@ async def test_asking_back_never_moves_the_end_past_the_deadline_and_skips_nobod
     assert (await any_world.show(asked))["status"] == "expired"
 
 
+@pytest.mark.slow
 async def test_the_terminal_says_the_end_where_it_is_set(world: World) -> None:
     arguments = ("ask", "Deploy?", "--choice", "yes", "--choice", "no", "--fallback", "no", "--deadline", "600")
     ran = await handraise(world, *arguments, role="agent")

@@ -107,6 +107,7 @@ async def test_an_export_has_every_event_in_order_with_all_it_takes_to_check_it(
     assert lines[1:-1] == (await exported(any_world))[1:-1]
 
 
+@pytest.mark.slow
 async def test_an_export_can_be_of_one_intent(world: World, tmp_path: Path) -> None:
     a, _ = await two_questions(world)
     lines = await exported(world, intent_id=a["intent_id"])

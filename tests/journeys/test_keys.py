@@ -137,6 +137,7 @@ async def test_a_revoked_operator_answers_nowhere_any_more(world: World) -> None
     assert "bob@example.com" not in engine.permissions.responders.operators()
 
 
+@pytest.mark.slow
 async def test_on_the_command_line_it_ends_in_the_service_that_runs(office: World, tmp_path: Path) -> None:
     made = await keys(tmp_path, "create", "deploy-bot", "--role", "agent")
     key = told(made, "api key")
@@ -154,6 +155,7 @@ async def test_on_the_command_line_it_ends_in_the_service_that_runs(office: Worl
     assert "There is no key named nobody." in await keys(tmp_path, "revoke", "nobody", status=2)
 
 
+@pytest.mark.slow
 async def test_another_replica_knows_it_too(tmp_path: Path, postgres_url: str) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
@@ -181,6 +183,7 @@ async def test_a_key_of_the_file_stays_revoked_and_its_name_can_be_made_anew(off
     assert (await me(office, KEYS["agent"])).status_code == 401
 
 
+@pytest.mark.slow
 async def test_it_stays_revoked_under_another_key_in_the_file_and_serve_says_so(
     tmp_path: Path, sqlite_url: str
 ) -> None:
@@ -213,6 +216,7 @@ async def test_a_key_of_the_file_is_renewed_above_the_file(office: World, tmp_pa
 # --- Renewing -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_while_a_key_is_renewed_both_work_and_then_the_new_one_alone(office: World, tmp_path: Path) -> None:
     made = await keys(tmp_path, "create", "deploy-bot", "--role", "agent")
     old = told(made, "api key")

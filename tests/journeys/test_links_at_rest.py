@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from pydantic import JsonValue
 
@@ -114,6 +115,7 @@ async def everything_that_is_sent(world: World) -> tuple[str, str]:
     return str(in_slack["ref"]), handed_over.text
 
 
+@pytest.mark.slow
 async def test_nothing_that_was_sent_can_be_opened_by_whoever_reads_the_database(
     any_world: World, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ async def test_authorities_that_can_t_be_read_end_the_start_with_one_line(
     assert await start(tmp_path, tls_ca="ca.pem") == (2, told)
 
 
+@pytest.mark.slow
 async def test_a_preview_writes_every_mail_in_the_operators_looks(tmp_path: Path) -> None:
     templates(tmp_path, "ACME asks {{ question }} {{ link }}")
     (tmp_path / "handraise.yaml").write_text(

@@ -124,6 +124,7 @@ async def test_the_grace_can_be_set(tmp_path: Path, sqlite_url: str) -> None:
         assert MOVED in await world.event_types(asked)
 
 
+@pytest.mark.slow
 async def test_each_outage_counts_and_no_restart_counts_one_again(town: Town) -> None:
     async with town.open() as world:
         asked = await world.ask(retry_policy=HOURLY)

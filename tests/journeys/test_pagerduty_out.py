@@ -197,6 +197,7 @@ async def test_without_a_token_a_later_attempt_is_taken_to_page_already(tmp_path
         assert notes(world.pager.incidents[0]) == []
 
 
+@pytest.mark.slow
 async def test_an_api_that_does_not_answer_holds_no_later_attempt_back(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

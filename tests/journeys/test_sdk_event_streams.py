@@ -47,6 +47,7 @@ async def test_a_question_with_separators_of_unicode_in_it_is_one_event(world: W
     assert suspended.payload["question"] == question
 
 
+@pytest.mark.slow
 async def test_none_is_lost_or_told_twice_however_often_the_connection_is_cut(any_world: World) -> None:
     world = any_world
     async with middle_box(world.url) as (box, url):
@@ -78,6 +79,7 @@ async def test_what_happens_before_the_first_event_while_there_is_no_connection_
     assert suspended.intent_id == asked["intent_id"]
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_away_is_waited_for_and_that_is_said_once(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.journeys.test_sdk_yield import LIMIT, Agent, world_of_now
 from tests.world import KEYS
@@ -49,6 +50,7 @@ async def post(agent: Agent, path: str, body: Any) -> tuple[int, dict[str, Any]]
     return response.status_code, told
 
 
+@pytest.mark.slow
 async def test_a_turn_waits_at_the_server_while_its_process_is_killed(tmp_path: Path, sqlite_url: str) -> None:
     async with world_of_now(tmp_path, sqlite_url) as world:
         agent, operator = Agent(tmp_path, world.url), {"SIGNAL_API_KEY": KEYS["operator"]}

@@ -67,6 +67,7 @@ async def test_what_is_asked_can_be_previewed_and_looked_at(world: World, connec
         assert kinds == ["event", "attempt", "delivery"]
 
 
+@pytest.mark.slow
 async def test_every_page_of_a_list_is_read(world: World, connect: Callable[..., Any]) -> None:
     async with connect(world.url, KEYS["agent"]) as agent:
         for number in range(203):

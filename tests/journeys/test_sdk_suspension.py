@@ -31,6 +31,7 @@ async def printed_by(process: Process) -> str:
         return (await process.stdout.readline()).decode().strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("approved", "said"),
     [
@@ -53,6 +54,7 @@ async def test_the_program_of_the_page_asks_ends_and_goes_on(
             assert await printed_by(receiver) == said
 
 
+@pytest.mark.slow
 async def test_the_program_of_the_page_says_that_nobody_has_approved(tmp_path: Path, sqlite_url: str) -> None:
     async with world_of_now(tmp_path, sqlite_url) as world:
         agent = Agent(tmp_path, world.url)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.plugin.running import run_pytest
 
+pytestmark = pytest.mark.slow
+
 FAILING = """
 import asyncio
 

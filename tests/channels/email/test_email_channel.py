@@ -187,6 +187,7 @@ async def test_silence_before_the_content_is_surely_not_sent(
     assert await send(channel) == Deferred("smtp_timeout")
 
 
+@pytest.mark.slow
 async def test_silence_after_the_final_dot_is_ambiguous(
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +211,7 @@ async def test_a_server_that_is_slow_at_every_step_is_given_up_before_it_has_the
     assert len(mailbox.mails) == 1
 
 
+@pytest.mark.slow
 async def test_what_a_slow_server_does_with_a_mail_is_known_before_the_relay_gives_up(
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

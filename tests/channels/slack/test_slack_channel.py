@@ -153,6 +153,7 @@ async def test_a_doubt_is_cleared_up_and_the_question_stands_there_once(
     assert outcome == Delivered({"channel": "C1", "ts": message.ts})
 
 
+@pytest.mark.slow
 async def test_an_answer_that_takes_too_long_is_a_doubt(
     sandbox: SlackSandbox, slack_url: str, clock: HandClock
 ) -> None:

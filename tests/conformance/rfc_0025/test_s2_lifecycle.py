@@ -63,6 +63,7 @@ async def test_an_intent_can_be_suspended_again_after_the_answer(room: World) ->
     assert (await room.answer(second, "no")).status_code == 200
 
 
+@pytest.mark.slow
 async def test_an_intent_without_a_timeout_waits_for_ever(room: World) -> None:
     asked = await suspended(room)
     assert asked["expires_at"] is None

@@ -142,6 +142,7 @@ async def test_5_the_window_is_interval_times_attempts(room: World, attempts: in
     ]
 
 
+@pytest.mark.slow
 async def test_6_the_id_is_the_same_for_all_attempts_and_answers_at_any_time(room: World) -> None:
     asked = await ask(room)
     await room.advance(hours=2, minutes=30)

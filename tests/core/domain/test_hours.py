@@ -90,6 +90,7 @@ CHANGING = [(3, 8), (3, 29), (4, 4), (4, 5), (9, 5), (9, 6), (10, 3), (10, 4), (
 """Days of 2026 on which one of these zones puts its clocks."""
 
 
+@pytest.mark.slow
 @given(zone=ZONES, week=WEEKS, day=st.sampled_from(CHANGING), minutes=st.integers(-1500, 1500))
 @settings(max_examples=3 * settings.default.max_examples, deadline=None)
 def test_the_opening_is_the_first_minute_that_is_open_whatever_the_clocks_do(

@@ -54,6 +54,7 @@ async def refused(database: Database) -> list[Unavailable]:
     return reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manner", [Manner.HALF_OPEN, Manner.STUCK])
 @pytest.mark.parametrize("pool", ["warm", "cold"])
 async def test_a_database_that_says_nothing_is_given_up_and_used_again_when_it_speaks(
@@ -77,6 +78,7 @@ async def test_more_than_there_are_threads_for_are_told_so_too(remote: Database,
     assert {type(one) for one in told} == {DatabaseUnavailable}
 
 
+@pytest.mark.slow
 async def test_a_slow_line_is_no_dead_one(proxy: Proxy, postgres_url: str) -> None:
     database = open_database(proxy.url(sa.make_url(postgres_url).database or ""))
     proxy.be(Manner.SLOW)
@@ -150,6 +152,7 @@ def test_dead_lines_are_looked_for_by_tcp_too_unless_the_url_says_otherwise() ->
     }
 
 
+@pytest.mark.slow
 async def test_taking_jobs_ends_at_once_behind_a_dead_line(remote: Database, proxy: Proxy) -> None:
     """Whoever is cancelled does not wait for a server that says nothing."""
     from core.hub import Hub
@@ -215,6 +218,7 @@ async def test_readers_that_are_stuck_hold_up_nobody_who_waits(local: Database) 
     assert begun == []
 
 
+@pytest.mark.slow
 async def test_a_call_is_given_up_whatever_became_of_those_before_it(local: Database) -> None:
     disk = DeadDisk()
     for _ in range(2):

@@ -81,6 +81,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fails_is_said_and_used_again_when_it_works(sqlite_url: str) -> None:
     """A limit on the size of files is met as an error of the write itself, as a dead disk is."""
     told = subprocess.run(

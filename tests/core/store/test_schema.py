@@ -186,6 +186,7 @@ def test_a_newer_schema_is_refused_and_left_alone(empty_database: Database) -> N
     assert objects(database) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["CREATE TABLE suspensions", "INSERT INTO alembic_version"])
 def test_a_crash_in_the_middle_of_a_migration_leaves_nothing_half_done(empty_database: Database, at: str) -> None:
     crashed = subprocess.run([sys.executable, "-c", CRASHING, url_of(empty_database), at], check=False, timeout=60)
