@@ -1,7 +1,8 @@
 """E-mail: one message for each recipient on the way out, and replies, bounces and automatic mail on the way in.
 
 Out: ``channel`` sends, ``render`` builds headers and bodies from ``templates`` and ``template_views`` (``overrides``
-checks an operator's own), ``mime`` writes the bytes, ``smtp`` and ``mail_server`` bring them to the server.
+checks an operator's own), ``mime`` writes the bytes, ``mail_server``, ``smtp`` and ``smtp_session`` bring them to the
+server.
 
 In: ``imap`` fetches mail and ``lmtp_server`` takes it from a mail server. ``inbound`` reads one mail as a value:
 ``head`` reads its fields once, ``classify`` says what kind it is, ``authentication`` whether its sender is real,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import structlog
@@ -33,6 +33,7 @@ from aiosmtplib import (
 
 from channels.email.mail_server import SmtpServer, Tls
 from channels.email.mime import OutgoingMail
+from channels.email.smtp_session import Reply, SmtpSession
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, RefusalCause, Refused
 
 log = structlog.get_logger(__name__)
@@ -117,11 +118,11 @@ def _not_reached(failure: Exception) -> Deferred:
     return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
 
-def reason_of(failure: Exception) -> str:
+def reason_of(failure: Exception | None) -> str:
     """A stable code for what the network did."""
     if isinstance(failure, SMTPTimeoutError | TimeoutError):
         return "smtp_timeout"
-    if isinstance(failure, ssl.SSLError) or isinstance(failure.__cause__, ssl.SSLError):
+    if isinstance(failure, ssl.SSLError) or isinstance(getattr(failure, "__cause__", None), ssl.SSLError):
         return "smtp_tls"
     if isinstance(failure, SMTPConnectError):
         return "smtp_unreachable"
@@ -138,9 +139,15 @@ _KEPT_SECONDS = 60.0
 """An idle connection is not trusted for longer; servers may close one after five minutes (RFC 5321 §4.5.3.2.7)."""
 _FAREWELL_SECONDS = 1.0
 
+_RCPT, _DATA = 1, 2
+"""Places in the envelope, which begins with MAIL."""
 _START_INPUT = 354
 _SERVICE_CLOSING = 421
 _NEEDS_LOGIN = 530
+
+
+_STEPS = (RefusalCause.SETUP, RefusalCause.MESSAGE, RefusalCause.MESSAGE)
+"""Of MAIL, RCPT and DATA: why a mail is refused for good there. If MAIL FROM is refused, it is us and not this mail."""
 
 
 class SmtpLanes:
@@ -150,156 +157,158 @@ class SmtpLanes:
         self._server = server
         self._hello = hello
         self._free = asyncio.Semaphore(lanes)
-        self._idle: list[tuple[SMTP, float]] = []
+        self._idle: list[tuple[SmtpSession, float]] = []
 
     async def deliver(self, mail: OutgoingMail) -> Delivery:
         """Hand one mail over. Never raises for what the server or the network did."""
         async with self._free:
-            ends_at = asyncio.get_running_loop().time() + WHOLE_SECONDS
+            now = asyncio.get_running_loop().time()
             try:
-                async with asyncio.timeout(BEFORE_CONTENT_SECONDS) as patience, self._opened(mail) as (client, reply):
-                    unwanted = await self._offered(client, reply, mail)
+                async with self._opened(mail, now + BEFORE_CONTENT_SECONDS) as (session, replies):
+                    if replies is None:
+                        return Refused("smtputf8_not_offered")
+                    unwanted = await _unwanted(session, replies)
                     if unwanted is not None:
                         return unwanted
-                    patience.reschedule(None)
-                    return await _content_taken(client, mail, ends_at)
+                    return await _content_taken(session, mail, now + WHOLE_SECONDS)
             except NoService as closed:
                 return closed.outcome
             except (SMTPException, OSError) as failure:
                 return Deferred(reason_of(failure), fault=RefusalCause.AWAY)
 
-    async def _offered(self, client: SMTP, reply: int, mail: OutgoingMail) -> Delivery | None:
-        """What is between MAIL FROM, whose reply is given, and the content: ``None`` if that may come now. Where
-        MAIL FROM was refused, it is us and not this mail.
-        """
-        if not _is_positive(reply):
-            return await _refused(client, reply, RefusalCause.SETUP)
-        if mail.is_international and not client.supports_extension("smtputf8"):
-            await _made_ready(client)
-            return Refused("smtputf8_not_offered")
-        try:
-            await client.rcpt(mail.recipient, options=_reports_wanted(client, mail), encoding="utf-8")
-        except SMTPResponseException as refusal:
-            fault = RefusalCause.PLACE if _is_policy(refusal) else RefusalCause.MESSAGE
-            return await _refused(client, refusal.code, fault)
-        start = await client.execute_command(b"DATA")
-        if start.code != _START_INPUT:
-            return await _refused(client, start.code)
-        return None
-
     @asynccontextmanager
-    async def _opened(self, mail: OutgoingMail) -> AsyncIterator[tuple[SMTP, int]]:
-        """A connection and its reply to MAIL FROM; kept afterwards if it is still good."""
-        client, reply = await self._begin(mail)
+    async def _opened(
+        self, mail: OutgoingMail, until: float
+    ) -> AsyncIterator[tuple[SmtpSession, Sequence[Reply] | None]]:
+        """A session and its replies to the envelope of ``mail``; kept afterwards if it is still good."""
+        session, replies = await self._begin(mail, until)
         try:
-            yield client, reply
+            yield session, replies
         except BaseException:
-            client.close()
+            session.close()
             raise
-        if client.is_connected:
-            self._idle.append((client, asyncio.get_running_loop().time()))
+        if session.is_usable:
+            self._idle.append((session, asyncio.get_running_loop().time()))
 
-    async def _begin(self, mail: OutgoingMail) -> tuple[SMTP, int]:
-        """MAIL FROM on a kept connection; on a new one if the server has closed that meanwhile."""
+    async def _begin(self, mail: OutgoingMail, until: float) -> tuple[SmtpSession, Sequence[Reply] | None]:
+        """The envelope on a kept connection; on a new one if the server has closed that meanwhile."""
         kept = self._take_idle()
         if kept is not None:
-            with suppress(SMTPServerDisconnected, SMTPTimeoutError):
-                reply = await _mail_from(kept, mail)
-                if reply != _SERVICE_CLOSING:
-                    return kept, reply
+            replies = await _offered(kept, mail, until)
+            if replies is None or (replies and replies[0].code != _SERVICE_CLOSING):
+                return kept, replies
             kept.close()
-        client = await connected(self._server, self._hello)
-        return client, await _mail_from(client, mail)
+        async with asyncio.timeout_at(until):
+            session = SmtpSession(await connected(self._server, self._hello))
+        return session, await _offered(session, mail, until)
 
-    def _take_idle(self) -> SMTP | None:
+    def _take_idle(self) -> SmtpSession | None:
         now = asyncio.get_running_loop().time()
         while self._idle:
-            client, since = self._idle.pop()
-            if client.is_connected and now - since < _KEPT_SECONDS:
-                return client
-            client.close()
+            session, since = self._idle.pop()
+            if session.is_usable and now - since < _KEPT_SECONDS:
+                return session
+            session.close()
         return None
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
-        for client, _ in idle:
-            with suppress(SMTPException, OSError):
-                await client.quit(timeout=_FAREWELL_SECONDS)
-            client.close()
+        for session, _ in idle:
+            await _ask_soon(session, b"QUIT")
+            session.close()
 
 
-async def _mail_from(client: SMTP, mail: OutgoingMail) -> int:
-    """The code of the reply to MAIL FROM."""
+async def _offered(session: SmtpSession, mail: OutgoingMail, until: float) -> Sequence[Reply] | None:
+    """The replies to MAIL, RCPT and DATA. ``None`` if the server can't take such an address: it is not bothered."""
+    if mail.is_international and not session.offers("smtputf8"):
+        return None
+    sender = " ".join((f"MAIL FROM:<{mail.sender}>", *_options(session, mail)))
+    recipient = " ".join((f"RCPT TO:<{mail.recipient}>", *_reports_wanted(session, mail)))
     try:
-        reply = await client.execute_command(
-            b"MAIL", f"FROM:<{mail.sender}>".encode("ascii"), *(one.encode("ascii") for one in _options(client, mail))
+        return await session.ask(
+            (sender.encode("ascii"), recipient.encode(), b"DATA"), each=COMMAND_SECONDS, until=until
         )
     except BaseException:
-        client.close()
+        session.close()
         raise
-    return reply.code
 
 
-def _options(client: SMTP, mail: OutgoingMail) -> Iterator[str]:
+def _options(session: SmtpSession, mail: OutgoingMail) -> Iterator[str]:
     """Of MAIL FROM. A report brings our return id back, and not the whole mail (RFC 3461 §4.3, §4.4)."""
-    if mail.is_international and client.supports_extension("smtputf8"):
+    if mail.is_international:
         yield from ("BODY=8BITMIME", "SMTPUTF8")  # RFC 6531 §3.4, §3.6
-    if client.supports_extension("dsn") and mail.sender:
+    if session.offers("dsn") and mail.sender:
         yield from ("RET=HDRS", f"ENVID={mail.return_id}")
 
 
-def _reports_wanted(client: SMTP, mail: OutgoingMail) -> list[str]:
+def _reports_wanted(session: SmtpSession, mail: OutgoingMail) -> list[str]:
     """Of RCPT TO: told of failures and delays alone; of nothing if nobody could be told (RFC 3461 §4.1)."""
-    if not client.supports_extension("dsn"):
+    if not session.offers("dsn"):
         return []
     return ["NOTIFY=FAILURE,DELAY"] if mail.sender else ["NOTIFY=NEVER"]
 
 
-async def _refused(client: SMTP, code: int, fault: RefusalCause = RefusalCause.MESSAGE) -> Delivery:
-    """What a reply before the content means; ``fault`` is why it is so, if it is for good."""
-    await _made_ready(client)
-    outcome = _outcome(code)
-    return replace(outcome, fault=fault) if isinstance(outcome, Refused) else outcome
-
-
-async def _made_ready(client: SMTP) -> None:
-    """For the next mail on this connection; closed if it can't be."""
-    try:
-        await client.rset(timeout=_FAREWELL_SECONDS)
-    except (SMTPException, OSError):
-        client.close()
-
-
-async def _content_taken(client: SMTP, mail: OutgoingMail, ends_at: float) -> Delivery:
-    """From here on the mail may have been sent, until the server says otherwise."""
-    try:
-        code = await _send_content(client, mail.content, ends_at)
-    except (SMTPException, OSError) as failure:
-        client.close()
-        return Ambiguous(f"{reason_of(failure)}_after_data")
-    if _is_positive(code):
-        return Delivered({"message_id": mail.message_id}, amiss=mail.amiss)
-    if code == _SERVICE_CLOSING:  # which aiosmtplib sees to behind every command, but not behind the content
-        client.close()
-    return _outcome(code)
-
-
-async def _send_content(client: SMTP, content: bytes, ends_at: float) -> int:
-    """The content with its final dot, and the server's reply, waited for until ``ends_at``. aiosmtplib's own ``data``
-    does not tell an error before the content from one behind it.
+async def _unwanted(session: SmtpSession, replies: Sequence[Reply]) -> Delivery | None:
+    """What the replies before the content mean, ``None`` if it may come now. The first refusal decides: with
+    pipelining, the replies behind it are about commands that make no sense any more. Raises what ended the session, if
+    it ended before there was a refusal.
     """
-    protocol = client.protocol
-    if protocol is None:
+    refused_at = next((step for step, reply in enumerate(replies) if not _is_fine(step, reply.code)), None)
+    if refused_at is None:
+        if session.failure is not None:
+            raise session.failure
+        return None
+    await _made_ready(session, replies, refused_at)
+    refusal, outcome = replies[refused_at], _outcome(replies[refused_at].code)
+    if not isinstance(outcome, Refused):
+        return outcome
+    of_place = refused_at == _RCPT and _is_policy(refusal)
+    return replace(outcome, fault=RefusalCause.PLACE if of_place else _STEPS[refused_at])
+
+
+def _is_fine(step: int, code: int) -> bool:
+    return code == _START_INPUT if step == _DATA else _is_positive(code)
+
+
+async def _made_ready(session: SmtpSession, replies: Sequence[Reply], refused_at: int) -> None:
+    """For the next mail on this connection; closed if it can't be.
+
+    With pipelining the server may ask for the content although it refused the recipient: a lone dot ends it, and
+    nothing is sent (RFC 2920 §3.1). If it refused the sender and took the recipient, even the dot could be a mail.
+    """
+    awaits_content = replies[-1].code == _START_INPUT
+    if not replies[refused_at].is_negative or (awaits_content and refused_at != _RCPT):
+        session.close()
+        return
+    told = await _ask_soon(session, *([b"."] if awaits_content else []), b"RSET")
+    if not (told and _is_positive(told[-1].code)):
+        session.close()
+
+
+async def _ask_soon(session: SmtpSession, *commands: bytes) -> Sequence[Reply]:
+    """For what no mail depends on."""
+    until = asyncio.get_running_loop().time() + len(commands) * _FAREWELL_SECONDS
+    return await session.ask(commands, each=_FAREWELL_SECONDS, until=until)
+
+
+async def _content_taken(session: SmtpSession, mail: OutgoingMail, ends_at: float) -> Delivery:
+    """From here on the mail may have been sent, until the server says otherwise."""
+    stuffed = mail.content.replace(b"\r\n.", b"\r\n..")  # RFC 5321 §4.5.2; the content never begins with a dot
+    if not session.send(stuffed + (b".\r\n" if stuffed.endswith(b"\r\n") else b"\r\n.\r\n")):
         raise SMTPServerDisconnected("connection lost")
-    stuffed = content.replace(b"\r\n.", b"\r\n..")  # RFC 5321 §4.5.2; the content never begins with a dot
-    protocol.write(stuffed + (b".\r\n" if stuffed.endswith(b"\r\n") else b"\r\n.\r\n"))
-    reply = await protocol.read_response(timeout=ends_at - asyncio.get_running_loop().time())
-    return reply.code
+    reply = await session.reply(ends_at)
+    if reply is None:
+        return Ambiguous(f"{reason_of(session.failure)}_after_data")
+    if _is_positive(reply.code):
+        return Delivered({"message_id": mail.message_id}, amiss=mail.amiss)
+    if reply.code == _SERVICE_CLOSING:
+        session.close()
+    return _outcome(reply.code)
 
 
-def _is_policy(refusal: SMTPResponseException) -> bool:
+def _is_policy(refusal: Reply) -> bool:
     """Whether it is said of us and not of the recipient: "Relay access denied" (RFC 3463 §3.8, X.7.Z)."""
-    return refusal.code == _NEEDS_LOGIN or refusal.message.startswith("5.7.")
+    return refusal.code == _NEEDS_LOGIN or refusal.text.startswith("5.7.")
 
 
 def _is_positive(code: int) -> bool:

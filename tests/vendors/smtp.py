@@ -31,12 +31,13 @@ told later (``RET=HDRS``, ``NOTIFY=…``)."""
 @dataclass(frozen=True, slots=True)
 class Offers:
     """What the server says after EHLO. ``certificate`` makes it speak TLS: from the first byte where ``implicit``,
-    else after STARTTLS. ``reports`` is DSN (RFC 3461), ``utf8`` SMTPUTF8 (RFC 6531)."""
+    else after STARTTLS. ``reports`` is DSN (RFC 3461), ``utf8`` SMTPUTF8 (RFC 6531), ``pipelining`` RFC 2920."""
 
     certificate: ssl.SSLContext | None = None
     implicit: bool = False
     reports: bool = False
     utf8: bool = False
+    pipelining: bool = True
     login_by: tuple[str, ...] = ("LOGIN", "PLAIN")
 
     @property
@@ -161,7 +162,8 @@ class _Handler:
         self, server: FaultySmtp, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         session.host_name = hostname
-        return [*responses[:-1], *(["250-DSN"] if server.offers.reports else []), responses[-1]]
+        offered = {"PIPELINING": server.offers.pipelining, "DSN": server.offers.reports}
+        return [*responses[:-1], *(f"250-{name}" for name, is_there in offered.items() if is_there), responses[-1]]
 
     async def handle_MAIL(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]

@@ -22,16 +22,17 @@ from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sendin
 from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
 from tests.vendors.mail import Mailbox
-from tests.vendors.smtp import Stage
+from tests.vendors.smtp import Offers, Stage
 
 pytestmark = pytest.mark.io
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
-@pytest.fixture
-async def mailbox() -> AsyncIterator[Mailbox]:
-    box = Mailbox()
+@pytest.fixture(params=[True, False], ids=["pipelining", "one by one"])
+async def mailbox(request: pytest.FixtureRequest) -> AsyncIterator[Mailbox]:
+    """Each outcome is the same, whether commands go out together (RFC 2920) or one by one."""
+    box = Mailbox(offers=Offers(pipelining=request.param))
     await box.start()
     yield box
     await box.stop()
@@ -191,7 +192,7 @@ async def test_silence_before_the_content_is_surely_not_sent(
 async def test_silence_after_the_final_dot_is_ambiguous(
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 3.0)
+    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 2.0)
     mailbox.delay_next(Stage.DOT, timedelta(minutes=1))
 
     assert await send(channel) == Ambiguous("smtp_timeout_after_data")
@@ -216,8 +217,8 @@ async def test_what_a_slow_server_does_with_a_mail_is_known_before_the_relay_giv
     channel: EmailChannel, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert timedelta(seconds=smtp.WHOLE_SECONDS) < SEND_TIMEOUT
-    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 4.0)
-    mailbox.delay_next(Stage.DATA, timedelta(seconds=1))
+    monkeypatch.setattr(smtp, "WHOLE_SECONDS", 2.5)
+    mailbox.delay_next(Stage.DATA, timedelta(seconds=0.5))
     mailbox.delay_next(Stage.DOT, timedelta(minutes=1))
 
     async with asyncio.timeout(30):
