@@ -13,25 +13,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
-import aiosmtplib
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from tests.bench import measures, rows
+from tests.bench import bare_mail, measures, rows
 from tests.bench.crowd import MAILBOX, open_question
-from tests.bench.reminders import TWO_ATTEMPTS
-from tests.bench.service import Caller, around, serving, write_config
+from tests.bench.reminders import CONNECTIONS, TWO_ATTEMPTS
+from tests.bench.service import Caller, Offering, around, serving, write_config
 from tests.bench.sheet import Sheet
 
 COUNT = 1_000
-CONNECTIONS = 4
-"""``email.max_connections``, as it is by default."""
 HEAD_START = timedelta(seconds=6)
 """Between the loading and the instant at which all are due, for the service to start in."""
 PATIENCE_SECONDS = 120
 
 
 @dataclass
-class Host:
+class Host(Offering):
     """A mail server that keeps what comes, and counts the connections that are open at once."""
 
     port: int = 0
@@ -90,7 +87,7 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
             sheet.note("ready this long before all were due", due.timestamp() - time.time(), "s")
             await arrived(host)
         took = host.last_at - due.timestamp()
-        ceiling = await sent_bare(host, bare)
+        ceiling = await bare_mail.seconds_for(bare.port, list(host.contents.items()), CONNECTIONS)
         sheet.exactly("reminders sent", len(host.contents), COUNT, "")
         sheet.at_most("the last mail, after all were due", took, 10, "s")
         sheet.at_most("connections open at once", host.most_open, CONNECTIONS, "")
@@ -102,18 +99,3 @@ async def arrived(host: Host) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while len(host.contents) < COUNT:
             await asyncio.sleep(0.05)
-
-
-async def sent_bare(host: Host, bare: Host) -> float:
-    """Seconds in which a client that does nothing else hands the same mails to another such host."""
-    waiting = list(host.contents.items())
-    before = time.monotonic()
-
-    async def lane() -> None:
-        async with aiosmtplib.SMTP(hostname="127.0.0.1", port=bare.port, start_tls=False) as client:
-            while waiting:
-                recipient, content = waiting.pop()
-                await client.sendmail("handraise@handraise.example", [recipient], content)
-
-    await asyncio.gather(*(lane() for _ in range(CONNECTIONS)))
-    return time.monotonic() - before

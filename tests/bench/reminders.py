@@ -1,4 +1,6 @@
-"""10,000 reminders that become due within ten seconds: how late each is committed, and whether each goes out once."""
+"""10,000 reminders that become due within ten seconds: how late each is committed, whether each goes out once, and how
+many leave in a second, beside a client that does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.bench import measures, rows
+from tests.bench import bare_mail, measures, rows
 from tests.bench.crowd import MAILBOX, open_question
 from tests.bench.measures import Spread
 from tests.bench.service import Caller, around, serving, write_config
@@ -20,6 +22,10 @@ WITHIN = timedelta(seconds=10)
 HEAD_START = timedelta(seconds=8)
 """Between the loading and the first reminder, for the service to start in."""
 PATIENCE_SECONDS = 120
+CONNECTIONS = 4
+"""``email.max_connections``, as it is by default."""
+BARE = 3_000
+"""Mails that the bare client sends."""
 
 TWO_ATTEMPTS = {"max_attempts": 2, "interval_seconds": 3600}
 
@@ -36,7 +42,13 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
             await measures.until_ready(Caller(http, url), time.monotonic())
             sheet.note("ready this long before the first was due", begins - time.time(), "s")
             arrived = await here.mails_arrived(COUNT, PATIENCE_SECONDS)
-            sheet.note("the last mail, after the last was due", here.last_mail - begins - WITHIN.total_seconds(), "s")
+            took = here.last_mail - begins
+            sheet.note("the last mail, after the last was due", took - WITHIN.total_seconds(), "s")
+        mails = [(f"{number}.{MAILBOX}", here.last_content) for number in range(BARE)]
+        ceiling = BARE / await bare_mail.seconds_for(here.smtp_port, mails, CONNECTIONS)
+        sheet.note("reminders that leave, from the first to the last (aim: 700)", COUNT / took, "/s")
+        sheet.note("a bare aiosmtplib with as many connections", ceiling, "/s")
+        sheet.at_least("reminders, of the bare client's speed", COUNT / took / ceiling, 0.45, "×")
         twice = sum(count > 1 for count in arrived.values())
         sheet.exactly("reminders sent", len(arrived), COUNT, "")
         sheet.exactly("reminders sent twice", twice, 0, "")

@@ -73,12 +73,23 @@ def start(config: Path, role: str | None = None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=Path(__file__).parents[2], env={**os.environ})
 
 
+class Offering:
+    """What a mail server says that it can do; aiosmtpd takes commands together (RFC 2920) and does not say so."""
+
+    async def handle_EHLO(
+        self, _server: SMTP, session: Session, _envelope: Envelope, hostname: str, responses: list[str]
+    ) -> list[str]:
+        session.host_name = hostname
+        return [*responses[:-1], "250-PIPELINING", responses[-1]]
+
+
 @dataclass
-class Around:
+class Around(Offering):
     """What the service talks to. Arrivals are looked for by mailbox (one a client) and by suspension."""
 
     smtp_port: int = 0
     last_mail: float = 0  # by the host's clock
+    last_content: bytes = b""
     callback_url: str = ""
     mails: dict[str, asyncio.Queue[float]] = field(default_factory=dict)
     callbacks: dict[str, asyncio.Future[float]] = field(default_factory=dict)
@@ -87,6 +98,7 @@ class Around:
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         now, self.last_mail = time.monotonic(), time.time()
+        self.last_content = envelope.original_content or b""
         for recipient in envelope.rcpt_tos:
             self.mails.setdefault(recipient, asyncio.Queue()).put_nowait(now)
             self.message_ids.setdefault(recipient, []).append(_message_id(envelope))
