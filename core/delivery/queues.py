@@ -14,18 +14,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from core.delivery.turns import Turns, Width
+from core.domain.suspension import Suspension
 from core.store.outbox import Row
 from core.work.presence import since_start
 
 USUAL_WIDTH = Width(4)
+FRESH = timedelta(milliseconds=100)
+"""How long a question as it was written is as good as one that is read: on a busy day the read takes as long."""
+_NOTHING: Mapping[str, Suspension] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
-    """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen."""
+    """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen.
+    ``suspension`` is as it was written then, if the row was written with it."""
 
     row: Row
     sure_at: timedelta
+    suspension: Suspension | None = None
 
 
 class Lanes:
@@ -98,11 +104,14 @@ class Lanes:
 
     # --- Rows ---------------------------------------------------------------------------------------------------------
 
-    def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None:
-        """Take ``rows``, which were leased to :attr:`owner` after ``sure_at``."""
+    def hand_over(
+        self, rows: Sequence[Row], sure_at: timedelta | None = None, written: Mapping[str, Suspension] = _NOTHING
+    ) -> None:
+        """Take ``rows``, which were leased to :attr:`owner` after ``sure_at``, together with their suspensions as they
+        were ``written`` (by id)."""
         sure_at = self.elapsed() if sure_at is None else sure_at
         for row in rows:
-            self._in_hand[row.id] = _InHand(row, sure_at)
+            self._in_hand[row.id] = _InHand(row, sure_at, written.get(row.suspension_id or ""))
             self._turns[row.channel].add(row)
             self._ready[row.channel].set()
         if rows:
@@ -141,6 +150,11 @@ class Lanes:
     async def empty(self) -> None:
         """Wait until everything taken so far is settled."""
         await self._empty.wait()
+
+    def just_written(self, row: Row) -> Suspension | None:
+        """The suspension of ``row``, if it was written with it less than :data:`FRESH` ago."""
+        held = self._in_hand.get(row.id)
+        return None if held is None or self.elapsed() - held.sure_at > FRESH else held.suspension
 
     # --- Leases -------------------------------------------------------------------------------------------------------
 

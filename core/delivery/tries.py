@@ -138,7 +138,8 @@ class Tries:
                 assert_never(unknown)
 
     async def _notify(self, row: Row, sending: Sending) -> Delivery | Dropped | OnHold:
-        suspension = await self._suspension(row)
+        # What was just written will do: if the question ends meanwhile, whoever settles the notice withdraws it.
+        suspension = self.leases.lanes.just_written(row) or await self._suspension(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)

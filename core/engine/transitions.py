@@ -66,7 +66,9 @@ class Sender(Protocol):
 
     def has_room(self, row: Row) -> bool: ...
 
-    def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
+    def hand_over(
+        self, rows: Sequence[Row], sure_at: timedelta | None = None, written: Mapping[str, Suspension] = ...
+    ) -> None: ...
 
 
 @dataclass(slots=True)
@@ -182,7 +184,7 @@ class Transitions:
         outbox.insert(tx, ready, self.sender.owner)
         leaving = [row for row in ready if row.status is RowStatus.SENDING]
         if leaving:
-            tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at))
+            tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at, tx.written))
         if len(leaving) < len(ready):
             self.alarm.within(tx, min(row.due_at for row in ready if row.status is RowStatus.PENDING))
 

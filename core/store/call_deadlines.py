@@ -40,6 +40,8 @@ class Tx:
     """Intents that were locked before the job began (:class:`BeginAgain`)."""
     turn: str | None = None
     """What it has waited for before it locked anything (:func:`core.store.idempotency.wait_turn`)."""
+    written: dict[str, Any] = field(default_factory=dict)
+    """Suspensions as this transaction has last written them, by id."""
 
     def after_commit(self, hook: Callable[[], None]) -> None:
         """Run ``hook`` in the event loop once this transaction is committed; never if it is not."""

@@ -73,6 +73,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
     )
     if suspension.is_open:
         inbox_entries.enter(tx, suspension, audience)
+    tx.written[suspension.id] = suspension
 
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
@@ -83,6 +84,7 @@ def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
         raise Conflict("The suspension has moved meanwhile; ask again.")
     entries = inbox_entries.enter if suspension.is_open else inbox_entries.leave
     entries(tx, suspension, audience)
+    tx.written[suspension.id] = suspension
 
 
 _MOVING = (
@@ -133,6 +135,7 @@ def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
         _MOVE_TIMES_TOGETHER.run(tx.conn, _MOVED_TIMES.document(tx.conn.dialect, rows))
     elif rows:
         _MOVE_TIMES.run(tx.conn, *rows)
+    tx.written |= {one.id: one for one in moved}
 
 
 _TIMES = ("claim", "clarifications", "shift", "outage_shift", "look_at", "expires_at", "version")

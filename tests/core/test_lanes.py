@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
-from core.delivery.queues import Lanes
+from core.delivery.queues import FRESH, Lanes
 from core.delivery.turns import CAPACITY, Width
+from tests.core.examples import hourly
 from tests.core.store_examples import in_hand
 
 PATIENCE = 30.0
@@ -123,3 +125,14 @@ async def test_a_sender_waits_for_its_lane_alone(lanes: Lanes) -> None:
     lanes.hand_over([in_hand("mail", channel="email")])
     async with asyncio.timeout(PATIENCE):
         assert (await waiting).id == "mail"
+
+
+async def test_a_question_is_as_it_was_written_for_a_moment(lanes: Lanes) -> None:
+    elapsed, written = timedelta(0), hourly()
+    lanes.elapsed = lambda: elapsed
+    row, one = in_hand("a", suspension_id=written.id), in_hand("b", suspension_id="another")
+    lanes.hand_over([row, one], written={written.id: written})
+    assert lanes.just_written(row) == written
+    assert lanes.just_written(one) is None
+    elapsed = FRESH * 2
+    assert lanes.just_written(row) is None
