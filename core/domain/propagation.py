@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Generic
 
 from core.domain.intent import Intent, IntentStatus, Moving
@@ -76,7 +77,7 @@ def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: 
     one that it takes outputs of is suspended (RFC-0026 §3).
     """
     if intent.status in ENDED:
-        return Followed(replace(intent, held=Hold.NONE) if intent.held else intent)
+        return Followed(intent.holding(Hold.NONE))
     if intent.status is not IntentStatus.ACTIVE:
         return Followed(intent)
     owed = (intent.held & upstreams.holds()) | inputs
@@ -87,7 +88,7 @@ def settled(before: IntentStatus, intent: Intent, upstreams: Upstreams, inputs: 
         owed |= Hold.UPSTREAM
         reason = DEPENDENCIES_INCOMPLETE
     if not owed:
-        return Followed(replace(intent, held=Hold.NONE) if intent.held else intent)
+        return Followed(intent.holding(Hold.NONE))
     blocked = replace(intent, status=IntentStatus.BLOCKED, held=owed)
     return Followed(blocked, _status_changed(intent.status, blocked.status, reason))
 
@@ -128,13 +129,12 @@ def upstream_suspended(dependent: Moving, upstream_id: str, hold: Hold) -> Follo
         return Followed(dependent)
     match dependent.status:
         case IntentStatus.ACTIVE:
-            held, version = dependent.held | hold, dependent.version + 1
-            blocked = replace(dependent, status=IntentStatus.BLOCKED, held=held, version=version)
+            blocked = dependent.moved(IntentStatus.BLOCKED, dependent.held | hold)
             return Followed(blocked, _status_changed(dependent.status, blocked.status, UPSTREAM_SUSPENDED, upstream_id))
         case IntentStatus.SUSPENDED:
-            return Followed(replace(dependent, held=dependent.held | hold))
+            return Followed(dependent.holding(dependent.held | hold))
         case IntentStatus.BLOCKED if dependent.held:
-            return Followed(replace(dependent, held=dependent.held | hold))
+            return Followed(dependent.holding(dependent.held | hold))
         case _:
             return Followed(dependent)
 
@@ -154,8 +154,8 @@ def upstreams_changed(dependent: Moving, upstreams: Upstreams) -> Followed[Movin
     if held == dependent.held:
         return Followed(dependent)
     if held or dependent.status is not IntentStatus.BLOCKED:
-        return Followed(replace(dependent, held=held))
-    active = replace(dependent, status=IntentStatus.ACTIVE, held=held, version=dependent.version + 1)
+        return Followed(dependent.holding(held))
+    active = dependent.moved(IntentStatus.ACTIVE, held)
     return Followed(active, _status_changed(dependent.status, active.status, DEPENDENCIES_COMPLETED))
 
 
@@ -184,7 +184,9 @@ def member_event(before: IntentStatus, intent: Intent, portfolio_id: str, suspen
     return None
 
 
+@lru_cache(maxsize=64)
 def _status_changed(before: IntentStatus, after: IntentStatus, reason: str, upstream_id: str | None = None) -> Event:
+    """One and the same event for all dependents of a move: what it says is worked out once."""
     said: JsonObject = {"from": before.value, "to": after.value, "reason": reason}
     if upstream_id is not None:
         said["upstream_intent_id"] = upstream_id

@@ -11,14 +11,11 @@ Source: RFC-0019 by way of RFC-0025 §3; DESIGN.md, "Where the state lives"; doc
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from pydantic import JsonValue
@@ -29,57 +26,20 @@ from core.domain.vocabulary import Event
 from core.domain.wire import instant
 from core.store.container_tables import portfolio_members
 from core.store.database import Tx
+from core.store.log_seals import (
+    LineForm,
+    is_seal,
+    mac_of_line,
+    mac_of_text,
+    older_mac_of_line,
+    same,
+    seal_head,
+    sealed_length,
+)
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset
 from core.store.tables import events, intents, log_starts
 from core.store.tables import intent_agents as members
-
-_SEALING = "sealed head\n"
-
-
-def mac_of_line(key: bytes, previous: str, line: Mapping[str, Any]) -> str:
-    """Over the MAC before it and the line's canonical JSON."""
-    return _mac(key, f"{_SEALING}{previous}\n{_canonical(line)}")
-
-
-def older_mac_of_line(key: bytes, previous: str, line: Mapping[str, Any]) -> str:
-    """As versions wrote it that sealed no heads."""
-    return _mac(key, f"{previous}\n{_canonical(line)}")
-
-
-def seal_head(key: bytes, intent_id: str, length: int, mac: str) -> str:
-    """A seal that proves that the log of an intent had so many lines, the last of them with this ``mac``:
-    ``5:<hex>``."""
-    text = f"head\n{intent_id}\n{length}\n{mac}"
-    return f"{length}:{_mac(key, text)}"
-
-
-def is_seal(key: bytes, intent_id: str, length: int, mac: str, seal: str) -> bool:
-    """Whether ``seal`` is that of a log that ended so."""
-    return any(same(seal_head(one, intent_id, length, mac), seal) for one in keys_of(key))
-
-
-def sealed_length(seal: str) -> int | None:
-    """How many lines the log had when its head was sealed, ``None`` if that is no seal at all."""
-    length, _, mac = seal.partition(":")
-    return int(length) if length.isascii() and length.isdigit() and len(length) < 10 and mac else None
-
-
-def same(left: str, right: str) -> bool:
-    return hmac.compare_digest(left.encode(), right.encode())
-
-
-def _canonical(line: Mapping[str, Any]) -> str:
-    shown = {**line, "created_at": instant(line["created_at"])}
-    return _CANONICAL.encode(shown)
-
-
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False)
-"""``json.dumps`` would make one anew for each line."""
-
-
-def _mac(key: bytes, text: str) -> str:
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,35 +64,50 @@ def append(tx: Tx, intent: Intent, added: Sequence[Event], now: datetime, key: b
 
 def append_all(tx: Tx, logs: Iterable[tuple[Moving, Sequence[Event]]], now: datetime, key: bytes) -> list[Moving]:
     """As :func:`append`, to the logs of many."""
-    rows: list[dict[str, Any]] = []
-    grown = [_grown(tx.conn, intent, added, now, key, rows) for intent, added in logs]
-    if rows:
-        _insert(tx.conn, rows)
+    lines = _Lines(tx.conn, now, key)
+    grown = [lines.add(intent, added) for intent, added in logs]
+    _ROWS.run(tx.conn, lines.rows, each=_INSERT, together=_INSERT_TOGETHER)
     return grown
 
 
-def _grown(
-    conn: sa.Connection, intent: Moving, added: Sequence[Event], now: datetime, key: bytes, rows: list[dict[str, Any]]
-) -> Moving:
-    """The intent with its new head; its lines are added to ``rows``."""
-    if not added:
-        return intent
-    position, mac = intent.log_length, intent.log_mac
-    for event in added:
-        position += 1
-        line = {
-            "id": str(uuid.uuid4()),
-            "intent_id": intent.id,
-            "position": position,
-            "type": event.type,
-            "actor": event.actor,
-            "payload": dict(event.payload),
-            "created_at": now,
-        }
-        mac = mac_of_line(key, mac, line)
-        rows.append({**line, "mac": mac})
-    seal = seal_head(key, intent.id, position, mac) if _is_head(conn, intent, key) else intent.log_seal
-    return replace(intent, log_length=position, log_mac=mac, log_seal=seal)
+class _Form(NamedTuple):
+    """An event as it is written into each log, and as the MACs cover it."""
+
+    event: Event
+    payload: dict[str, JsonValue]
+    line: LineForm
+
+
+class _Lines:
+    """Lines that are written together. What one event says is put into words once, however many logs it stands in."""
+
+    def __init__(self, conn: sa.Connection, now: datetime, key: bytes) -> None:
+        self.rows: list[tuple[Any, ...]] = []
+        self._conn, self._now, self._key = conn, now, key
+        self._at = instant(now)
+        self._forms: dict[int, _Form] = {}
+
+    def add(self, intent: Moving, added: Sequence[Event]) -> Moving:
+        """The intent with its new head; its lines are among the rows."""
+        if not added:
+            return intent
+        key, intent_id = self._key, intent.id
+        position, mac = intent.log_length, intent.log_mac
+        for event in added:
+            position += 1
+            line_id, form = str(uuid.uuid4()), self._form(event)
+            mac = mac_of_text(key, mac, form.line.canonical(line_id, intent_id, position))
+            self.rows.append((line_id, intent_id, position, event.type, event.actor, form.payload, self._now, mac))
+        seal = seal_head(key, intent_id, position, mac) if _is_head(self._conn, intent, key) else intent.log_seal
+        return intent.logged(position, mac, seal)
+
+    def _form(self, event: Event) -> _Form:
+        """It keeps the event, so that no other one has its identity meanwhile."""
+        form = self._forms.get(id(event))
+        if form is None:
+            form = _Form(event, dict(event.payload), LineForm.of(event, self._at))
+            self._forms[id(event)] = form
+        return form
 
 
 def _is_head(conn: sa.Connection, intent: Intent | Dependent, key: bytes) -> bool:
@@ -159,13 +134,6 @@ def _ends_unsealed(conn: sa.Connection, intent: Intent | Dependent, key: bytes) 
         return before is not None and same(before, intent.log_mac)
     previous = mac_at(conn, intent.id, intent.log_length - 1)
     return is_older(_line(row), (before or "") if previous is None else previous, key)
-
-
-def _insert(conn: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    if conn.dialect.name == "postgresql":
-        _INSERT_TOGETHER.run(conn, _ROWS.document(conn.dialect, rows))
-    else:
-        _INSERT.run(conn, *rows)
 
 
 _NAMES = ("id", "intent_id", "position", "type", "actor", "payload", "created_at", "mac")

@@ -15,6 +15,7 @@ from core.domain.intent_links import EdgeKind
 from core.domain.propagation import ENDED, Upstreams
 from core.store.container_tables import intent_edges
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import intents
 
 _COMPLETED = IntentStatus.COMPLETED.value
@@ -81,15 +82,21 @@ def unmet_beside(conn: sa.Connection, upstream_id: str) -> Mapping[str, Upstream
 
 def live_dependents(conn: sa.Connection, upstream_id: str) -> Mapping[str, Sequence[str]]:
     """Whom an intent may hold, if they have not ended, and by which kinds of edge. Parents are not among them."""
-    rows = conn.execute(
-        sa.select(_edge.intent_id, _edge.kind)
-        .join(intents, intents.c.id == _edge.intent_id)
-        .where(_edge.upstream_id == upstream_id, _edge.kind != EdgeKind.CHILD, intents.c.status.not_in(_OVER))
-    )
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        found[row.intent_id].append(row.kind)
+    found: dict[str, list[str]] = {}
+    for intent_id, kind in _LIVE_DEPENDENTS.all(conn, {"upstream_id": upstream_id}):
+        found.setdefault(intent_id, []).append(kind)
     return found
+
+
+_LIVE_DEPENDENTS = Prepared(
+    sa.select(_edge.intent_id, _edge.kind)
+    .join(intents, intents.c.id == _edge.intent_id)
+    .where(
+        _edge.upstream_id == sa.bindparam("upstream_id"),
+        _edge.kind != EdgeKind.CHILD,
+        sa.not_(intents.c.status.in_([sa.literal_column(f"'{status}'") for status in _OVER])),
+    )
+)
 
 
 def waits_for(conn: sa.Connection, intent_ids: Sequence[str], other: str) -> bool:

@@ -164,23 +164,10 @@ def _dependent(row: Any) -> Dependent:
 def advance_dependents(tx: Tx, moved: Sequence[Dependent], now: datetime) -> None:
     """Replace what changes of them, all updated ``now``."""
     rows = [
-        {
-            "_id": one.id,
-            "status": one.status.value,
-            "settled": one.status.value,
-            "held": int(one.held),
-            "version": one.version,
-            "log_length": one.log_length,
-            "log_mac": one.log_mac,
-            "log_seal": one.log_seal,
-            "updated_at": now,
-        }
-        for one in moved
+        (one, status.value, status.value, int(held), version, length, mac, seal, now)
+        for one, status, version, _, held, length, mac, seal in moved
     ]
-    if tx.conn.dialect.name == "postgresql":
-        _ADVANCE_TOGETHER.run(tx.conn, _MOVED.document(tx.conn.dialect, rows))
-    elif rows:
-        _ADVANCE_DEPENDENT.run(tx.conn, *rows)
+    _MOVED.run(tx.conn, rows, each=_ADVANCE_DEPENDENT, together=_ADVANCE_TOGETHER)
 
 
 _ADVANCING_DEPENDENT = ("status", "settled", "held", "version", "log_length", "log_mac", "log_seal", "updated_at")
@@ -254,7 +241,7 @@ def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: i
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
-_DEPENDENTS = sa.select(*(intents.c[field.name] for field in fields(Dependent))).order_by(intents.c.id)
+_DEPENDENTS = sa.select(*(intents.c[name] for name in Dependent._fields)).order_by(intents.c.id)
 _DEPENDENTS_LOCKED = by_ids(_DEPENDENTS.with_for_update(skip_locked=True), intents.c.id)
 _OF_SUSPENSIONS_LOCKED = by_ids(
     _DEPENDENTS.join(suspensions, suspensions.c.intent_id == intents.c.id).with_for_update(

@@ -9,7 +9,7 @@ once for each connection, which psycopg does by itself.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -76,6 +76,15 @@ class Prepared:
             with in_sqlalchemys_words(conn, compiled.text):
                 _driver(conn).executemany(compiled.text, rows)
 
+    def run_rows(self, conn: sa.Connection, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """As :meth:`run` on SQLite, for many rows: each has the values of ``names``, in that order."""
+        compiled = self._compile(conn.dialect, dict.fromkeys(names))
+        _check(compiled, frozenset(names))
+        lists = {name: [value] * len(rows) for name, value in compiled.fixed.items()} | by_column(names, rows)
+        placed = (converted(convert, lists[name]) for name, convert in compiled.places)
+        with in_sqlalchemys_words(conn, compiled.text):
+            _driver(conn).executemany(compiled.text, zip(*placed, strict=True))
+
     def count(self, conn: sa.Connection, values: Values) -> int:
         """Execute; how many rows were changed."""
         return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
@@ -137,10 +146,28 @@ def _driver(conn: sa.Connection) -> Any:
 
 
 def _placed(compiled: _Compiled, values: Values) -> list[Any]:
-    if values.keys() != compiled.names:
-        raise KeyError(f"This statement takes {sorted(compiled.names)}.")
+    _check(compiled, values.keys())
     given = {**compiled.fixed, **values}
     return [given[name] if convert is None else convert(given[name]) for name, convert in compiled.places]
+
+
+def _check(compiled: _Compiled, names: Set[str]) -> None:
+    if names != compiled.names:
+        raise KeyError(f"This statement takes {sorted(compiled.names)}.")
+
+
+def by_column(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """The values of all rows, by the name of their column. There is at least one row."""
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+def converted(convert: Convert | None, values: Sequence[Any]) -> Sequence[Any]:
+    """All of them; a value that stands in many rows (a time, what an event says) is converted once."""
+    if convert is None:
+        return values
+    different = {id(value): value for value in values}
+    made = {identity: convert(value) for identity, value in different.items()}
+    return [made[id(value)] for value in values]
 
 
 def _record(compiled: _Compiled, converters: Sequence[tuple[int, Convert]], row: Sequence[Any]) -> Any:

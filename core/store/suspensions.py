@@ -119,22 +119,19 @@ def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
     """Replace the times of many, and their versions; nothing else of them may have changed. Their intents must be
     locked in this transaction."""
     rows = [
-        {
-            "_id": one.id,
-            "claim": None if one.claim is None else _CLAIM.dump_python(one.claim, mode="json"),
-            "clarifications": _several(_CLARIFICATIONS, one.clarifications),
-            "shift": one.shift,
-            "outage_shift": one.outage_shift or None,
-            "look_at": one.look_at,
-            "expires_at": one.expires_at,
-            "version": one.version,
-        }
+        (
+            one.id,
+            None if one.claim is None else _CLAIM.dump_python(one.claim, mode="json"),
+            _several(_CLARIFICATIONS, one.clarifications),
+            one.shift,
+            one.outage_shift or None,
+            one.look_at,
+            one.expires_at,
+            one.version,
+        )
         for one in moved
     ]
-    if tx.conn.dialect.name == "postgresql":
-        _MOVE_TIMES_TOGETHER.run(tx.conn, _MOVED_TIMES.document(tx.conn.dialect, rows))
-    elif rows:
-        _MOVE_TIMES.run(tx.conn, *rows)
+    _MOVED_TIMES.run(tx.conn, rows, each=_MOVE_TIMES, together=_MOVE_TIMES_TOGETHER)
     tx.written |= {one.id: one for one in moved}
 
 

@@ -11,7 +11,7 @@ from core.domain.intent import Intent, IntentStatus
 from core.domain.suspension import Suspension
 from core.store import intents, outbox, suspensions, tables
 from core.store.database import Database, Tx
-from core.store.event_log import seal_head
+from core.store.log_seals import seal_head
 from core.store.outbox import Row, RowKind, RowStatus
 from tests.core.examples import START, a_question, opened
 
