@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -46,8 +47,7 @@ class Listed:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """``start`` is a parent of ``end``, or ``end`` depends on it."""
 
     start: str
