@@ -49,7 +49,7 @@ def _move(
         .values(status=after.value, version=tasks.c.version + 1, updated_at=now, **values)
         .returning(tasks.c.id)
     )
-    ids = sorted(tx.conn.scalars(moved))
+    ids = sorted(tx.conn.scalars(moved).all())
     if not ids:
         return []
     said: JsonObject = {"task_ids": [*ids], "from": before.value, "status": after.value}

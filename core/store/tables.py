@@ -70,6 +70,10 @@ metadata = sa.MetaData(
 _SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _TRANSACTION = sa.text("0")
 
+_ROOM = {"fillfactor": 50}
+"""Rows of which a thousand may move at once: there is room on a page for the next version of each, so that PostgreSQL
+need not write all indexes anew."""
+
 _CHILDREN = sa.text("parent_id IS NOT NULL")
 _LINKED = sa.text("links > 0 AND links < 16384")
 _UNLINKED = sa.text("((parent_id IS NOT NULL AND (links & 1) = 0) OR (depends_on IS NOT NULL AND (links & 4) = 0))")
@@ -104,6 +108,7 @@ intents = sa.Table(
     sa.Index("ix_intents_parent", "parent_id", "id", sqlite_where=_CHILDREN, postgresql_where=_CHILDREN),
     sa.Index("ix_intents_linked", "id", sqlite_where=_LINKED, postgresql_where=_LINKED),
     sa.Index("ix_intents_unlinked", "id", sqlite_where=_UNLINKED, postgresql_where=_UNLINKED),
+    postgresql_with=_ROOM,
 )
 
 _OPEN = sa.text("status = 'open'")
@@ -537,6 +542,7 @@ tasks = sa.Table(
     sa.Column("plan_id", sa.Text),
     sa.Index("ix_tasks_intent", "intent_id", "created_at", "id"),
     sa.Index("ix_tasks_plan", "plan_id", sqlite_where=_PLANNED, postgresql_where=_PLANNED),
+    postgresql_with=_ROOM,
 )
 
 agent_callbacks = sa.Table(

@@ -67,7 +67,8 @@ def objects(database: Database) -> Any:
             for column in inspector.get_columns(table)
         }
         keys = {table: inspector.get_pk_constraint(table) for table in tables}
-    return columns, keys, indexes
+        stored = {table: inspector.get_table_options(table) for table in tables}
+    return columns, keys, indexes, stored
 
 
 def names(database: Database) -> set[str]:
@@ -99,7 +100,7 @@ def test_migrations_build_the_same_columns_keys_and_indexes_as_the_tables(empty_
 
 def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> None:
     schema.migrate(empty_database)
-    _, _, indexes = objects(empty_database)
+    _, _, indexes, _ = objects(empty_database)
     partial = {name for name, text in indexes.items() if text and " WHERE " in text}
     assert partial == {
         "ix_suspensions_due",
