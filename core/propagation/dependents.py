@@ -31,8 +31,7 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
     # Read once they are held, and not before: of two upstreams that are completed at once, the later one sees both.
     left = intent_edges.unmet_beside(tx.conn, upstream.id) if completed else {}
     rule = _rule(upstream, left, inputs)
-    phases = [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
-    ready = tasks_ready(tx, phases, now) if completed else {}
+    ready = tasks_ready(tx, _free_phases(dependents, left), now) if completed else {}
     called = abandoned(tx, dependents, now) if upstream.status is IntentStatus.ABANDONED else {}
     lines: list[Lines] = []
     for one in dependents:
@@ -41,6 +40,11 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
         if events or after.intent != one:
             lines.append((after.intent, events))
     return lines
+
+
+def _free_phases(dependents: Sequence[Dependent], left: Mapping[str, Upstreams]) -> list[str]:
+    """Those of them that are phases and wait for nobody any more."""
+    return [one.id for one in dependents if one.links & Link.PHASE and one.id not in left]
 
 
 _FELT = frozenset({IntentStatus.SUSPENDED, IntentStatus.COMPLETED, IntentStatus.ABANDONED})

@@ -118,10 +118,12 @@ def _is_head(conn: sa.Connection, intent: Intent | Dependent, key: bytes) -> boo
         return length == 0
     if seal is None:
         return _ends_unsealed(conn, intent, key)
-    sealed = sealed_length(seal)
-    if sealed is None or sealed > length:
+    if is_seal(key, intent.id, length, intent.log_mac, seal):
+        return True
+    sealed = sealed_length(seal)  # an older version has written the lines behind it
+    if sealed is None or sealed >= length:
         return False
-    mac = intent.log_mac if sealed == length else mac_at(conn, intent.id, sealed)
+    mac = mac_at(conn, intent.id, sealed)
     return mac is not None and is_seal(key, intent.id, sealed, mac, seal)
 
 
