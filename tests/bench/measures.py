@@ -99,13 +99,23 @@ async def _timed(wait: Wait, asked: object) -> float:
 
 async def cycles(callers: Sequence[Caller], here: Around, seconds: float, clients: int = CLIENTS) -> float:
     """Full cycles a second: suspend, the mail arrives, answer, the callback arrives. The clients share the callers."""
+    rate, _ = await cycles_and_creates(callers, here, seconds, clients)
+    return rate
+
+
+async def cycles_and_creates(
+    callers: Sequence[Caller], here: Around, seconds: float, clients: int
+) -> tuple[float, Spread]:
+    """As :func:`cycles`, with how long the clients waited for their suspension to be created."""
     done, end = 0, time.monotonic() + seconds
+    creates: list[float] = []
 
     async def client(number: int) -> None:
         nonlocal done
         caller, mailbox = callers[number % len(callers)], f"client{number}@example.com"
-        while time.monotonic() < end:
+        while (begun := time.monotonic()) < end:
             asked = await caller.ask(here.callback_url, mailbox)
+            creates.append(time.monotonic() - begun)
             await here.mail_to(mailbox)
             await caller.answer(asked)
             await here.callback(asked["suspension_id"])
@@ -113,7 +123,7 @@ async def cycles(callers: Sequence[Caller], here: Around, seconds: float, client
 
     started = time.monotonic()
     await asyncio.gather(*(client(number) for number in range(clients)))
-    return done / (time.monotonic() - started)
+    return done / (time.monotonic() - started), Spread.of(creates)
 
 
 def sdk_import(runs: int = 5) -> float:
