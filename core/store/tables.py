@@ -155,6 +155,15 @@ suspensions = sa.Table(
     sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),
     sa.Index("ix_suspensions_ended", "status", "suspended_at", "id", sqlite_where=_ENDED, postgresql_where=_ENDED),
     sa.Index(
+        "ix_suspensions_ended_creator",
+        "created_by",
+        "status",
+        "suspended_at",
+        "id",
+        sqlite_where=_ENDED,
+        postgresql_where=_ENDED,
+    ),
+    sa.Index(
         "ix_suspensions_in_session",
         "session_id",
         "suspended_at",
@@ -188,7 +197,14 @@ suspensions = sa.Table(
         sqlite_where=_NOT_ENTERED,
         postgresql_where=_NOT_ENTERED,
     ),
-    sa.Index("ix_suspensions_open_creator", "created_by", sqlite_where=_OPEN, postgresql_where=_OPEN),
+    sa.Index(
+        "ix_suspensions_open_creator",
+        "created_by",
+        "suspended_at",
+        "id",
+        sqlite_where=_OPEN,
+        postgresql_where=_OPEN,
+    ),
     sa.Index("uq_suspensions_open_intent", "intent_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index(
         "uq_suspensions_open_signal",

@@ -12,9 +12,17 @@ import aiohttp
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, ended_question, open_question
 from tests.bench.databases import DURABLE, migrated
-from tests.bench.service import ADMIN_KEY, AGENT_KEY, OPERATOR_KEY, around, serving, write_config
+from tests.bench.service import ADMIN_KEY, AGENT_KEY, OPERATOR_KEY, SECRET, around, serving, write_config
 from tests.bench.sheet import Sheet
 from tests.postgres import postgres
+
+OTHER_KEY = "bench-other-agent-key"
+KEYS = [
+    {"name": "bench-agent", "key": AGENT_KEY, "roles": ["agent"], "webhook_secrets": [SECRET]},
+    {"name": "bench-other-agent", "key": OTHER_KEY, "roles": ["agent"]},
+    {"name": "bench-operator", "key": OPERATOR_KEY, "roles": ["operator"]},
+    {"name": "bench-admin", "key": ADMIN_KEY, "roles": ["admin"]},
+]
 
 COUNT = 100_000
 RUNS = 30
@@ -23,6 +31,9 @@ LOOKED_UP = {
     "what has expired": ("/v1/suspensions?status=expired", OPERATOR_KEY),
     "what was answered": ("/v1/suspensions?status=responded", OPERATOR_KEY),
     "a channel that none is on": ("/v1/suspensions?channel=pagerduty", OPERATOR_KEY),
+    "what has expired, as the agent that asked all": ("/v1/suspensions?status=expired", AGENT_KEY),
+    "what was answered, as an agent that asked none": ("/v1/suspensions?status=responded", OTHER_KEY),
+    "what is open, as an agent that asked none": ("/v1/suspensions?status=open", OTHER_KEY),
     "a session that none is of, as an agent": ("/v1/suspensions?session_id=none", AGENT_KEY),
     "a ref": ("/v1/suspensions?q={ref}", OPERATOR_KEY),
     "a word that each question has": ("/v1/suspensions?q=refund", OPERATOR_KEY),
@@ -48,7 +59,7 @@ async def both(folder: Path, sheet: Sheet) -> None:
 async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
     async with around() as here, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         people = [{"name": email, "email": email} for email in INBOXES.values()]
-        config, base = write_config(folder, url, here.smtp_port, database, people=people)
+        config, base = write_config(folder, url, here.smtp_port, database, people=people, api_keys=KEYS)
         plain = url.replace("+aiosqlite", "")
         ended = await ended_question(http, config, base, here)
         opened = await open_question(http, config, base, here, timeout_seconds=4 * 86400, responders=[MAILBOX])
@@ -59,15 +70,15 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
             caller = measures.Caller(http, base)
             await measures.until_ready(caller, time.monotonic())
             for name, (path, key) in LOOKED_UP.items():
-                spent = [await _seconds(http, base + path.format(ref=opened["ref"]), key) for _ in range(RUNS)]
+                spent = [await seconds_of(http, base + path.format(ref=opened["ref"]), key) for _ in range(RUNS)]
                 sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
             for name, email in INBOXES.items():
-                await _sign_in(http, base, email)
-                spent = [await _seconds(http, f"{base}/inbox", None) for _ in range(RUNS)]
+                await sign_in(http, base, email)
+                spent = [await seconds_of(http, f"{base}/inbox", None) for _ in range(RUNS)]
                 sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
 
 
-async def _seconds(http: aiohttp.ClientSession, url: str, key: str | None) -> float:
+async def seconds_of(http: aiohttp.ClientSession, url: str, key: str | None) -> float:
     started = time.monotonic()
     async with http.get(url, headers={} if key is None else {"X-API-Key": key}) as response:
         found = await response.text()
@@ -76,7 +87,7 @@ async def _seconds(http: aiohttp.ClientSession, url: str, key: str | None) -> fl
     return time.monotonic() - started
 
 
-async def _sign_in(http: aiohttp.ClientSession, base: str, email: str) -> None:
+async def sign_in(http: aiohttp.ClientSession, base: str, email: str) -> None:
     """By a link that an admin makes; the session keeps the cookies."""
     http.cookie_jar.clear()
     made = await http.post(f"{base}/v1/signin-links", json={"email": email}, headers={"X-API-Key": ADMIN_KEY})

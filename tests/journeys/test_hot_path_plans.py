@@ -152,6 +152,9 @@ BY_INDEX = {
 }
 """The indexes by which a list with that filter is read."""
 
+OF_AN_AGENT = {"open": "ix_suspensions_open_creator", "ended": "ix_suspensions_ended_creator"}
+"""Those by which an agent's own list of a status is read."""
+
 LISTS = [
     *(("/v1/suspensions", {"status": status}) for status in ("open", "responded", "expired", "cancelled")),
     ("/v1/suspensions", {"channel": "slack"}),
@@ -182,6 +185,21 @@ async def test_a_list_is_read_by_the_index_of_what_it_is_filtered_by(
     }
     assert len(chosen) == 2
     assert {text: plan for text, plan in unfit.items() if "suspensions.created_by =" not in text} == {}
+
+
+@pytest.mark.parametrize("status", ["open", "responded", "expired", "cancelled"])
+async def test_an_agents_own_list_is_read_by_an_index_of_its_questions_of_that_status(
+    any_world: World, status: str
+) -> None:
+    """Others may have any number with that status, and the agent any number of others."""
+    async with executed(any_world.service.database) as statements:
+        response = await any_world.call("GET", "/v1/suspensions", "agent", params={"status": status})
+    assert response.status_code == 200
+    chosen = {text: values for text, values in statements.items() if text.startswith("SELECT suspensions.ask")}
+    [plan] = plans(any_world.service.database, chosen).values()
+    assert OF_AN_AGENT["open" if status == "open" else "ended"] in plan
+    assert "TEMP B-TREE" not in plan
+    assert not scanned(plan)
 
 
 async def test_a_question_is_found_by_its_ref_without_reading_any_other(any_world: World) -> None:

@@ -105,6 +105,7 @@ def test_partial_indexes_are_those_that_are_meant(empty_database: Database) -> N
     assert partial == {
         "ix_suspensions_due",
         "ix_suspensions_ended",
+        "ix_suspensions_ended_creator",
         "ix_suspensions_in_session",
         "ix_suspensions_not_entered",
         "ix_suspensions_invocation",
