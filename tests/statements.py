@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 import sqlalchemy as sa
 
 from core.store.database import Database
+from core.store.statement_pipeline import Asked, StatementPipeline
 
 _READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 
 @asynccontextmanager
 async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
-    """Every statement that reads or writes rows, with values of one execution; SQLite's have them in their text."""
+    """Every statement that reads or writes rows, with values of one execution: by name, or a list for numbered places.
+    SQLite's have them in their text."""
     found: dict[str, Any] = {}
 
     class Traced(psycopg.Cursor[Any]):
@@ -39,12 +42,17 @@ async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
         else:
             connection.set_trace_callback(note)
 
-    engines = {database.engine, database.reading}
+    def traced(pipeline: StatementPipeline, text: str, values: Sequence[Any]) -> Asked:
+        note(text, [*values])
+        return later(pipeline, text, values)
+
+    engines, later = {database.engine, database.reading}, StatementPipeline.later
     for engine in engines:
         sa.event.listen(engine, "checkout", checked_out)
     try:
         await database.write(lambda _tx: None)  # a group under way has its connection already, and may take more jobs
-        yield found
+        with patch.object(StatementPipeline, "later", traced):
+            yield found
     finally:
         for engine in engines:
             sa.event.remove(engine, "checkout", checked_out)

@@ -28,7 +28,7 @@ from core.store.call_deadlines import Deadlines, left, spending
 RV = TypeVar("RV")
 
 logging.getLogger("psycopg").setLevel(logging.ERROR)
-"""Of a pipeline that fails it warns a second time; the first error is raised."""
+"""Its warnings are of what it raises too."""
 
 CONNECT_SECONDS = 5
 """How long PostgreSQL may take to let us in, where its URL has no ``connect_timeout``."""

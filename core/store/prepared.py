@@ -3,7 +3,7 @@
 SQLAlchemy works a statement out anew each time it is executed: about a tenth of a millisecond, five times what SQLite
 itself takes for it, and half of what a way to PostgreSQL and back takes. A cycle of suspend, notify, answer and
 callback has sixteen of them. A :class:`Prepared` statement goes to the driver as it was compiled. PostgreSQL plans it
-once for each connection, which psycopg does by itself.
+once for each connection (:mod:`core.store.statement_pipeline`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Prepared:
         at its end, and fail only there."""
         compiled = self._compile(conn.dialect, values[0])
         if conn.dialect.name == "postgresql":
-            deferred.later(conn, *((compiled.text, _placed(compiled, one)) for one in values))
+            for one in values:
+                deferred.later(conn, compiled.text, _placed(compiled, one))
         elif len(values) == 1:
             _run(conn, compiled, values[0])
         else:
@@ -126,9 +127,9 @@ def _converters(compiled: _Compiled, dialect: sa.Dialect, cursor: Any) -> Sequen
 
 
 def _positional(dialect: sa.Dialect) -> sa.Dialect:
-    """As ``dialect``, with the values in a row: psycopg need not look them up by name."""
+    """As ``dialect``, with the values in a row: libpq numbers them."""
     kind: Any = type(dialect)
-    positional: sa.Dialect = dialect if dialect.positional else kind(paramstyle="format")
+    positional: sa.Dialect = dialect if dialect.positional else kind(paramstyle="numeric_dollar")
     return positional
 
 
@@ -136,7 +137,7 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
     """The driver's cursor, after the statement was executed."""
     placed = _placed(compiled, values)
     if conn.dialect.name == "postgresql":
-        return deferred.now(conn, (compiled.text, placed))
+        return deferred.now(conn, compiled.text, placed)
     with in_sqlalchemys_words(conn, compiled.text):
         return _driver(conn).execute(compiled.text, placed)
 

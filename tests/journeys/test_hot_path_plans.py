@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
 import pytest
 
 from core.domain.people import Actor, Role
@@ -58,8 +59,9 @@ def plans(database: Database, statements: dict[str, Any]) -> dict[str, str]:
         else:
             conn.exec_driver_sql("SET enable_seqscan = off")
             for statement, values in statements.items():
-                given = tuple(values) if isinstance(values, list) else values
-                found[statement] = "\n".join(conn.exec_driver_sql(f"EXPLAIN {statement}", given).scalars())
+                cursor = psycopg.RawCursor if isinstance(values, list) else psycopg.Cursor
+                steps = cursor(conn.connection.driver_connection).execute(f"EXPLAIN {statement}", values)
+                found[statement] = "\n".join(step for (step,) in steps)
             conn.rollback()
     return found
 

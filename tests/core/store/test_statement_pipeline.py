@@ -1,0 +1,102 @@
+"""What goes to PostgreSQL in one pipeline: each statement fails, is planned and is answered by itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError
+
+from core.store import deferred
+from core.store.database import Database, Tx, open_database
+from core.store.prepared import Prepared
+from core.store.tables import sessions
+from tests.core.examples import START
+
+INSERT = Prepared(sessions.insert())
+OWNERS = Prepared(sa.select(sessions.c.owner).order_by(sessions.c.id))
+RENAME = Prepared(sessions.update().values(owner=sa.bindparam("owner")))
+LATER_TABLE = Prepared(sa.select(sa.column("number", sa.Integer)).select_from(sa.table("later_table")))
+MUCH = "x" * 20_000
+
+
+@pytest.fixture
+async def pg(postgres_url: str) -> AsyncIterator[Database]:
+    database = open_database(postgres_url)
+    yield database
+    await database.close()
+
+
+def a_session(session_id: str, owner: str = "refund-agent") -> dict[str, Any]:
+    times = {"created_at": START, "updated_at": START}
+    return {"owner": owner, "id": session_id, "callback_url": None, "metadata": {}, **times}
+
+
+async def owners(database: Database) -> list[str]:
+    return [row.owner for row in await database.read(lambda conn: OWNERS.all(conn, {}))]
+
+
+async def test_what_fails_is_named_and_not_what_it_went_out_with(pg: Database) -> None:
+    def twice(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"), a_session("a"))
+        RENAME.count(tx.conn, {"owner": "other-agent"})
+
+    with pytest.raises(IntegrityError) as refused:
+        await pg.write(twice)
+    assert "INSERT INTO sessions" in str(refused.value)
+    assert await owners(pg) == []
+
+
+async def test_a_value_that_can_not_be_sent_fails_at_its_statement_and_loses_no_other(pg: Database) -> None:
+    def job(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        with pytest.raises(DataError):
+            INSERT.run(tx.conn, a_session("b", owner="nul\0"))
+
+    await pg.write(job)
+    assert await owners(pg) == ["refund-agent"]
+
+
+async def test_more_than_the_line_takes_at_once_is_sent_and_answered(pg: Database) -> None:
+    def job(tx: Tx) -> int:
+        INSERT.run(tx.conn, *(a_session(f"s-{number:04}", owner=MUCH) for number in range(500)))
+        return RENAME.count(tx.conn, {"owner": "refund-agent"})
+
+    assert await pg.write(job) == 500
+    assert await owners(pg) == ["refund-agent"] * 500
+
+
+async def test_a_long_answer_is_read_while_more_is_sent(pg: Database) -> None:
+    """The server does not take what comes next before its answer is read."""
+    reading = OWNERS.statement.compile(dialect=pg.engine.dialect)
+
+    def job(tx: Tx) -> int:
+        INSERT.run(tx.conn, *(a_session(f"s-{number:04}", owner=MUCH) for number in range(100)))
+        for _ in range(50):
+            deferred.later(tx.conn, str(reading), [])
+        INSERT.run(tx.conn, *(a_session(f"t-{number:04}", owner=MUCH) for number in range(400)))
+        return RENAME.count(tx.conn, {"owner": "refund-agent"})
+
+    assert await pg.write(job) == 500
+
+
+async def test_what_can_not_be_planned_yet_is_planned_once_it_can(pg: Database) -> None:
+    for _ in range(20):  # more often than there are connections
+        with pytest.raises(ProgrammingError):
+            await pg.write(lambda tx: LATER_TABLE.all(tx.conn, {}))
+    await pg.write(lambda tx: tx.conn.execute(sa.text("CREATE TABLE later_table AS SELECT 7 AS number")))
+    for _ in range(20):
+        assert await pg.write(lambda tx: LATER_TABLE.scalar(tx.conn, {})) == 7
+
+
+async def test_a_statement_is_planned_once_for_a_connection(pg: Database) -> None:
+    planned = sa.text("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO sessions%'")
+
+    def job(tx: Tx) -> Any:
+        INSERT.run(tx.conn, a_session("a"), a_session("b"))
+        INSERT.run(tx.conn, a_session("c"))
+        return tx.conn.scalar(planned)
+
+    assert await pg.write(job) == 1
