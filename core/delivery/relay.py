@@ -269,10 +269,12 @@ class Relay:
     def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
         that was brought up to date meanwhile, which may have come later than its end."""
-        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
+        has_ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else _never
         receipt, remark = delivered.receipt, delivered.remark
         there: Row | None = replace(row, receipt=receipt)
-        if outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark):
+        settled = outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark)
+        ended = has_ended()
+        if settled:
             if ended is None:
                 self._follow(tx, row, delivered, now)
         else:
@@ -293,18 +295,21 @@ class Relay:
     def _dropped(self, tx: Tx, row: Row, dropped: Dropped, now: datetime) -> None:
         """What may be there all the same is withdrawn, now or when its question ends."""
         reason, receipt = dropped.reason, dropped.receipt
-        ended = self._ended(tx, row) if receipt is not None else None
+        has_ended = self._ended(tx, row) if receipt is not None else _never
         if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, receipt=receipt, reason=reason):
             leases.left_alone(tx, row, reason)
-        elif ended is not None:
+        elif (ended := has_ended()) is not None:
             there = replace(row, receipt=receipt)
             self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
 
-    def _ended(self, tx: Tx, row: Row) -> Suspension | None:
-        """The row's suspension if it has ended, with its status held still until this transaction is over."""
-        if row.suspension_id is None or suspensions.is_still_open(tx, row.suspension_id):
-            return None
-        return suspensions.get(tx.conn, row.suspension_id)
+    def _ended(self, tx: Tx, row: Row) -> Callable[[], Suspension | None]:
+        """The row's suspension if it has ended, with its status held still until this transaction is over. To be called
+        once the row is settled: both are asked of the database together."""
+        about = row.suspension_id
+        if about is None:
+            return _never
+        is_open = suspensions.is_still_open(tx, about)
+        return lambda: None if is_open() else suspensions.get(tx.conn, about)
 
     def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
@@ -363,7 +368,7 @@ class Relay:
         """A callback that will never arrive. What it was to tell of a question is a failure of the intent's (API.md
         §5); a fallback agent that can't be told is nobody's failure, so that no takeover leads to another."""
         about = row.suspension_id
-        intent = None if about is None or reason == NOT_WANTED else intents.lock_by_suspension(tx, about)
+        intent = None if about is None or reason == NOT_WANTED else intents.lock_by_suspension(tx, about)()
         if not outbox.settle(tx, row, status, now, self.lanes.owner, reason=reason):
             leases.left_alone(tx, row, reason)
             return
@@ -394,6 +399,10 @@ class Relay:
         ref = suspension.ask.ref
         alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
         tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
+
+
+def _never() -> None:
+    """When the question of a row that has none has ended."""
 
 
 def _name(outcome: Delivery | Dropped) -> str:

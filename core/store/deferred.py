@@ -1,13 +1,13 @@
 """PostgreSQL: statements whose results nobody reads wait for the next one that is read, or for the end.
 
 They then go out together (:mod:`core.store.statement_pipeline`), and the transaction's BEGIN with the first: a question
-of ten statements is four ways to the server and back. If one fails, the statement that it went out with raises it.
+of ten statements is three ways to the server and back. If one fails, the statement that it went out with raises it.
 Nothing of the transaction stands then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -30,11 +30,15 @@ def install(engine: sa.Engine) -> None:
     sa.event.listen(engine, "checkin", lambda _driver, record: _forget(record.info))
 
 
-def later(conn: sa.Connection, text: str, values: Sequence[Any]) -> Asked:
-    """It waits; on a connection of any other engine it is executed now."""
+def later(
+    conn: sa.Connection, text: str, values: Sequence[Any], otherwise: Callable[[], Exception] | None = None
+) -> Asked:
+    """It waits; on a connection of any other engine it is executed now. If it changes no row, what ``otherwise`` makes
+    is raised, as a failure would be."""
     pipeline = _pipeline(conn)
     with in_sqlalchemys_words(conn, text):
         asked = pipeline.later(text, values)
+    asked.otherwise = otherwise
     if not conn.get_execution_options().get(_DEFERS):
         send(conn)
     return asked
@@ -65,6 +69,9 @@ def send(conn: sa.Connection) -> None:
         if one.answer is not None and (failure := one.answer.failure) is not None:
             with in_sqlalchemys_words(conn, one.text):
                 raise failure
+        if one.otherwise is not None and one.answer is not None and one.answer.rowcount == 0:
+            pipeline.is_refused = True
+            raise one.otherwise()
 
 
 def _send_the_last(conn: sa.Connection) -> None:
@@ -91,4 +98,4 @@ def _forget(info: dict[Any, Any]) -> None:
     """What waits in a transaction that is undone is never sent."""
     pipeline: StatementPipeline | None = info.get(_PIPELINE)
     if pipeline is not None:
-        pipeline.waiting.clear()
+        pipeline.forget()

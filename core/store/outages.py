@@ -9,7 +9,7 @@ Source: API.md §3, "After an outage of ours".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -85,12 +85,17 @@ _WITH_WHETHER_BEHIND = Prepared(
 )
 
 
-def read(conn: sa.Connection, suspension_id: str) -> tuple[Suspension | None, list[Outage]]:
-    """A suspension, and the outages that it has lived through while open and not yet heard of, oldest first."""
-    row = _WITH_WHETHER_BEHIND.first(conn, {"id": suspension_id})
-    if row is None:
+def read(conn: sa.Connection, suspension_id: str) -> Callable[[], tuple[Suspension | None, Sequence[Outage]]]:
+    """A suspension, and the outages that it has lived through while open and not yet heard of, oldest first. To be
+    called when they are needed (:meth:`Prepared.soon`)."""
+    rows = _WITH_WHETHER_BEHIND.soon(conn, {"id": suspension_id})
+
+    def found() -> tuple[Suspension | None, Sequence[Outage]]:
+        for row in rows():
+            return record_of(row), _unheard(conn, suspension_id) if row.is_behind else []
         return None, []
-    return record_of(row), _unheard(conn, suspension_id) if row.is_behind else []
+
+    return found
 
 
 def _unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:

@@ -19,6 +19,7 @@ from core.store.failures import in_sqlalchemys_words
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
+Rows = Callable[[], Sequence[Any]]
 
 
 class _Compiled(NamedTuple):
@@ -55,13 +56,18 @@ class Prepared:
         return None if row is None else row[0]
 
     def all(self, conn: sa.Connection, values: Values) -> Sequence[Any]:
-        dialect = conn.dialect
-        compiled = self._compile(dialect, values)
-        cursor = _run(conn, compiled, values)
-        converters = self._converters.get(dialect.name)
-        if converters is None:
-            converters = self._converters[dialect.name] = _converters(compiled, dialect, cursor)
-        return [_record(compiled, converters, row) for row in cursor.fetchall()]
+        compiled = self._compile(conn.dialect, values)
+        return self._records(conn, compiled, _run(conn, compiled, values))
+
+    def soon(self, conn: sa.Connection, values: Values) -> Rows:
+        """As :meth:`all`; call what is returned for the rows. On PostgreSQL it is executed in its turn, together with
+        what is read next, and may fail only there."""
+        if conn.dialect.name != "postgresql":
+            rows = self.all(conn, values)
+            return lambda: rows
+        compiled = self._compile(conn.dialect, values)
+        asked = deferred.later(conn, compiled.text, _placed(compiled, values))
+        return lambda: self._records(conn, compiled, deferred.answer(conn, asked))
 
     def run(self, conn: sa.Connection, *values: Values) -> None:
         """Execute once for each of ``values``. On PostgreSQL it may be done with what this transaction reads next, or
@@ -86,9 +92,25 @@ class Prepared:
         with in_sqlalchemys_words(conn, compiled.text):
             _driver(conn).executemany(compiled.text, zip(*placed, strict=True))
 
+    def change(self, conn: sa.Connection, values: Values, otherwise: Callable[[], Exception]) -> None:
+        """As :meth:`run`, once. If no row was changed, what ``otherwise`` makes is raised, and nothing of the
+        transaction may stand: on PostgreSQL it comes as late as any failure."""
+        if conn.dialect.name == "postgresql":
+            compiled = self._compile(conn.dialect, values)
+            deferred.later(conn, compiled.text, _placed(compiled, values), otherwise)
+        elif self.count(conn, values) == 0:
+            raise otherwise()
+
     def count(self, conn: sa.Connection, values: Values) -> int:
         """Execute; how many rows were changed."""
         return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
+
+    def _records(self, conn: sa.Connection, compiled: _Compiled, cursor: Any) -> Sequence[Any]:
+        dialect = conn.dialect
+        converters = self._converters.get(dialect.name)
+        if converters is None:
+            converters = self._converters[dialect.name] = _converters(compiled, dialect, cursor)
+        return [_record(compiled, converters, row) for row in cursor.fetchall()]
 
     def _compile(self, dialect: sa.Dialect, values: Values) -> _Compiled:
         compiled = self._compiled.get(dialect.name)

@@ -10,7 +10,7 @@ Source: https://www.postgresql.org/docs/current/libpq-pipeline-mode.html; https:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,12 @@ class StatementResult:
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """A statement with its values in words; what came of it, if it was sent."""
+    """A statement with its values in words, and what came of it, if it was sent. ``otherwise`` makes the error for one
+    that changes no row."""
 
     text: str
     values: Sequence[Any]
+    otherwise: Callable[[], Exception] | None = None
     answer: StatementResult | None = None
 
 
@@ -67,6 +69,8 @@ class StatementPipeline:
     def __init__(self, driver: Connection[Any]) -> None:
         self.waiting: list[Asked] = []
         """What goes out next."""
+        self.is_refused = False
+        """Whether a statement has changed no row that had to."""
         self._driver = driver
         self._pgconn = driver.pgconn
         self._adapted: abc.Transformer = adapt.Transformer(driver)
@@ -76,7 +80,12 @@ class StatementPipeline:
     @property
     def has_failed(self) -> bool:
         """Whether the transaction can only be rolled back."""
-        return self._pgconn.transaction_status == TransactionStatus.INERROR
+        return self.is_refused or self._pgconn.transaction_status == TransactionStatus.INERROR
+
+    def forget(self) -> None:
+        """The transaction is undone: what waits in it is never sent."""
+        self.waiting.clear()
+        self.is_refused = False
 
     def later(self, text: str, values: Sequence[Any]) -> Asked:
         """It waits. ``text`` has its places numbered (``$1``). Raises the driver's error for a value that can't be put

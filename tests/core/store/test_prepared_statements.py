@@ -106,6 +106,36 @@ async def test_what_was_written_is_there_for_whatever_is_read_next(database: Dat
     assert await database.write(job) == (2, 3, 4)
 
 
+async def test_what_is_asked_early_is_told_as_of_its_turn(database: Database) -> None:
+    def job(tx: Tx) -> list[list[str]]:
+        INSERT.run(tx.conn, a_session("a"))
+        before = BY_OWNER.soon(tx.conn, {"owner": "refund-agent"})
+        INSERT.run(tx.conn, a_session("b"))
+        after = BY_OWNER.soon(tx.conn, {"owner": "refund-agent"})
+        return [[row.id for row in rows()] for rows in (after, before)]
+
+    assert await database.write(job) == [["a", "b"], ["a"]]
+
+
+async def test_a_change_of_no_row_is_the_error_that_was_named_for_it_and_undoes_everything(database: Database) -> None:
+    def job(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        RENAME.change(tx.conn, {"_owner": "nobody", "owner": "other-agent"}, LookupError)
+        INSERT.run(tx.conn, a_session("b"))
+
+    for _ in range(20):  # more often than there are connections
+        with pytest.raises(LookupError):
+            await database.write(job)
+    assert await of_owner(database) == []
+
+    def known(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        RENAME.change(tx.conn, {"_owner": "refund-agent", "owner": "other-agent"}, LookupError)
+
+    await database.write(known)
+    assert [row.id for row in await of_owner(database, "other-agent")] == ["a"]
+
+
 async def test_what_fails_with_the_commit_undoes_the_transaction_and_no_other(database: Database) -> None:
     def twice(tx: Tx) -> None:
         INSERT.run(tx.conn, a_session("a"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import DataError, IntegrityError, InternalError, ProgrammingError
 
 from core.store import deferred
 from core.store.database import Database, Tx, open_database
@@ -16,10 +19,12 @@ from core.store.tables import sessions
 from tests.core.examples import START
 
 INSERT = Prepared(sessions.insert())
+LOCK = Prepared(sa.select(sessions.c.id).with_for_update())
 OWNERS = Prepared(sa.select(sessions.c.owner).order_by(sessions.c.id))
 RENAME = Prepared(sessions.update().values(owner=sa.bindparam("owner")))
 LATER_TABLE = Prepared(sa.select(sa.column("number", sa.Integer)).select_from(sa.table("later_table")))
 MUCH = "x" * 20_000
+PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -47,6 +52,41 @@ async def test_what_fails_is_named_and_not_what_it_went_out_with(pg: Database) -
         await pg.write(twice)
     assert "INSERT INTO sessions" in str(refused.value)
     assert await owners(pg) == []
+
+
+async def test_what_did_not_change_a_row_that_it_had_to_is_not_committed_whoever_goes_on(pg: Database) -> None:
+    def goes_on(tx: Tx) -> None:
+        RENAME.change(tx.conn, {"owner": "other-agent"}, LookupError)
+        with contextlib.suppress(LookupError):
+            OWNERS.all(tx.conn, {})
+        INSERT.run(tx.conn, a_session("a"))
+
+    with pytest.raises(InternalError):
+        await pg.write(goes_on)
+    assert await owners(pg) == []
+    await pg.write(lambda tx: INSERT.run(tx.conn, a_session("b")))
+    assert await owners(pg) == ["refund-agent"]
+
+
+async def test_what_is_asked_with_a_lock_is_read_when_the_lock_is_there(pg: Database) -> None:
+    await pg.write(lambda tx: INSERT.run(tx.conn, a_session("a")))
+    renamed, go_on = threading.Event(), threading.Event()
+
+    def rename(tx: Tx) -> None:
+        RENAME.count(tx.conn, {"owner": "other-agent"})
+        renamed.set()
+        assert go_on.wait(PATIENCE)
+
+    def lock_and_read(tx: Tx) -> list[str]:
+        LOCK.soon(tx.conn, {})
+        reading = OWNERS.soon(tx.conn, {})
+        threading.Timer(0.1, go_on.set).start()
+        return [row.owner for row in reading()]
+
+    renaming = asyncio.create_task(pg.write(rename))
+    assert await asyncio.to_thread(renamed.wait, PATIENCE)
+    assert await pg.write(lock_and_read) == ["other-agent"]
+    await renaming
 
 
 async def test_a_value_that_can_not_be_sent_fails_at_its_statement_and_loses_no_other(pg: Database) -> None:
