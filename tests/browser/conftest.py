@@ -6,7 +6,9 @@ import shutil
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
+
+from tests.patience import PATIENCE
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
@@ -25,6 +27,7 @@ async def browser() -> AsyncIterator[Browser]:
     executable = next((path for name in _NAMES if (path := shutil.which(name))), None)
     if executable is None:
         pytest.fail("There is no Chromium on this machine: apt-get install chromium.", pytrace=False)
+    expect.set_options(timeout=1000 * PATIENCE)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
         yield browser

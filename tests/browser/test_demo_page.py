@@ -21,6 +21,10 @@ pytestmark = pytest.mark.browser
 
 PHONE = ViewportSize(width=375, height=812)
 DESK = ViewportSize(width=1400, height=1000)
+NOTED_BY_ANOTHER = """field => fetch(`/pager/${field.id.slice("note-".length)}/note`, {
+    method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({text: "Looking into it"}),
+})"""
+"""A note that comes by a way that this page does not know of."""
 
 
 @pytest.fixture
@@ -178,6 +182,21 @@ async def test_an_incident_is_acknowledged_and_answered_with_a_note(page: Page) 
 
     await expect(page.locator(".card").first).to_contain_text('resumed with "yes" by you via pagerduty')
     await expect(incident).to_contain_text("resolved")
+
+
+async def test_a_press_counts_though_the_incident_changes_before_it_ends(page: Page) -> None:
+    await page.get_by_role("button", name="On the pager").click()
+    incident = page.locator(".incident")
+    await incident.get_by_role("button", name="Acknowledge").hover()
+    await page.mouse.down()
+    async with page.expect_response(lambda one: one.url.endswith("/world") and one.status == 200):
+        await incident.get_by_label("A note").evaluate(NOTED_BY_ANOTHER)
+    await page.evaluate("new Promise(requestAnimationFrame)")
+
+    await page.mouse.up()
+
+    await expect(incident).to_contain_text("acknowledged by you")
+    await expect(incident).to_contain_text("Looking into it")
 
 
 async def test_a_question_whose_incident_somebody_resolved_is_still_answered_there_with_a_note(page: Page) -> None:

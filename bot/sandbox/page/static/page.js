@@ -51,4 +51,24 @@ document.addEventListener("follow", ({ detail: channel }) => {
   requestAnimationFrame(() => window.classList.add("arriving"));
 });
 
-watch(draw);
+// A press is a click only if it ends on the button that it began on: until then nothing is drawn anew.
+let isPressed = false;
+let arrived = null;
+
+addEventListener("pointerdown", () => { isPressed = true; });
+
+for (const end of ["pointerup", "pointercancel", "blur"]) {
+  addEventListener(end, () => setTimeout(released)); // the click comes first
+}
+
+function released() {
+  isPressed = false;
+  const world = arrived;
+  arrived = null;
+  if (world) draw(world);
+}
+
+watch((world) => {
+  if (isPressed) arrived = world;
+  else draw(world);
+});
