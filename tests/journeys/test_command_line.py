@@ -183,6 +183,21 @@ async def test_the_list_says_how_many_there_are_and_how_to_get_them(office: Worl
     assert json.loads(ended.out)["total"] == 3
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--status", "nope", "'nope' is not one of 'open', 'responded', 'expired', 'cancelled', 'all'."),
+        ("--limit", "0", "must be greater than or equal to 1"),
+    ],
+)
+async def test_an_option_that_cannot_be_so_is_named_with_what_it_takes(
+    office: World, option: str, value: str, said: str
+) -> None:
+    ran = await handraise(office, "list", option, value, role="operator")
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1] == f"Error: Invalid value for '{option}': {said}"
+
+
 async def test_mine_is_what_waits_for_my_answer(office: World) -> None:
     for_bob = await office.ask("For Bob alone?", responders=["bob@example.com"])
     later = await office.ask("For Alice, later?", responders=["alice@example.com"], timeout_seconds=90_000)

@@ -38,6 +38,14 @@ class Commands(TyperGroup):
             ctx.fail(f"No such command '{name}'. The server's own come with handraise-server, which is not installed.")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. What Pydantic has against an argument is said as everything else is."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ").replace("Input should be", "must be", 1)
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands under their headings, each with its first sentence whole."""
         sections: dict[str, list[tuple[str, str]]] = {}
