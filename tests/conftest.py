@@ -83,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[str]:
     """The query part of a cluster's URL; its database ``template_handraise`` has the schema and nothing else."""
-    with postgres() as query:
+    with postgres(autovacuum="off") as query:  # statistics that come in the middle of a test change its plans
         with _admin(query) as admin:
             admin.exec_driver_sql("CREATE DATABASE template_handraise TEMPLATE template0")
         database = open_database(f"postgresql+psycopg://postgres@/template_handraise{query}")
