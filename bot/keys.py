@@ -33,7 +33,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.config import Settings
-from bot.config.settings import ApiKey
+from bot.config.people_and_keys import ApiKey
 from core.domain.people import Actor, Role, canonical
 from core.domain.renewed_key import RenewedKey
 from core.errors import ConfigError

@@ -10,52 +10,39 @@ from datetime import timedelta
 from ipaddress import ip_address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.config.channels import ChannelName, Email, PagerDuty, Section, Slack
+from bot.config.people_and_keys import Answers, ApiKey, PersonEntry, Recipients, SignInSettings
 from bot.config.rules import QuotaEntry, RedactionSettings
 from bot.config.values import (
     A_YEAR,
     DatabaseUrl,
     Flag,
     GroupName,
-    HeaderKey,
-    Holiday,
     HttpUrl,
-    KeyHash,
-    KeyName,
     Listed,
     Mail,
     Network,
     OneOrMore,
-    PagerDutyUser,
     RecipientRef,
-    RoutingKey,
     SecretKey,
     Share,
-    SlackTeam,
-    SlackUser,
     Text,
-    TimeZone,
-    WebhookSecret,
-    WeekHours,
     Word,
     between,
 )
 from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
-from core.domain.hours import Hours, parse_week
 from core.domain.notice import WhenCut
-from core.domain.people import Role, canonical
+from core.domain.people import canonical
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
 from core.domain.suspension import FallbackPolicy, Rung
 from core.engine.quotas import Quotas
 from core.ports import Backoff
 from core.store.call_deadlines import Deadlines
 
-OperatorsRead = Literal["all", "own_groups"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 CatchUp = Literal["shift", "burst"]
@@ -136,61 +123,6 @@ class ResumeSettings(Section):
             longest=timedelta(milliseconds=self.retry.max_delay_ms),
             give_up_after=timedelta(seconds=self.retry.give_up_after_seconds),
         )
-
-
-class ApiKey(Section):
-    """A client's key: plain, or as its hash. ``handraise keys create`` makes keys that are kept in the database."""
-
-    name: KeyName
-    """Whose key it is. A key that is named like a person's e-mail is that person's."""
-    key: HeaderKey | None = Field(None, repr=False)
-    """The key itself. Give this or ``key_hash``."""
-    key_hash: KeyHash | None = Field(None, repr=False)
-    """The key's hash, as ``handraise keys hash`` prints it. It belongs to one ``secret_key``."""
-    roles: Annotated[frozenset[Annotated[Role, Word]], Listed, Field(min_length=1)]
-    """What the key may do. An ``agent`` asks, an ``operator`` reads and answers, an ``admin`` may do all."""
-    webhook_secrets: Annotated[tuple[WebhookSecret, ...], Listed] = Field((), repr=False)
-    """The secrets that sign callbacks to this key's agent; several while one is being replaced."""
-    quotas: QuotaEntry = QuotaEntry()
-
-
-class PersonEntry(Section):
-    """Somebody who may be asked."""
-
-    name: Text
-    """How the person is called in messages and on pages."""
-    email: Mail
-    """The person's mailbox. It is also their identity, without its ``+`` part."""
-    slack_user_id: SlackUser | None = None
-    """Their Slack account. Slack is asked by e-mail if this is absent."""
-    pagerduty_user_id: PagerDutyUser | None = None
-    """Their PagerDuty account. PagerDuty is asked by e-mail if this is absent and there is an ``api_token``."""
-    pagerduty_routing_key: RoutingKey | None = Field(None, repr=False)
-    """The key of an Events API integration that pages this person alone."""
-    groups: Annotated[tuple[GroupName, ...], Listed] = ()
-    """The groups that they are in: ``group:NAME`` asks all of a group."""
-    time_zone: TimeZone | None = None
-    """Their IANA time zone. Hours and holidays need it."""
-    hours: WeekHours | None = None
-    """When they work, by days of the week. Attempts that are quiet wait for it. Absent: always."""
-    holidays: Annotated[tuple[Holiday, ...], Listed] = ()
-    """Days on which they do not work."""
-
-    @property
-    def opening_hours(self) -> Hours | None:
-        """When they work, ``None`` for always. Holidays alone leave every other day open."""
-        if self.time_zone is None or not (self.hours or self.holidays):
-            return None
-        week = parse_week(self.hours or {"mon-sun": "00:00-24:00"})
-        return Hours(ZoneInfo(self.time_zone), week, frozenset(self.holidays))
-
-
-class Recipients(Section):
-    """Whom agents may have asked."""
-
-    allow: Annotated[tuple[Text, ...], Listed] | None = None
-    """Patterns of recipients, such as ``*@example.com`` or ``group:*``. Absent: the directory and the configured
-    defaults. An empty list: the configured defaults alone."""
 
 
 class RungEntry(Section):
@@ -305,63 +237,6 @@ class DatabaseSettings(Section):
     @property
     def deadlines(self) -> Deadlines:
         return Deadlines(timedelta(seconds=self.statement_seconds), timedelta(seconds=self.transaction_seconds))
-
-
-class Answers(Section):
-    """What an answer has to fulfil, and what operators see of each other's questions."""
-
-    allow_self_response: Flag = False
-    """Whether somebody may answer what they asked themselves. For development alone."""
-    operators_read: Annotated[OperatorsRead, Word] = "all"
-    """Which questions an operator finds: ``all``, or with ``own_groups`` only those that name them or a group of
-    theirs, or that they may answer or have answered. Admins find all."""
-    require_open_when_cut: Flag = False
-    """Whether a question that a channel could show only a part of is answered only where all of it is shown: on its
-    page, or in Slack's modal."""
-    require_sign_in: Flag = False
-    """Whether a link in a message opens nothing before the person that it was made for has signed in."""
-    proposer: Text | None = None
-    """What guesses at replies that decide nothing, as ``package.module:name``. A guess is proposed, never taken."""
-
-
-class OpenIdSignIn(Section):
-    """An OpenID Connect provider through which people sign in to the pages, such as the company's. Its redirect URI is
-    ``public_url`` and ``/signin/oidc/callback``."""
-
-    issuer: HttpUrl
-    """The provider's issuer, exactly as it publishes it at ``/.well-known/openid-configuration``."""
-    client_id: Text
-    """The client that is registered with the provider for this service."""
-    client_secret: Text = Field(repr=False)
-    """The secret of that client, as the provider shows it."""
-    name: Text = "Company SSO"
-    """What the button says behind "Sign in with"."""
-    verified_claim: Text = "email_verified"
-    """The claim that has to be true for an e-mail address to count. For Entra ID it is ``xms_edov``."""
-
-
-class SlackSignIn(Section):
-    """Sign in with Slack. Its redirect URI is ``public_url`` and ``/signin/slack/callback``."""
-
-    client_id: Text
-    """The Client ID under "Basic Information" of the Slack app."""
-    client_secret: Text = Field(repr=False)
-    """The Client Secret under "Basic Information" of the Slack app."""
-    team_id: SlackTeam | None = None
-    """The workspace whose people may sign in. Absent: ``slack.team_id``, which has to be there then."""
-    issuer: HttpUrl = "https://slack.com"
-    """Slack's issuer, as it publishes it."""
-
-
-class SignInSettings(Section):
-    """How people sign in to the pages. A link that an admin makes, and Slack's button, work in any case."""
-
-    mail_links: Flag = True
-    """Whether the sign-in page sends links by mail. It can if mail is set up."""
-    oidc: OpenIdSignIn | None = None
-    """An OpenID Connect provider. Absent: there is no such button."""
-    slack: SlackSignIn | None = None
-    """Sign in with Slack. Absent: there is no such button."""
 
 
 class Alerts(Section):

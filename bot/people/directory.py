@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
-from bot.config.settings import ApiKey
+from bot.config.people_and_keys import ApiKey
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.people.slack_accounts import Accounts, NoAccounts
 from core.domain.hours import Hours
