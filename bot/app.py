@@ -11,6 +11,7 @@ from pathlib import Path
 
 import structlog
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from fastapi.telemetry import TelemetryConfig
 
@@ -37,6 +38,8 @@ from bot.web.api import (
     tasks,
     workflows,
 )
+from bot.web.api.auth import KeyedRoute
+from bot.web.api.direct import DirectCalls, RouteTable
 from bot.web.headers import ResponseHeaders
 from bot.web.limits import SizeLimit
 from bot.web.monitoring import Monitored
@@ -62,6 +65,35 @@ _NO_TELEMETRY: TelemetryConfig = {
     "auto_configure": False,
 }
 """FastAPI's own would export paths with tokens in them, and what exceptions say; see ``bot.observability.tracing``."""
+
+_ROOMS = (
+    answers.routes,
+    suspensions.routes,
+    inbox.routes,
+    intents.routes,
+    graph.routes,
+    members.routes,
+    tasks.routes,
+    plans.routes,
+    workflows.routes,
+    coordinators.routes,
+    portfolios.routes,
+    retries.routes,
+    subscriptions.routes,
+    intent_leases.routes,
+    sessions.routes,
+    admin.pause_routes,
+    receipts.routes,
+    streams.routes,
+    streams.client_routes,
+    suspensions.collaboration_routes,
+    audit.routes,
+    admin.quarantine_routes,
+    admin.key_routes,
+    admin.reload_routes,
+    sessions.open_routes,
+)
+"""The API's routes, in the order in which they are tried."""
 
 _STATIC = Path(__file__).parent / "web" / "pages" / "static"
 
@@ -90,6 +122,8 @@ def build_app(service: Service) -> FastAPI:
     )
     app.state.keys = service.keys
     errors.install(app)
+    if Part.API in service.parts:
+        app.add_middleware(DirectCalls, table=_direct(), handlers=app.exception_handlers)
     app.add_middleware(SizeLimit, larger=_LARGER)
     app.add_middleware(ResponseHeaders)
     if Part.API in service.parts:  # first: FastAPI tries one route after another, and nearly every request is for these
@@ -121,37 +155,20 @@ def _version() -> str:
 def _api() -> APIRouter:
     """The API under both prefixes, as every application of this process serves it."""
     api = APIRouter()
-    rooms = (
-        answers.routes,
-        suspensions.routes,
-        inbox.routes,
-        intents.routes,
-        graph.routes,
-        members.routes,
-        tasks.routes,
-        plans.routes,
-        workflows.routes,
-        coordinators.routes,
-        portfolios.routes,
-        retries.routes,
-        subscriptions.routes,
-        intent_leases.routes,
-        sessions.routes,
-        admin.pause_routes,
-        receipts.routes,
-        streams.routes,
-        streams.client_routes,
-        suspensions.collaboration_routes,
-        audit.routes,
-        admin.quarantine_routes,
-        admin.key_routes,
-        admin.reload_routes,
-        sessions.open_routes,
-    )
     for prefix in PREFIXES:
-        for routes in rooms:
+        for routes in _ROOMS:
             api.include_router(routes, prefix=prefix)
     return api
+
+
+@cache
+def _direct() -> RouteTable:
+    """Which of the same routes can be called directly."""
+    table = RouteTable()
+    routes = [one for room in _ROOMS for one in room.routes if isinstance(one, APIRoute)]
+    for prefix in PREFIXES:
+        table.add(prefix, [(one, one.direct_handler() if isinstance(one, KeyedRoute) else None) for one in routes])
+    return table
 
 
 def _add_pages(app: FastAPI, service: Service) -> None:

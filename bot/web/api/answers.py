@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from bot.web.api import intent_replies, requests, suspension_replies
-from bot.web.api.auth import Agent, KeyedRoute, Operator, Served, Services
+from bot.web.api.auth import Agent, Handler, KeyedRoute, Operator, Served, Services
+from bot.web.api.direct import Direct
 from bot.web.api.paging import IdempotencyKey, once
 from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
@@ -30,12 +30,12 @@ class _AnswerRoute(KeyedRoute):
     """That the intent is not there is told before whatever else is wrong with the request (API.md §4). Where nothing is
     wrong, nobody has to look for it first: the transaction that answers finds it, or says so."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
+    def _keyed(self, handle: Direct) -> Handler:
+        keyed = super()._keyed(handle)
 
-        async def answered(request: Request) -> Response:
+        async def answered(request: Request) -> Response | None:
             try:
-                return await handle(request)
+                return await keyed(request)
             except (RequestValidationError, InvalidRequest, SuspensionIdRequired, IdempotencyConflict) as wrong:
                 if not _is_about_path(wrong):
                     services: Services = request.app.state.services

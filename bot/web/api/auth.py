@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Path, Request
 from fastapi.security import APIKeyHeader
@@ -19,7 +19,7 @@ from starlette.responses import Response
 from bot.config.changes import Changes
 from bot.keys import KeyRing
 from bot.observability.tracing import NO_TRACING, Tracing
-from bot.web.api.direct import direct
+from bot.web.api.direct import Direct, direct
 from bot.web.api.openapi import DescribedRoute
 from bot.web.connections import vouch
 from bot.web.limits import StrictJsonRequest
@@ -51,23 +51,37 @@ from core.intents.subscriptions import Subscriptions
 from core.intents.tasks import Tasks
 from core.ports import Responders
 
+Handler = Callable[[Request], Coroutine[Any, Any, Response | None]]
+"""Replies to a request. ``None`` is said by direct calls alone: FastAPI is to reply (:mod:`bot.web.api.direct`)."""
+
 
 class KeyedRoute(DescribedRoute):
     """A route that knows who calls before it looks at anything else of the request, and then that the body is one."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle, at_once = super().get_route_handler(), direct(self)
+        return cast("Callable[[Request], Coroutine[Any, Any, Response]]", self._keyed(super().get_route_handler()))
 
-        async def keyed(request: Request) -> Response:
+    def direct_handler(self) -> Handler | None:
+        """As :meth:`get_route_handler`, without FastAPI; ``None`` if only that can call this route."""
+        at_once = direct(self)
+        return None if at_once is None else self._keyed(at_once)
+
+    def _keyed(self, handle: Direct) -> Handler:
+        """What is done at each request before it is handled, and beside that."""
+
+        async def keyed(request: Request) -> Response | None:
             request.state.actor = await authenticate(request)
-            strict = StrictJsonRequest(request.scope, request.receive)
+            strict = request if isinstance(request, StrictJsonRequest) else _strict(request)
             await strict.body()  # whoever leaves before the end of it has asked for nothing
             if self.body_field is not None:
                 await strict.json()
-            done = None if at_once is None else await at_once(strict)
-            return await handle(strict) if done is None else done
+            return await handle(strict)
 
         return keyed
+
+
+def _strict(request: Request) -> StrictJsonRequest:
+    return StrictJsonRequest(request.scope, request.receive)
 
 
 async def authenticate(request: Request) -> Actor:

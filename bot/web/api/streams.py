@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, Final
 
@@ -20,7 +20,8 @@ from pydantic import JsonValue
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from bot.web.api import intent_replies
-from bot.web.api.auth import AgentName, Caller, KeyedRoute, Served, Services, while_valid
+from bot.web.api.auth import AgentName, Caller, Handler, KeyedRoute, Served, Services, while_valid
+from bot.web.api.direct import Direct
 from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id, first_of
 from bot.web.errors import error_body, status_of
@@ -69,12 +70,12 @@ class UnhurriedRoute(KeyedRoute):
     asks for may be nothing that it finds.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
+    def _keyed(self, handle: Direct) -> Handler:
+        keyed = super()._keyed(handle)
 
-        async def unhurried(request: Request) -> Response:
+        async def unhurried(request: Request) -> Response | None:
             try:
-                return await handle(request)
+                return await keyed(request)
             except (NotFound, Unauthorized) as refusal:
                 await asyncio.sleep(REFUSED_AFTER_SECONDS)
                 body = error_body(refusal, request.url.path)
