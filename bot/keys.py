@@ -61,6 +61,11 @@ class RootKey:
 
     secret: bytes = field(repr=False)
     previous: tuple[RootKey, ...] = field(default=(), repr=False)
+    _of_api_keys: bytes = field(init=False, repr=False, compare=False)
+    """Derived once: every request hashes the key that it brings."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_of_api_keys", self.derive("api-key"))
 
     def derive(self, purpose: str) -> bytes:
         """The key for ``purpose``: 32 bytes that tell nothing about those for other purposes."""
@@ -81,7 +86,7 @@ class RootKey:
 
     def hash_api_key(self, api_key: str) -> str:
         """What is stored of an API key, and looked up: HMAC-SHA-256, as 64 hexadecimal digits."""
-        return _mac(self.derive("api-key"), api_key.encode("utf-8", "surrogatepass")).hex()
+        return _mac(self._of_api_keys, api_key.encode("utf-8", "surrogatepass")).hex()
 
     def webhook_secret(self, name: str, generation: int, salt: str | None = None) -> str:
         """The ``whsec_…`` of that generation, from 1, of the API key ``name``. ``salt`` is its row's, which tells it

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
+import structlog
 import uvicorn
 import uvloop
 from fastapi import FastAPI
@@ -154,6 +155,7 @@ def serve(
     Raises an :class:`OperatorError` if it can't begin.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
+    structlog.configure(cache_logger_on_first_use=True)  # a line that is not written then costs nothing
     listener = _listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

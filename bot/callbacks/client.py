@@ -140,6 +140,12 @@ def check_url(url: str, allow: Sequence[Network] = ()) -> str | None:
     """
     if len(url) > LONGEST_URL:
         return f"A URL has at most {LONGEST_URL} characters."
+    return _checked(url, tuple(allow))
+
+
+@lru_cache(maxsize=256)
+def _checked(url: str, allow: tuple[Network, ...]) -> str | None:
+    """Kept, since an agent names the same URL with every question."""
     try:
         parsed = httpx.URL(url)
         return _problem(parsed, parsed.raw_host.decode("ascii"), allow)

@@ -153,7 +153,7 @@ class StrictJsonRequest(Request):
     async def _read(self) -> dict[str, Any]:
         body = await self.body()
         try:
-            value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+            value = _DECODER.decode(body.decode())
         except (ValueError, RecursionError):
             raise HTTPException(400, "The body is not JSON.") from None
         if not isinstance(value, dict):
@@ -171,6 +171,9 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _check(value: Any, body: bytes) -> None:
