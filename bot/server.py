@@ -22,6 +22,7 @@ import uvicorn
 import uvloop
 from fastapi import FastAPI
 from handraise.cli.terminal import warn
+from starlette.types import ASGIApp
 
 from bot.app import build_app
 from bot.config import Settings
@@ -156,7 +157,7 @@ def serve(
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     structlog.configure(cache_logger_on_first_use=True)  # a line that is not written then costs nothing
-    listener = _listen(settings.http.host, settings.http.port)
+    listener = listen(settings.http.host, settings.http.port)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_serve(settings, folder, parts, listener, add_routes, clock, reread))
@@ -181,7 +182,16 @@ async def _serve(
         add_routes(app, service)
     limits = limits_of(settings.http, _raise_descriptors())
     connections = Connections(limits, service.scrape.metrics.request_refused)
-    config = uvicorn.Config(
+    announce = f"handraise is ready at {settings.public_url}"
+    server = _Server(uvicorn_config(app, connections), service, connections, announce)
+    await server.serve(sockets=[listener])
+    if server.failure is not None:
+        raise server.failure
+
+
+def uvicorn_config(app: ASGIApp, connections: Connections) -> uvicorn.Config:
+    """How uvicorn serves ``app``."""
+    return uvicorn.Config(
         app,
         http=protocol_for(connections),
         ws="none",
@@ -193,10 +203,6 @@ async def _serve(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         lifespan="off",  # see _Server
     )
-    server = _Server(config, service, connections, f"handraise is ready at {settings.public_url}")
-    await server.serve(sockets=[listener])
-    if server.failure is not None:
-        raise server.failure
 
 
 def _write_to_nobody(streams: Iterable[TextIO]) -> None:
@@ -228,7 +234,7 @@ def _raise_descriptors() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Bind before anything else begins, so that a port in use is one clear line."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio asks which it is: no Nagle

@@ -10,16 +10,21 @@ from typing import Any
 import aiohttp
 from handraise import Handraise, HandraiseSync
 
-from tests.bench import measures
+from tests.bench import bare_asgi, bare_mail, measures
 from tests.bench.process import processor_seconds
-from tests.bench.service import AGENT_KEY, Around, Caller, around, serving, write_config
+from tests.bench.reminders import CONNECTIONS
+from tests.bench.service import AGENT_KEY, Around, Caller, approval, around, question, serving, write_config
 from tests.bench.sheet import Sheet
+
+MAILBOX = "bare@example.com"
+MAILS = 1_000
+"""So many does the bare client send."""
 
 
 async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10, runs: int = 300) -> None:
     """``seconds`` of cycles, ``runs`` latencies."""
-    bare = measures.bare_commits(folder)
-    sheet.note("SQLite: bare commits, one row each", bare, "/s")
+    commits = measures.bare_commits(folder)
+    sheet.note("SQLite: bare commits, one row each", commits, "/s")
     async with around() as here:
         config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/bench.db", here.smtp_port)
         connector = aiohttp.TCPConnector(limit=0)
@@ -39,11 +44,27 @@ async def sqlite(folder: Path, sheet: Sheet, seconds: float = 10, runs: int = 30
                 rate = await measures.cycles([caller], here, seconds)
                 used, done = processor_seconds(process.pid) - before, rate * (time.monotonic() - began)
                 sheet.at_least("cycles, 16 clients", rate, 300, "/s")
-                sheet.note("cycles as a share of bare commits", rate / bare, "")
+                sheet.note("cycles as a share of bare commits", rate / commits, "")
+                await _ceilings(caller, here, seconds, rate, sheet)
                 sheet.at_most("processor time of the service, a cycle", 1000 * used / done, 3.2, "ms")
                 sheet.at_least("cycles, 1 client", await measures.cycles([caller], here, seconds, 1), 150, "/s")
                 for clients in (64, 256):
                     await _crowd(caller, here, seconds, clients, rate, sheet)
+
+
+async def _ceilings(caller: Caller, here: Around, seconds: float, rate: float, sheet: Sheet) -> None:
+    """``rate`` beside servers and clients that do nothing but carry the same bytes."""
+    asked = await caller.ask(here.callback_url, MAILBOX)
+    await here.mail_to(MAILBOX)
+    both = [(question(here.callback_url, MAILBOX), asked), (approval(asked), await caller.answer(asked))]
+    requests, used = await bare_asgi.exchanges(both, seconds, measures.CLIENTS)
+    sheet.note("bare ASGI: the two requests of a cycle, 16 clients", requests, "/s")
+    sheet.note("cycles as a share of bare ASGI", rate / requests, "")
+    sheet.note("processor time of bare ASGI, a cycle", used, "ms")
+    mails = [(MAILBOX, here.last_content)] * MAILS
+    sent = MAILS / await bare_mail.seconds_for(here.smtp_port, mails, CONNECTIONS)
+    sheet.note(f"bare aiosmtplib: the mail of a cycle, {CONNECTIONS} connections", sent, "/s")
+    sheet.note("cycles as a share of bare aiosmtplib", rate / sent, "")
 
 
 async def _crowd(caller: Caller, here: Around, seconds: float, clients: int, usual: float, sheet: Sheet) -> None:

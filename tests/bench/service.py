@@ -167,6 +167,23 @@ async def around() -> AsyncIterator[Around]:
         smtp.close()
 
 
+def question(callback_url: str, mailbox: str) -> dict[str, Any]:
+    """The body that asks."""
+    return {
+        "question": "Refund order 12345?",
+        "choices": [{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny refund"}],
+        "context": {"order_id": "12345", "amount": 499.99},
+        "notify_to": mailbox,
+        "timeout_seconds": 3600,
+        "resume": {"callback_url": callback_url},
+    }
+
+
+def approval(asked: Any) -> dict[str, Any]:
+    """The body that answers."""
+    return {"suspension_id": asked["suspension_id"], "value": "approve"}
+
+
 class Caller:
     """A client of the API; ``await`` each call's parsed body."""
 
@@ -178,21 +195,12 @@ class Caller:
         self, callback_url: str, mailbox: str, headers: Mapping[str, str] | None = None, **fields: Any
     ) -> Any:
         """Suspend; ``fields`` are added to the body."""
-        body = {
-            "question": "Refund order 12345?",
-            "choices": [{"value": "approve", "label": "Approve refund"}, {"value": "deny", "label": "Deny refund"}],
-            "context": {"order_id": "12345", "amount": 499.99},
-            "notify_to": mailbox,
-            "timeout_seconds": 3600,
-            "resume": {"callback_url": callback_url},
-            **fields,
-        }
+        body = {**question(callback_url, mailbox), **fields}
         return await self._call("POST", "/v1/suspensions", AGENT_KEY, body, headers)
 
     async def answer(self, asked: Any, headers: Mapping[str, str] | None = None) -> Any:
         path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
-        body = {"suspension_id": asked["suspension_id"], "value": "approve"}
-        return await self._call("POST", path, OPERATOR_KEY, body, headers)
+        return await self._call("POST", path, OPERATOR_KEY, approval(asked), headers)
 
     async def wait(self, asked: Any, seconds: int = 30) -> Any:
         """The ended suspension, ``None`` where it is still open after ``seconds``."""
