@@ -31,9 +31,10 @@ from bot.observability.tracing import tracing_of
 from bot.web.admission import Limits, connections_within
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for
+from bot.wiring.composition import wire
 from bot.wiring.reloading import Reread
 from bot.wiring.roles import EVERYTHING, Parts
-from bot.wiring.service import Service, wire
+from bot.wiring.service import Service
 from bot.wiring.shutdown import Shutdown
 from core.errors import ConfigError, OperatorError
 from core.ports import HostClock

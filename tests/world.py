@@ -29,7 +29,8 @@ from bot.sandbox.slack.world import Message
 from bot.web.admission import Limits
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for
-from bot.wiring.service import Service, wire
+from bot.wiring.composition import wire
+from bot.wiring.service import Service
 from channels.pagerduty import channel as pagerduty
 from channels.pagerduty import incidents, rest
 from core.work.distributed import DistributedWork

@@ -1,4 +1,4 @@
-"""The channels and doors of the vendors that are set up; part of the composition root (``bot/wiring/service.py``).
+"""The channels and doors of the vendors that are set up; part of the composition root (``bot/wiring/composition.py``).
 
 Each vendor's code is imported if it is set up: nobody's start waits for libraries that it does not need.
 """

@@ -1,6 +1,6 @@
 """Authentication: ``X-API-Key`` becomes an :class:`Actor` with its roles; and :class:`Services`, what routes work with.
 
-``bot/wiring/service.py`` fills the services. Source: API.md §1.
+``bot/wiring/composition.py`` fills the services. Source: API.md §1.
 """
 
 from __future__ import annotations

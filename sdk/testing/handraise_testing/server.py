@@ -16,8 +16,8 @@ from handraise import Handraise
 
 from bot.app import build_app
 from bot.sandbox.serving import serving
+from bot.wiring.composition import wire
 from bot.wiring.roles import SystemClock
-from bot.wiring.service import wire
 from handraise_testing.channels import RecordingChannel, recording_channels
 from handraise_testing.clock import ManualClock
 from handraise_testing.database import lay_down

@@ -22,7 +22,8 @@ from bot.config import load
 from bot.sandbox.serving import serving
 from bot.web import errors
 from bot.web.limits import SizeLimit
-from bot.wiring.service import Service, wire
+from bot.wiring.composition import wire
+from bot.wiring.service import Service
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
 from core.domain.request import AskRequest

@@ -1,0 +1,357 @@
+"""The composition root: the only file that knows everyone.
+
+:func:`wire` opens the database and builds every part from the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+
+from bot.callbacks.agents import CallbackAgents
+from bot.config import Settings
+from bot.keys import KeyRing, RootKey, root_key
+from bot.observability.heartbeat import Heartbeat
+from bot.observability.observer import Witness
+from bot.observability.telemetry import Metrics
+from bot.observability.tracing import NO_TRACING, Tracing
+from bot.people.directory import Directory
+from bot.people.slack_accounts import AccountSearch
+from bot.web.api.auth import Services
+from bot.web.hooks import Doors
+from bot.web.monitoring import Scrape
+from bot.web.pages.cookies import Seal
+from bot.web.pages.router import pages_router
+from bot.web.pages.signin import SignInLinks
+from bot.web.pages.urls import Site
+from bot.wiring.providers import providers_of
+from bot.wiring.reloading import Reloading, Reread, VendorBuilder
+from bot.wiring.roles import EVERYTHING, Part, Parts, SystemClock, archive_folder, check_fits
+from bot.wiring.service import Service
+from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
+from core.audit.check import Audit
+from core.audit.retention import OutboxRetention, Retention
+from core.containers.checkpoints import Checkpoints
+from core.containers.claims import TaskClaims
+from core.containers.coordinators import Coordinators
+from core.containers.graph import Graphs
+from core.containers.plans import Plans
+from core.containers.portfolio_deadlines import PortfolioDeadlines
+from core.containers.portfolios import Portfolios
+from core.containers.workflows import Workflows
+from core.delivery.confirmation import Arrivals, Sweeping
+from core.delivery.links import LinkMaker
+from core.delivery.pause import Pausing
+from core.delivery.queues import Lanes
+from core.delivery.relay import Relay
+from core.delivery.turns import Width
+from core.domain.tokens import TokenMaker
+from core.domain.wire import JsonObject
+from core.engine.collaboration import Collaboration
+from core.engine.drafting import Drafter
+from core.engine.engine import Engine
+from core.engine.permissions import Permissions
+from core.engine.planning import Planner
+from core.engine.queries import ClientQueries
+from core.engine.receipts import Receipts
+from core.engine.transitions import Transitions
+from core.errors import ConfigError
+from core.hub import Hub
+from core.inbound.reports import Incoming
+from core.intents.client_steps import ClientSteps
+from core.intents.due_work import DueTimes, DueWork
+from core.intents.follower import Follower
+from core.intents.intent_leases import IntentLeases
+from core.intents.intents import Intents
+from core.intents.members import Members
+from core.intents.reconciler import Reconciler
+from core.intents.retrying import Retrying
+from core.intents.subscriptions import Subscriptions
+from core.intents.takeover import Takeovers
+from core.intents.tasks import Tasks
+from core.intents.writing import IntentLog
+from core.ports import Channel, Clock, HostClock, Work
+from core.propagation.consequences import Consequences
+from core.store import installation, outbox, schema
+from core.store import tokens as store_tokens
+from core.store.database import Database, Tx, open_database, opening
+from core.store.due_times import DueKind
+from core.work.distributed import DistributedWork
+from core.work.embedded import EmbeddedWork
+from core.work.health import NOT_LOOKED, SILENT, Health
+from core.work.news import News
+from core.work.presence import Beating, Pulse, Timekeeping
+
+log = structlog.get_logger(__name__)
+
+
+def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
+    """The database, this process's alone if it is a file, and its schema ready; raises the :class:`OperatorError`
+    that says what is wrong."""
+    database = open_database(settings.database_url, settings.database.deadlines)
+    check_fits(parts, database.dialect)
+    schema.current_revision(database)  # says clearly what can't be used, before anything else is tried
+    if database.dialect == "sqlite":
+        database.hold_file()
+    with opening(database.engine.url):
+        schema.prepare(database)
+    return database
+
+
+def wire(
+    settings: Settings,
+    folder: Path,
+    clock: HostClock | None = None,
+    work: Work | None = None,
+    *,
+    parts: Parts = EVERYTHING,
+    tracing: Tracing = NO_TRACING,
+    channels: Mapping[str, Channel] | None = None,
+    stamps: Clock | None = None,
+    reread: Reread | None = None,
+) -> Service:
+    """Build the service. ``folder`` is where the configuration is; nothing runs before :meth:`Service.start`.
+
+    ``channels``, the default one first, take the place of the vendors': none of theirs is asked or heard then.
+    ``stamps`` is what agents' own clocks show, if ``clock`` is another: callbacks are dated by it. ``reread`` reads the
+    configuration anew, for a reload.
+    """
+    clock = clock or SystemClock()
+    root = root_key(settings, folder)
+    tokens = TokenMaker(root.derive_renewed("tokens"))
+    archive = archive_folder(settings, folder)
+    database = open_store(settings, parts)
+    with opening(database.engine.url):
+        instance = _installation(database, root, tokens)
+    keys = KeyRing(settings, root, database, clock)
+    accounts = slack_people(settings, clock) if channels is None else None
+    source = pagerduty_source(settings, database, clock) if channels is None else None
+    on_calls = None if source is None else source.on_calls
+    people = Directory(settings, keys.stored_roles, keys.stored_names, accounts, on_calls, keys.shuts_out_file)
+    keys.introduce(people)
+    doors = None if channels is None else Doors()
+    channels = dict(channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels)
+    quotas = settings.key_quotas
+    receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
+    agents = CallbackAgents(
+        keys.secrets,
+        clock=clock,
+        receipts=receipts,
+        allow=settings.resume.allow_networks,
+        timeout=timedelta(seconds=settings.resume.timeout_seconds),
+        tracing=tracing,
+        stamps=stamps,
+    )
+    hub = Hub()
+    health = _health(settings, database, parts)
+    news = hub.elsewhere = News(database, hub, health=health) if database.dialect == "postgresql" else None
+    work = work or _work_on(database, clock, hub)
+    lanes = _lanes(channels, agents)
+    log_key = root.derive_renewed("event-log")
+    metrics = Metrics()
+    consequences = Consequences(hub.announce_intents, log_key)
+    transitions = Transitions(
+        people, channels, tokens, log_key, hub, consequences, settings.alerts.notify, lanes, work, Witness(metrics)
+    )
+    replied = frozenset(name for name, one in channels.items() if one.takes_replies)
+    planner = _planner(settings, people, channels)
+    permissions = Permissions(people, settings.answers.allow_self_response)
+    drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
+    engine = Engine(database, transitions, drafter, clock, quotas=quotas, when_cut=settings.when_cut)
+    log, times = IntentLog(hub, log_key, consequences), DueTimes(work)
+    leases = IntentLeases(database, log, times, clock)
+    members = Members(database, transitions, log, leases, clock)
+    takeovers = Takeovers(members, leases, transitions, log)
+    retrying = Retrying(database, log, times, takeovers, clock)
+    client_steps = ClientSteps(database, transitions, drafter, quotas, log, times, clock)
+    subscriptions = Subscriptions(database, agents, keys.holder, hub, clock)
+    incoming = Incoming(database, transitions, clock)
+    pausing = Pausing(database, transitions, clock)
+    sign_in = SignInLinks(Seal(root.derive("pages")), Site(settings.public_url), clock)
+    relay = Relay(
+        database,
+        lanes,
+        transitions,
+        channels,
+        agents,
+        LinkMaker(settings.public_url.rstrip("/"), tokens, sign_in.of_delivery, replied),
+        clock,
+        work,
+        settings.resume.backoff,
+        pausing,
+        engine.channel_views,
+        subscriptions.still_wants,
+        health,
+        retrying.callback_failed,
+        beat=timedelta(seconds=settings.work.beat_seconds),
+    )
+    collaboration = Collaboration(engine, permissions, engine.queries, transitions)
+    pager = pagerduty_parts(settings, source, engine, incoming, transitions, clock, instance)
+    vendors = Vendors(
+        channels,
+        doors or doors_of(settings, parts, engine, incoming, transitions, clock, root, folder, accounts, pager, health),
+        accounts,
+        source,
+        None if pager is None else pager.parking,
+        None if accounts is None else AccountSearch(accounts, people.without_slack_account),
+    )
+    builder = VendorBuilder(parts, engine, incoming, transitions, clock, root, folder, instance, health)
+    reloading = Reloading(settings, reread, builder, vendors, keys, people, quotas, database, clock)
+    services = Services(
+        engine,
+        engine.channel_views,
+        people,
+        collaboration,
+        ClientQueries(database, engine.permissions, agents, clock, work),
+        Intents(database, log, leases, clock, settings.engagement.thresholds),
+        Graphs(database, log, clock),
+        members,
+        leases,
+        Tasks(database, log, clock),
+        TaskClaims(database, log, clock),
+        Plans(database, log, clock),
+        Checkpoints(engine, log, clock),
+        Workflows(database, log, clock),
+        Coordinators(database, log, members, clock),
+        Portfolios(database, log, times, clock),
+        retrying,
+        client_steps,
+        subscriptions,
+        receipts,
+        hub,
+        pausing,
+        _platform_policy(settings),
+        Audit(database, log_key, clock),
+        keys,
+        quotas,
+        sign_in,
+        reloading,
+        tracing=tracing,
+        public_url=settings.public_url.rstrip("/"),
+    )
+    return Service(
+        parts=parts,
+        database=database,
+        clock=clock,
+        keys=keys,
+        engine=engine,
+        transitions=transitions,
+        relay=relay,
+        follower=Follower(database, hub, keys.holder, work, clock, health),
+        retention=Retention(database, tokens, log_key, clock, settings.retention.keep, archive),
+        outbox_retention=OutboxRetention(database, clock),
+        arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
+        sweeping=Sweeping(database, transitions, channels, clock),
+        due_work=DueWork(
+            database,
+            times,
+            clock,
+            {
+                DueKind.RECORD_MISSING: client_steps.record_missing,
+                DueKind.RETRY: retrying.retry_due,
+                DueKind.LEASE_END: leases.ended,
+            },
+            {DueKind.PORTFOLIO_DEADLINE: PortfolioDeadlines(database, transitions, client_steps, clock).some},
+        ),
+        reconciler=Reconciler(database, log, clock),
+        lanes=lanes,
+        work=work,
+        timekeeping=Timekeeping(database, clock),
+        beating=_beating(settings, database, clock, work, lanes, parts, health),
+        health=health,
+        news=news,
+        vendors=vendors,
+        agents=agents,
+        services=services,
+        reloading=reloading,
+        pages=pages_router(
+            engine,
+            collaboration,
+            incoming,
+            pausing,
+            public_url=settings.public_url.rstrip("/"),
+            key=root.derive("pages"),
+            clock=clock,
+            may_sign_in=people.is_known,
+            channels=settings.channels,
+            require_sign_in=settings.answers.require_sign_in,
+            mails_links=settings.signin.mail_links,
+            providers=providers_of(settings, clock),
+        ),
+        scrape=Scrape(metrics, database, clock),
+        heartbeat=_heartbeat(settings, database, clock),
+    )
+
+
+def _lanes(channels: Mapping[str, Channel], agents: CallbackAgents) -> Lanes:
+    """A lane's width is its sender's, and stays if the channel is replaced."""
+    widths = {name: Width(one.lanes, one.lane_width) for name, one in channels.items()}
+    calls = {
+        outbox.AGENTS: Width(agents.lanes, agents.lane_width),
+        outbox.SUBSCRIBERS: Width(agents.event_lanes, agents.event_lane_width),
+    }
+    return Lanes({**widths, **calls})
+
+
+def _planner(settings: Settings, people: Directory, channels: Mapping[str, Channel]) -> Planner:
+    default_channel: str | None = settings.suspension.default_channel or next((name for name in channels), None)
+    paging = frozenset(name for name, one in channels.items() if not one.reaches_one_person)
+    return Planner(people, frozenset(channels), default_channel, paging)
+
+
+def _heartbeat(settings: Settings, database: Database, clock: Clock) -> Heartbeat | None:
+    alerts = settings.alerts
+    if alerts.heartbeat_url is None:
+        return None
+    return Heartbeat(alerts.heartbeat_url, timedelta(seconds=alerts.heartbeat_seconds), database, clock)
+
+
+def _work_on(database: Database, clock: Clock, hub: Hub) -> Work:
+    """An engine for one process on a file, or one for as many as there are (decision 0002)."""
+    return EmbeddedWork(clock) if database.dialect == "sqlite" else DistributedWork(database, clock, hub)
+
+
+def _health(settings: Settings, database: Database, parts: Parts) -> Health:
+    silent = max(SILENT, 3 * timedelta(seconds=settings.work.beat_seconds))
+    return Health(lambda: database.written_at, silent, NOT_LOOKED if Part.WORKER in parts else None)
+
+
+def _beating(
+    settings: Settings, database: Database, clock: HostClock, work: Work, lanes: Lanes, parts: Parts, health: Health
+) -> Beating:
+    every = timedelta(seconds=settings.work.beat_seconds)
+    silent = timedelta(seconds=settings.work.silent_seconds)
+    pulse = Pulse(database, clock, lanes.owner, ",".join(sorted(parts)), settings.suspension.outages_from)
+    return Beating(database, clock, work, pulse, every, silent, health)
+
+
+def _installation(database: Database, root: RootKey, tokens: TokenMaker) -> str:
+    """The installation's name. Raises :class:`ConfigError` for another secret key than the database's, unless that is
+    among the previous ones: no link that is out would work any more, and the event log would look forged."""
+    check = root.check
+    with database.engine.begin() as conn:
+        tx = Tx(conn)
+        if not installation.key_check(tx, check):
+            if not any(installation.key_check(tx, old.check) for old in root.previous):
+                raise ConfigError(
+                    "secret_key is not the one that this database was made with. Put the old key "
+                    "back, or into secret_key_previous to change to the new one."
+                )
+            store_tokens.renew(tx, tokens)  # first: done again, should we end here
+            installation.renew_key_check(tx, check)
+            log.warning("secret_key.changed")
+        return installation.installation_id(tx)
+
+
+def _told_of_arrivals(settings: Settings) -> Sequence[str]:
+    """The channels whose doors hear what has come of a notice."""
+    pager = settings.pagerduty
+    return ("pagerduty",) if pager is not None and pager.webhook_secrets else ()
+
+
+def _platform_policy(settings: Settings) -> JsonObject:
+    policy = settings.suspension.default_retry_policy
+    return {} if policy is None else policy.model_dump(mode="json", exclude_none=True)
