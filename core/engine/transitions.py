@@ -208,7 +208,7 @@ class Transitions:
             case TellClarification():
                 return self._tell_clarification(tx, suspension, now)
             case Withdraw():
-                return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now), now)
+                return self._withdrawals_at_the_end(tx, suspension, now)
             case ResumeAgent():
                 return self._callback(tx, suspension, callback_body(suspension, effect, now), now)
             case AlertOperators(reason):
@@ -266,6 +266,10 @@ class Transitions:
         self.keep_tokens(tx, suspension, [address])
         message = clarified_message(suspension, self.responders.time_zone(asker))
         return [tell_row(message, address, now, suspension.id)]
+
+    def _withdrawals_at_the_end(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
+        withdrawing = [name for name, channel in self.channels.items() if channel.withdraws]
+        return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now, withdrawing), now)
 
     def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
         """One row for each message to change or take back."""

@@ -27,6 +27,7 @@ from pydantic import JsonValue
 from core.domain.people import Address
 from core.store.database import Tx
 from core.store.prepared import Prepared
+from core.store.recordsets import VALUES, listed
 from core.store.tables import outbox, suspensions, workers
 
 
@@ -337,22 +338,39 @@ def earlier_receipts(conn: sa.Connection, row: Row) -> list[Mapping[str, str]]:
     ]
 
 
-def end_notices(tx: Tx, suspension_id: str, now: datetime) -> list[Row]:
-    """The question has ended: drop the notices that were surely not sent; returns those that a channel has accepted,
-    and those that may be there although nobody can say so.
+def end_notices(tx: Tx, suspension_id: str, now: datetime, withdrawing: Collection[str]) -> list[Row]:
+    """The question has ended: drop the notices that were surely not sent; returns those that one of the channels
+    ``withdrawing`` has accepted, and those that may be there although nobody can say so.
 
     One that may have been sent stays: its next try finds out, and it is withdrawn then. Changes to messages that wait
-    are dropped too, since what follows shows more.
+    are dropped too, since what follows shows more. What else went out before is not read: it may be fifty mails.
     """
-    rows = of_suspension(tx.conn, suspension_id)
-    notices = [row for row in rows if row.kind is RowKind.NOTIFY]
-    waiting = [row.id for row in notices if row.status is RowStatus.PENDING and not row.ambiguous]
-    waiting += [row.id for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
+    rows = [_row(row) for row in _TO_END[tx.conn.dialect.name].all(tx.conn, _of(suspension_id, withdrawing))]
+    waiting = [row.id for row in rows if row.status is RowStatus.PENDING]
     if waiting:
         gone = {"status": RowStatus.DROPPED.value, "reason": "question_ended", "settled_at": now}
         tx.conn.execute(outbox.update().where(outbox.c.id.in_(waiting)).values(**gone))
-    unconfirmed = [row for row in notices if row.status is RowStatus.DROPPED and row.receipt]
-    return [*(row for row in notices if row.status is RowStatus.DELIVERED), *unconfirmed]
+    return [row for row in rows if row.status is not RowStatus.PENDING]
+
+
+def _of(suspension_id: str, channels: Collection[str]) -> Mapping[str, str]:
+    return {"suspension_id": suspension_id, **listed(channels)}
+
+
+_is_notice = outbox.c.kind == sa.literal_column("'notify'")
+_is_waiting = outbox.c.status == sa.literal_column("'pending'")
+_is_unsent = _is_waiting & ((_is_notice & ~outbox.c.ambiguous) | (outbox.c.kind == sa.literal_column("'withdraw'")))
+_was_dropped = (outbox.c.status == sa.literal_column("'dropped'")) & outbox.c.receipt.is_not(None)
+_may_be_there = _is_notice & ((outbox.c.status == sa.literal_column("'delivered'")) | _was_dropped)
+_TO_END = {
+    dialect: Prepared(
+        sa.select(*_COLUMNS)
+        .where(outbox.c.suspension_id == sa.bindparam("suspension_id"))
+        .where(_is_unsent | (_may_be_there & outbox.c.channel.in_(channels)))
+        .order_by(outbox.c.created_at, outbox.c.id)
+    )
+    for dialect, channels in VALUES.items()
+}
 
 
 RETURNED = "returned: "

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench import (
+    attempts,
     containers,
     crowded,
     cycle,
@@ -60,6 +61,7 @@ PARTS: dict[str, tuple[str, Part]] = {
         containers.both,
     ),
     "lists": ("each list beside 100,000 open and 100,000 ended questions; both databases", lists.both),
+    "attempts": ("a question asked fifty times beside one asked once; both databases", attempts.both),
     "replies": ("a reply of 100 kB, hostile mails of 2 MB", replies.measured),
     "replicas": ("10,000 reminders, two workers; PostgreSQL", replicas.reminders),
     "killed": ("two API and two worker replicas, killed at random; PostgreSQL", replicas.killed),

@@ -256,6 +256,7 @@ async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived_
         a_row("doubtful", ambiguous=True, tries=1),
         in_hand("in hand"),
         a_row("arrived", status=RowStatus.DELIVERED, receipt={"ts": "1"}),
+        a_row("mailed", channel="email", status=RowStatus.DELIVERED, receipt={"message_id": "1"}),
         a_row("refused", status=RowStatus.REFUSED),
         a_row("callback", kind=RowKind.RESUME, channel="agents"),
         a_row("other", suspension_id="susp-2"),
@@ -263,7 +264,9 @@ async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived_
         a_row("unconfirmed", status=RowStatus.DROPPED, receipt={"dedup_key": "k"}, settled_at=after(seconds=1)),
     ]
     await write_rows(database, rows)
-    arrived = await database.write(lambda tx: outbox.end_notices(tx, "susp-1", after(minutes=1)))
+    arrived = await database.write(
+        lambda tx: outbox.end_notices(tx, "susp-1", after(minutes=1), ["slack", "pagerduty"])
+    )
     assert [row.id for row in arrived] == ["arrived", "unconfirmed"]
     dropped = await row_of(database, "waiting")
     assert (dropped.status, dropped.reason, dropped.settled_at) == (
@@ -271,13 +274,14 @@ async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived_
         "question_ended",
         after(minutes=1),
     )
-    names = ("doubtful", "in hand", "refused", "callback", "other")
+    names = ("doubtful", "in hand", "refused", "callback", "other", "mailed")
     assert {name: (await row_of(database, name)).status for name in names} == {
         "doubtful": RowStatus.PENDING,
         "in hand": RowStatus.SENDING,
         "refused": RowStatus.REFUSED,
         "callback": RowStatus.PENDING,
         "other": RowStatus.PENDING,
+        "mailed": RowStatus.DELIVERED,
     }
 
 
