@@ -98,7 +98,7 @@ class OnCallAddresses:
         if not free:
             return None
         own = next((one for one in free if one.value == row.address), free[0])
-        self.transitions.keep_tokens(tx, suspension, free)
+        self.transitions.keep_tokens(tx, [(suspension.id, address) for address in free])
         body: Mapping[str, JsonValue] = {**(row.body or {}), "schedule": schedule}
         mine = replace(row, address=own.value, person=own.person, body=body)
         if not outbox.readdress(tx, mine, self.owner):

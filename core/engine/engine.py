@@ -6,7 +6,6 @@ Each verb loads, decides, saves and commits. Every way in (API, Slack, mail, Pag
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -25,9 +24,10 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
-from core.engine.ending import due_signal, ended_in_time
+from core.engine.due_attempts import DueAttempts
+from core.engine.ending import ended_in_time
 from core.engine.opening import Opening
-from core.engine.outages import CatchingUp, caught_up, locked
+from core.engine.outages import CatchingUp, locked
 from core.engine.permissions import check_claim
 from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
@@ -86,6 +86,7 @@ class Engine:
         self._clock = clock
         self._opening = Opening(drafter, transitions, quotas)
         self._catching_up = CatchingUp(database, transitions, clock)
+        self._due_attempts = DueAttempts(database, transitions, clock)
         self._tidied_at: datetime | None = None
 
     # --- Asking ---------------------------------------------------------------------------------------------------
@@ -329,26 +330,9 @@ class Engine:
         while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
             if await self._catching_up.those(due):
                 continue  # most of them are not due any more
-            if not any(await asyncio.gather(*(self.database.write(self._look_at(one)) for one in due))):
+            if not await self._due_attempts.fire(due):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
-
-    def _look_at(self, suspension_id: str) -> Callable[[Tx], bool]:
-        """False if somebody else holds it at this moment: an answer, another worker."""
-
-        def job(tx: Tx) -> bool:
-            intent = intents.lock_unless_taken(tx, suspension_id)
-            if intent is None:
-                return False
-            now = self._clock.now()
-            intent, suspension = caught_up(tx, intent, suspension_id, self._transitions, now)
-            if suspension is not None and suspension.look_at is not None and suspension.look_at <= now:
-                late = now - suspension.look_at
-                tx.after_commit(lambda: self._transitions.observer.looked(late))
-                self._transitions.move(tx, suspension, due_signal(tx, intent, suspension, now), intent, now)
-            return True  # if it is not due any more, somebody else was faster
-
-        return job
 
     async def _tidy(self) -> None:
         now = self._clock.now()

@@ -109,8 +109,24 @@ class Transitions:
         suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
         logs = [(intent, outcome.events) for outcome, intent in moved]
         intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
-        for outcome, _ in moved:
-            self._spread_the_news(tx, outcome.suspension, logged=True)
+        self._tell_of(tx, [outcome for outcome, _ in moved])
+
+    def ask_again(self, tx: Tx, asking: Sequence[tuple[Outcome, Sequence[Row], Dependent]], now: datetime) -> None:
+        """As :meth:`move` for many outcomes that do no more than ask again, each with its notices (:meth:`notices`) and
+        its intent, in a few statements together."""
+        moved = [(_next_version(outcome), intent) for outcome, _, intent in asking]
+        suspensions.update_all(tx, [outcome.suspension for outcome, _ in moved])
+        logs = [(intent, outcome.events) for outcome, intent in moved]
+        intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
+        rows = [row for _, notices, _ in asking for row in notices]
+        self._keep_tokens_of(tx, rows)
+        self.dispatch(tx, rows)
+        self._tell_of(tx, [outcome for outcome, _ in moved])
+
+    def _tell_of(self, tx: Tx, moved: Sequence[Outcome]) -> None:
+        """Once for all that have moved together, and are in the log."""
+        self._spread_the_news(tx, [outcome.suspension for outcome in moved], logged=True)
+        for outcome in moved:
             tx.after_commit(partial(self.observer.moved, outcome))
 
     def keep(self, tx: Tx, suspension: Suspension) -> None:
@@ -149,7 +165,7 @@ class Transitions:
         self.dispatch(tx, rows)
         if refresh.changes_messages(outcome):
             self.dispatch(tx, refresh.refreshes(tx, suspension, self.channels, now))
-        self._spread_the_news(tx, suspension, bool(outcome.events))
+        self._spread_the_news(tx, [suspension], bool(outcome.events))
         tx.after_commit(lambda: self.observer.moved(outcome))
         return self._unless_nobody_was_asked(tx, outcome, rows, intent, now)
 
@@ -164,13 +180,15 @@ class Transitions:
             return outcome  # those it would ask have answered; the others' turn comes when it is due
         return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
 
-    def _spread_the_news(self, tx: Tx, suspension: Suspension, logged: bool) -> None:
-        topics = [suspension.id]
+    def _spread_the_news(self, tx: Tx, moved: Sequence[Suspension], logged: bool) -> None:
+        """The alarm is told of the soonest look; that one finds the next."""
+        topics = [one.id for one in moved]
         if logged:
-            topics += [EVERYTHING, suspension.ask.intent_id]
+            topics += [EVERYTHING, *(one.ask.intent_id for one in moved)]
         self.hub.announce(tx, *topics)
-        if suspension.look_at is not None:
-            self.alarm.within(tx, suspension.look_at)
+        looks = [one.look_at for one in moved if one.look_at is not None]
+        if looks:
+            self.alarm.within(tx, min(looks))
 
     def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""
@@ -200,9 +218,10 @@ class Transitions:
     ) -> Iterable[Row]:
         match effect:
             case Notify(attempt):
-                return self._notices(tx, suspension, attempt, now)
+                return self._keep_tokens_of(tx, self.notices(suspension, attempt, now))
             case NotifyPerson(attempt, person, channel):
-                return self._notices_to(tx, suspension, attempt, channel, (person,), now, now)
+                rows = self._notices_to(suspension, attempt, channel, (person,), now, now)
+                return self._keep_tokens_of(tx, rows)
             case AskAgentBack():
                 return self._callback(tx, suspension, asked_back_body(suspension, now), now)
             case TellClarification():
@@ -218,15 +237,14 @@ class Transitions:
             case _ as unknown:
                 assert_never(unknown)
 
-    def _notices(self, tx: Tx, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
+    def notices(self, suspension: Suspension, attempt: int, now: datetime) -> list[Row]:
         """Everybody of the attempt, and whoever it was handed over to; but for those who have answered already."""
         step = suspension.ask.planned(attempt)
         due_at = max(now, step.waits_until or now) if attempt == 1 else now  # later ones the clock has waited for
-        return self._notices_to(tx, suspension, attempt, step.channel, references_of(suspension, attempt), now, due_at)
+        return self._notices_to(suspension, attempt, step.channel, references_of(suspension, attempt), now, due_at)
 
     def _notices_to(
         self,
-        tx: Tx,
         suspension: Suspension,
         attempt: int,
         channel: str,
@@ -236,14 +254,18 @@ class Transitions:
     ) -> list[Row]:
         """A row for each address, once."""
         addresses = addresses_of(suspension, references, channel, self.responders)
-        self.keep_tokens(tx, suspension, addresses)
         return [outbox.notice(suspension.id, attempt, address, now, due_at=due_at) for address in addresses]
 
-    def keep_tokens(self, tx: Tx, suspension: Suspension, addresses: Iterable[Address]) -> None:
-        """What the links and mailboxes of messages to ``addresses`` are known by when they come back."""
+    def _keep_tokens_of(self, tx: Tx, notices: Sequence[Row]) -> Sequence[Row]:
+        self.keep_tokens(tx, [(row.suspension_id or "", row.to) for row in notices])
+        return notices
+
+    def keep_tokens(self, tx: Tx, messages: Iterable[tuple[str, Address]]) -> None:
+        """What the links and mailboxes of ``messages`` (about which suspension, where to) are known by when they come
+        back."""
         made = [
-            (self.tokens.token(purpose, suspension.id, address.channel, address.value), purpose, suspension.id, address)
-            for address in addresses
+            (self.tokens.token(purpose, suspension_id, address.channel, address.value), purpose, suspension_id, address)
+            for suspension_id, address in messages
             for purpose in self._token_purposes(address)
         ]
         tokens.keep(tx, made)
@@ -263,7 +285,7 @@ class Transitions:
         address = personal_address(self.responders, self.channels, asker, channel)
         if address is None:
             return []
-        self.keep_tokens(tx, suspension, [address])
+        self.keep_tokens(tx, [(suspension.id, address)])
         message = clarified_message(suspension, self.responders.time_zone(asker))
         return [tell_row(message, address, now, suspension.id)]
 
@@ -352,6 +374,10 @@ def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | 
     return Row(
         RowKind.TELL, to.channel, now, now, suspension_id=suspension_id, address=to.value, person=to.person, body=body
     )
+
+
+def _next_version(outcome: Outcome) -> Outcome:
+    return replace(outcome, suspension=replace(outcome.suspension, version=outcome.suspension.version + 1))
 
 
 def _moved_intent(intent: Intent, effects: Sequence[Effect]) -> Intent:

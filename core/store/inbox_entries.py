@@ -38,7 +38,12 @@ def written(reference: str) -> str:
 
 def enter(tx: Tx, suspension: Suspension, audience: Audience) -> None:
     """Enter an open question under whatever it names by now."""
-    _ENTER[tx.conn.dialect.name].run(tx.conn, _values(suspension, audience))
+    enter_all(tx, [(suspension, audience)])
+
+
+def enter_all(tx: Tx, those: Collection[tuple[Suspension, Audience]]) -> None:
+    """As :func:`enter`, for many. There is at least one."""
+    _ENTER[tx.conn.dialect.name].run(tx.conn, *(_values(*one) for one in those))
 
 
 def leave(tx: Tx, suspension: Suspension, audience: Audience) -> None:

@@ -109,7 +109,7 @@ def heard(tx: Tx, suspension_id: str, outage: Outage) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """An open question, and the outages that it has not yet heard of, oldest first; never none."""
+    """An open question, and the outages that it has not yet heard of, oldest first."""
 
     suspension: Suspension
     outages: Sequence[Outage]
@@ -130,6 +130,11 @@ _SINCE = Prepared(
 
 def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
     """Those of the suspensions that are open and have an outage to hear of. Their intents must be locked."""
+    return [one for one in all_open(conn, suspension_ids) if one.outages]
+
+
+def all_open(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behind]:
+    """Those of the suspensions that are open, most of them with no outage to hear of. Their intents must be locked."""
     rows = _WITH_HEARD[conn.dialect.name].all(conn, listed(suspension_ids))
     since = _SINCE.all(conn, {"heard": min((row.heard for row in rows), default=0)})
     known = [Outage(*row) for row in since]
@@ -137,8 +142,7 @@ def all_behind(conn: sa.Connection, suspension_ids: Sequence[str]) -> list[Behin
     for row in rows:
         suspension = record_of(row)
         own = [one for one in known if one.id > row.heard and one.back_at > suspension.ask.suspended_at]
-        if own:
-            found.append(Behind(suspension, own))
+        found.append(Behind(suspension, own))
     return found
 
 

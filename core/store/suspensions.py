@@ -92,6 +92,16 @@ def _moved_meanwhile() -> Conflict:
     return Conflict("The suspension has moved meanwhile; ask again.")
 
 
+def update_all(tx: Tx, moved: Sequence[Suspension]) -> None:
+    """As :func:`update`, for many that stay open. Their intents must be locked in this transaction, so that nobody else
+    has moved them meanwhile."""
+    audiences = [audience_of(one) for one in moved]
+    rows = [(one.id, *_moving(one, audience).values()) for one, audience in zip(moved, audiences, strict=True)]
+    _MOVED.run(tx.conn, rows, each=_MOVE, together=_MOVE_TOGETHER)
+    inbox_entries.enter_all(tx, [*zip(moved, audiences, strict=True)])
+    tx.written |= {one.id: one for one in moved}
+
+
 _MOVING = (
     "status",
     "attempt",
@@ -117,6 +127,15 @@ _UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
     .values({name: sa.bindparam(name) for name in _MOVING})
+)
+_MOVED = Recordset(sa.column("_id", sa.Text), *(suspensions.c[name] for name in _MOVING))
+_MOVE = Prepared(
+    suspensions.update()
+    .where(suspensions.c.id == sa.bindparam("_id"))
+    .values({name: sa.bindparam(name) for name in _MOVING})
+)
+_MOVE_TOGETHER = Prepared(
+    suspensions.update().where(suspensions.c.id == _MOVED.c["_id"]).values({name: _MOVED.c[name] for name in _MOVING})
 )
 
 
@@ -167,6 +186,7 @@ _MOVE_TIMES_TOGETHER = Prepared(
 
 
 def _moving(suspension: Suspension, audience: Audience) -> dict[str, Any]:
+    """What :data:`_MOVING` names, in its order."""
     return {
         "status": suspension.status.value,
         "attempt": suspension.attempt,
