@@ -2,7 +2,7 @@
 
 Read ``relay`` first: a row's way from the lease to its outcome; then ``tries``: how it is sent. Rows wait in ``queues``
 (memory) and ``backlog`` (the database beyond it); ``turns`` says whose turn it is. ``leases`` says whether a row is
-still ours to send.
+still ours to send, ``read_ahead`` reads what the next ones ask.
 ``links`` and ``on_call`` complete a row as it is sent. ``pause`` holds new notices back. ``confirmation`` looks
 afterwards: did it arrive, and was anything left open? ``alerts`` tells the operators.
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from core.delivery.turns import Turns, Width
 from core.domain.suspension import Suspension
@@ -20,18 +21,19 @@ from core.work.presence import since_start
 
 USUAL_WIDTH = Width(4)
 FRESH = timedelta(milliseconds=100)
-"""How long a question as it was written is as good as one that is read: on a busy day the read takes as long."""
+"""How long a question as it was written or read is as good as one read now: on a busy day that takes as long."""
 _NOTHING: Mapping[str, Suspension] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
     """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen.
-    ``suspension`` is as it was written then, if the row was written with it."""
+    ``suspension`` is as it was at ``seen_at``, if it was written with the row or read since."""
 
     row: Row
     sure_at: timedelta
     suspension: Suspension | None = None
+    seen_at: timedelta = timedelta(0)
 
 
 class Lanes:
@@ -111,7 +113,7 @@ class Lanes:
         were ``written`` (by id)."""
         sure_at = self.elapsed() if sure_at is None else sure_at
         for row in rows:
-            self._in_hand[row.id] = _InHand(row, sure_at, written.get(row.suspension_id or ""))
+            self._in_hand[row.id] = _InHand(row, sure_at, written.get(row.suspension_id or ""), sure_at)
             self._turns[row.channel].add(row)
             self._ready[row.channel].set()
         if rows:
@@ -151,10 +153,22 @@ class Lanes:
         """Wait until everything taken so far is settled."""
         await self._empty.wait()
 
-    def just_written(self, row: Row) -> Suspension | None:
-        """The suspension of ``row``, if it was written with it less than :data:`FRESH` ago."""
+    # --- Their suspensions --------------------------------------------------------------------------------------------
+
+    def just_seen(self, row: Row) -> Suspension | None:
+        """The suspension of ``row``, if it was written with it or read less than :data:`FRESH` ago."""
         held = self._in_hand.get(row.id)
-        return None if held is None or self.elapsed() - held.sure_at > FRESH else held.suspension
+        return None if held is None or self.elapsed() - held.seen_at > FRESH else held.suspension
+
+    def seen(self, rows: Iterable[Row], read: Mapping[str, Suspension], at: timedelta) -> None:
+        """The suspensions of ``rows``, those that are still in hand, were ``read`` after ``at`` (by id)."""
+        for row in rows:
+            if (held := self._in_hand.get(row.id)) is not None:
+                self._in_hand[row.id] = replace(held, suspension=read.get(row.suspension_id or ""), seen_at=at)
+
+    def following(self, channel: str, most: int) -> list[Row]:
+        """So many of the rows that wait: those whose turn comes next, where there is but one lane."""
+        return [*islice(self._turns[channel], most)]
 
     # --- Leases -------------------------------------------------------------------------------------------------------
 
@@ -171,7 +185,7 @@ class Lanes:
         """The rows ``ids`` were leased to :attr:`owner` after ``at``."""
         for row_id in ids:
             if (held := self._in_hand.get(row_id)) is not None:
-                self._in_hand[row_id] = _InHand(held.row, at)
+                self._in_hand[row_id] = replace(held, sure_at=at)
 
     def lost(self, channel: str, ids: Collection[str]) -> None:
         """Others have the rows ``ids`` now: those that wait are let go."""

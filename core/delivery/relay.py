@@ -25,6 +25,7 @@ from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
+from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
 from core.delivery.turns import whole_second
 from core.domain.intent import Intent
@@ -113,6 +114,7 @@ class Relay:
             Leases(database, lanes, clock, beat),
             OnCallAddresses(database, transitions, clock, lanes.owner),
             still_wants,
+            ReadAhead(database, lanes),
         )
         self._beginners: list[asyncio.Task[None]] = []
         self._sends: set[asyncio.Task[None]] = set()

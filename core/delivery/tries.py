@@ -21,6 +21,7 @@ from core.delivery.leases import LeaseLost, Leases
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
+from core.delivery.read_ahead import ReadAhead
 from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
 from core.domain.notice import (
@@ -104,6 +105,7 @@ class Tries:
     leases: Leases
     on_call: OnCallAddresses
     still_wants: StillWants
+    read_ahead: ReadAhead
 
     async def once(self, row: Row) -> Delivery | Dropped | OnHold | NotOurs:
         try:
@@ -138,8 +140,7 @@ class Tries:
                 assert_never(unknown)
 
     async def _notify(self, row: Row, sending: Sending) -> Delivery | Dropped | OnHold:
-        # What was just written will do: if the question ends meanwhile, whoever settles the notice withdraws it.
-        suspension = self.leases.lanes.just_written(row) or await self._suspension(row)
+        suspension = await self.read_ahead.question(row)
         channel = self.channels.get(row.channel)
         if suspension is None or channel is None or row.address is None or row.attempt is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)

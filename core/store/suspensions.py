@@ -18,7 +18,7 @@ from core.errors import Conflict
 from core.store import inbox_entries
 from core.store.database import Tx
 from core.store.prepared import Prepared
-from core.store.recordsets import Recordset
+from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import archived, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -235,6 +235,7 @@ def record(row: Any) -> Suspension:
 
 
 _BY_ID = Prepared(sa.select(*COLUMNS).where(suspensions.c.id == sa.bindparam("id")))
+_BY_IDS = by_ids(sa.select(*COLUMNS), suspensions.c.id)
 _REF_IS_TAKEN = Prepared(
     sa.select(
         (
@@ -262,8 +263,7 @@ def those(conn: sa.Connection, suspension_ids: Sequence[str]) -> Mapping[str, Su
     if len(suspension_ids) < 2:
         found = [get(conn, one) for one in suspension_ids]
         return {one.id: one for one in found if one is not None}
-    rows = conn.execute(sa.select(*COLUMNS).where(suspensions.c.id.in_(suspension_ids)))
-    return {one.id: one for one in map(record, rows)}
+    return {one.id: one for one in map(record, _BY_IDS[conn.dialect.name].all(conn, listed(suspension_ids)))}
 
 
 def is_still_open(tx: Tx, suspension_id: str) -> Callable[[], bool]:

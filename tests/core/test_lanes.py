@@ -132,7 +132,7 @@ async def test_a_question_is_as_it_was_written_for_a_moment(lanes: Lanes) -> Non
     lanes.elapsed = lambda: elapsed
     row, one = in_hand("a", suspension_id=written.id), in_hand("b", suspension_id="another")
     lanes.hand_over([row, one], written={written.id: written})
-    assert lanes.just_written(row) == written
-    assert lanes.just_written(one) is None
+    assert lanes.just_seen(row) == written
+    assert lanes.just_seen(one) is None
     elapsed = FRESH * 2
-    assert lanes.just_written(row) is None
+    assert lanes.just_seen(row) is None
