@@ -156,6 +156,7 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _record: Any) -> None:
         values = {"statement": _milliseconds(deadlines.statement * 0.9), "idle": _milliseconds(_IDLE_IN_TRANSACTION)}
+        connection.prepare_threshold = None  # with a ROLLBACK it would deallocate what StatementPipeline has prepared
         reads = connection.autocommit
         connection.autocommit = True
         compiled = _LET_GO.compile(dialect=engine.dialect)

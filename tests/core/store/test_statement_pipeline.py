@@ -140,3 +140,20 @@ async def test_a_statement_is_planned_once_for_a_connection(pg: Database) -> Non
         return tx.conn.scalar(planned)
 
     assert await pg.write(job) == 1
+
+
+async def test_what_was_planned_outlives_a_transaction_that_is_undone(pg: Database) -> None:
+    """The driver plans for itself what comes six times, and has the server forget every plan with a ROLLBACK."""
+
+    def fails(tx: Tx) -> None:
+        OWNERS.all(tx.conn, {})
+        for _ in range(7):
+            tx.conn.execute(sa.text("SELECT 1"))
+        raise LookupError
+
+    for _ in range(20):  # more often than there are connections
+        with pytest.raises(LookupError):
+            await pg.write(fails)
+    await pg.write(lambda tx: INSERT.run(tx.conn, a_session("a")))
+    for _ in range(20):
+        assert len(await pg.write(lambda tx: OWNERS.all(tx.conn, {}))) == 1
