@@ -151,7 +151,6 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
     @sa.event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
         options["connect_timeout"] = _patience(float(options["connect_timeout"]))
-        options["prepare_threshold"] = None  # see StatementPipeline
         return Keeping.connect(*arguments, **options)
 
     @sa.event.listens_for(engine, "connect")

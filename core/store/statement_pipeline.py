@@ -64,10 +64,7 @@ class Asked:
 
 
 class StatementPipeline:
-    """One connection's way to the server. Its transaction begins with the first statement, if it has one.
-
-    psycopg must plan nothing on the same connection: at a rollback it would have the server forget every plan, ours too.
-    """
+    """One connection's way to the server. Its transaction begins with the first statement, if it has one."""
 
     def __init__(self, driver: Connection[Any]) -> None:
         self.waiting: list[Asked] = []
@@ -75,7 +72,6 @@ class StatementPipeline:
         self.is_refused = False
         """Whether a statement has changed no row that had to."""
         self._driver = driver
-        driver.prepare_threshold = None
         self._pgconn = driver.pgconn
         self._adapted: abc.Transformer = adapt.Transformer(driver)
         self._names: dict[str, bytes] = {}

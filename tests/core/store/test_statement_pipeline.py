@@ -131,20 +131,6 @@ async def test_what_can_not_be_planned_yet_is_planned_once_it_can(pg: Database) 
         assert await pg.write(lambda tx: LATER_TABLE.scalar(tx.conn, {})) == 7
 
 
-async def test_what_is_planned_is_not_forgotten_with_a_transaction_that_is_undone(pg: Database) -> None:
-    """psycopg plans what it has executed five times itself, and at a rollback tells the server to forget all plans."""
-
-    def undone(tx: Tx) -> None:
-        OWNERS.all(tx.conn, {})
-        for _ in range(10):
-            tx.conn.execute(sa.select(sessions.c.id)).all()
-        raise LookupError
-
-    for _ in range(20):  # more often than there are connections
-        with pytest.raises(LookupError):
-            await pg.write(undone)
-
-
 async def test_a_statement_is_planned_once_for_a_connection(pg: Database) -> None:
     planned = sa.text("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO sessions%'")
 
