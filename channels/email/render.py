@@ -92,7 +92,7 @@ def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: Whe
     subject = subject_line(notice.ref, notice.question)
     for own in ROOMS:
         written = templates.write("notice", notice_view(notice, subject, answers_at, of_both(room, own)))
-        if _size(written) <= LARGEST_HTML:
+        if _fits(written, LARGEST_HTML):
             break
     return written
 
@@ -105,7 +105,7 @@ def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
     bare = replace(notice, attempt=1, max_attempts=1, notes=(), next_step=None, silence="", zone=None, links=_A_LINK)
     for room in ROOMS:
         written = templates.write("notice", notice_view(bare, "", "answers@example.com", of_both(room, ROOMS[-1])))
-        if _size(written) <= LARGEST_HTML - OWN_WORDS:
+        if _fits(written, LARGEST_HTML - OWN_WORDS):
             break
     return room
 
@@ -113,14 +113,15 @@ def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
 def _telling(message: Message, ours: Mailboxes, templates: Templates) -> MailBodies:
     for room in ROOMS:
         written = templates.write("message", view_of(message, ours, room))
-        if _size(written) <= LARGEST_HTML:
+        if _fits(written, LARGEST_HTML):
             break
     return written
 
 
-def _size(written: MailBodies) -> int:
-    """As it is sent, with line ends of two bytes."""
-    return len(written.html.encode("utf-8", "replace")) + written.html.count("\n")
+def _fits(written: MailBodies, most: int) -> bool:
+    """Whether its HTML has at most so many bytes as it is sent, with line ends of two. No character takes five."""
+    html = written.html
+    return 5 * len(html) <= most or len(html.encode("utf-8", "replace")) + html.count("\n") <= most
 
 
 def _envelope(headers: dict[str, str], written: MailBodies, sender: str, to: Address, return_id: str) -> OutgoingMail:

@@ -85,8 +85,11 @@ def environment(loader: BaseLoader, kind: type[Environment] = Environment) -> En
 
 @cache
 def _ours() -> Environment:
-    """Compiled once, however many channels there are or replace each other."""
-    return environment(DictLoader(dict(OURS)))
+    """Compiled once, however many channels there are or replace each other. They use none of Jinja's globals, which
+    would be copied for each body."""
+    ours = environment(DictLoader(dict(OURS)))
+    ours.globals.clear()
+    return ours
 
 
 def is_html(name: str | None) -> bool:
