@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.answers import GivenAnswer
@@ -327,12 +328,17 @@ class Engine:
         """Do everything that is due now; returns when to look again at the latest."""
         await self._tidy()
         behind = await self._catching_up.some()
-        while due := await self.database.read(lambda conn: suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE)):
+        if self._catching_up.due_at_once:
+            await self._due_attempts.fire(self._catching_up.due_at_once)
+        while due := await self.database.read(self._share_of_due):
             if await self._catching_up.those(due):
                 continue  # most of them are not due any more
             if not await self._due_attempts.fire(due):
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
+
+    def _share_of_due(self, conn: sa.Connection) -> list[str]:
+        return suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE, self._catching_up.due_from)
 
     async def _tidy(self) -> None:
         now = self._clock.now()

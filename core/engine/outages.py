@@ -26,6 +26,7 @@ from core.ports import Clock
 from core.store import intents, outages
 from core.store.database import Database, Tx
 from core.store.outages import Behind, Place
+from core.store.suspensions import EVER
 
 log = structlog.get_logger(__name__)
 
@@ -88,29 +89,49 @@ class CatchingUp:
     _is_behind: bool = False
     """Whether some may still have an outage to hear of."""
 
+    due_from: datetime = EVER
+    """While some are behind: what is due before that is due by its old times. It waits for :meth:`some`."""
+    due_at_once: Sequence[str] = ()
+    """What :meth:`some` has found due by old times that do not move."""
+
     async def some(self) -> bool:
-        """Move a bounded number of questions, those first that were asked first; whether there may be more."""
-        newest = await self.database.read(outages.newest)
-        self._is_behind = newest != self._done
-        if not self._is_behind:
+        """Move a bounded number of questions; whether there may be more. Those come first that will be due soonest, and
+        then those that were asked first."""
+        last = await self.database.read(outages.newest)
+        self.due_at_once = ()
+        if last is None or last.id == self._done:
+            self._is_behind, self.due_from = False, EVER
             return False
+        self._is_behind, self.due_from = True, last.due_from or EVER
+        return await self._overdue() or await self._in_turn(last.id)
+
+    async def _overdue(self) -> bool:
+        """False if there are none, or if somebody else has them locked."""
+        found = await self.database.read(lambda conn: outages.overdue(conn, self.due_from, AT_ONCE))
+        return bool(found) and await self._among_others(found)
+
+    async def _in_turn(self, newest: int) -> bool:
         found = await self.database.read(lambda conn: outages.behind(conn, self._reached, AT_ONCE))
         if not found and self._reached is None:
-            self._done, self._is_behind = newest, False
+            self._done, self._is_behind, self.due_from = newest, False, EVER
             return False
         if found:
-            await self._among_others(partial(self._move, suspension_ids=[which for _, which in found]))
+            await self._among_others([which for _, which in found])
         self._reached = found[-1] if len(found) == AT_ONCE else None  # somebody else may have held one: once more
         return True
 
-    async def _among_others(self, move: Callable[[Tx], int]) -> None:
-        """Move, and then rest if anybody else has written meanwhile: so that clients get their turns."""
+    async def _among_others(self, suspension_ids: Sequence[str]) -> bool:
+        """Move, and then rest if anybody else has written meanwhile: so that clients get their turns. False if somebody
+        else has all of them locked."""
         loop, written = asyncio.get_running_loop(), self.database.written
         started = loop.time()
-        if not await self.database.write(move):
-            await asyncio.sleep(_LONGEST_REST)  # somebody else has all of them locked
+        found = await self.database.write(partial(self._move, suspension_ids=suspension_ids))
+        self.due_at_once = [one.suspension.id for one in found if _is_due(one, self.due_from)]
+        if not found:
+            await asyncio.sleep(_LONGEST_REST)
         elif self.database.written > written + 1:
             await asyncio.sleep(min(_REST * (loop.time() - started), _LONGEST_REST))
+        return bool(found)
 
     async def those(self, suspension_ids: Sequence[str]) -> bool:
         """Move those of these questions that are behind; whether any of them was. To be called after :meth:`some`."""
@@ -120,12 +141,12 @@ class CatchingUp:
         moved = [await self.database.write(partial(self._move, suspension_ids=part)) for part in parts]
         return any(moved)
 
-    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> int:
-        """How many were behind, whoever else has them locked left out."""
+    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> Sequence[Behind]:
+        """Those that were behind, as they were; whoever else has them locked left out."""
         held = intents.lock_free_of_suspensions(tx, suspension_ids)
         found = [one for one in outages.all_behind(tx.conn, suspension_ids) if one.suspension.ask.intent_id in held]
         if not found:
-            return 0
+            return ()
         moving = [
             (one.suspension, _signals(one), held[one.suspension.ask.intent_id])
             for one in found
@@ -134,7 +155,13 @@ class CatchingUp:
         self.transitions.reschedule(tx, moving, self.clock.now())
         outages.all_heard(tx, [one.suspension.id for one in found], max(one.outages[-1].id for one in found))
         tx.after_commit(lambda: log.info("suspensions.rescheduled", count=len(moving)))
-        return len(found)
+        return found
+
+
+def _is_due(behind: Behind, before: datetime) -> bool:
+    """Whether it keeps its times, and was due ``before`` then."""
+    look_at = behind.suspension.look_at
+    return behind.suspension.ask.keeps_its_times and look_at is not None and look_at < before
 
 
 def _signals(behind: Behind) -> list[Rescheduled]:

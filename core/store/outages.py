@@ -23,6 +23,9 @@ from core.store.suspensions import COLUMNS
 from core.store.suspensions import record as record_of
 from core.store.tables import outages, suspensions
 
+_IN_TIME = timedelta(minutes=1)
+"""So much behind the clock may have been when it fell silent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outage:
@@ -32,6 +35,11 @@ class Outage:
     silent_from: datetime
     back_at: datetime
     length: timedelta
+
+    @property
+    def due_from(self) -> datetime | None:
+        """What has moved by it, and was in time before it, is due from then on; ``None`` for a wrong clock's."""
+        return self.back_at - _IN_TIME if self.length > timedelta(0) else None
 
     def since(self, asked_at: datetime) -> timedelta:
         """How much of it a question met that was asked at ``asked_at``, in whole seconds; less than nothing where a
@@ -58,12 +66,17 @@ def take_off(tx: Tx, now: datetime, by: timedelta) -> None:
     record(tx, latest.back_at, max(asked, latest.back_at) + timedelta(microseconds=1), -by)
 
 
-def newest(conn: sa.Connection) -> int:
-    """The number of the last outage, 0 where there never was one."""
-    return _NEWEST.scalar(conn, {}) or 0
+def newest(conn: sa.Connection) -> Outage | None:
+    """The last outage, ``None`` where there never was one."""
+    row = _NEWEST.first(conn, {})
+    return None if row is None else Outage(*row)
 
 
-_NEWEST = Prepared(sa.select(sa.func.max(outages.c.id).label("id")))
+_NEWEST = Prepared(
+    sa.select(outages.c.id, outages.c.silent_from, outages.c.back_at, outages.c.length)
+    .order_by(outages.c.id.desc())
+    .limit(sa.literal_column("1", sa.Integer))
+)
 
 _MINE = (
     (suspensions.c.status == sa.literal_column("'open'"))
@@ -150,6 +163,24 @@ def all_heard(tx: Tx, suspension_ids: Sequence[str], newest: int) -> None:
     """These questions know of the outage with this number, and of all before it."""
     update = suspensions.update().where(suspensions.c.id.in_(suspension_ids))
     tx.conn.execute(update.values(caught_up=newest))
+
+
+def overdue(conn: sa.Connection, before: datetime, limit: int) -> Sequence[str]:
+    """Open questions that have an outage to hear of and were due before then by their old times, most overdue first:
+    moved, they are due soonest."""
+    return [row.id for row in _OVERDUE.all(conn, {"before": before, "limit": limit})]
+
+
+_OVERDUE = Prepared(
+    sa.select(suspensions.c.id)
+    .where(
+        suspensions.c.status == sa.literal_column("'open'"),
+        suspensions.c.look_at < sa.bindparam("before"),
+        sa.exists().where(_MINE).correlate(suspensions),
+    )
+    .order_by(suspensions.c.look_at)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+)
 
 
 Place = tuple[datetime, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -342,25 +342,29 @@ def waits(conn: sa.Connection, intent_id: str) -> list[Wait]:
     return [Wait(row.suspended_at, None if row.ended is None else _ENDED.validate_python(row.ended).at) for row in rows]
 
 
-def due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
-    """Ids of open suspensions that the clock has to look at, the most overdue first."""
-    return [row.id for row in _DUE.all(conn, {"now": now, "limit": limit})]
+EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def due(conn: sa.Connection, now: datetime, limit: int, since: datetime = EVER) -> list[str]:
+    """Ids of open suspensions that the clock has to look at and had not to before ``since``, the most overdue first."""
+    return [row.id for row in _DUE.all(conn, {"now": now, "limit": limit, "since": since})]
+
+
+_IS_DUE = (suspensions.c.look_at <= sa.bindparam("now")) & (suspensions.c.look_at >= sa.bindparam("since"))
 _DUE = Prepared(
     sa.select(suspensions.c.id)
-    .where(suspensions.c.status == sa.literal_column("'open'"), suspensions.c.look_at <= sa.bindparam("now"))
+    .where(suspensions.c.status == sa.literal_column("'open'"), _IS_DUE)
     .order_by(suspensions.c.look_at)
     .limit(sa.bindparam("limit", type_=sa.Integer))
 )
 
 
-def share_of_due(conn: sa.Connection, now: datetime, limit: int) -> list[str]:
-    """Up to ``limit`` of what is due. On PostgreSQL several workers look at once: each takes its share of a backlog at
+def share_of_due(conn: sa.Connection, now: datetime, limit: int, since: datetime = EVER) -> list[str]:
+    """Up to ``limit`` of :func:`due`. On PostgreSQL several workers look at once: each takes its share of a backlog at
     random, so that they seldom meet at the same row."""
     if conn.dialect.name != "postgresql":
-        return due(conn, now, limit)
-    backlog = due(conn, now, limit * _SHARES)
+        return due(conn, now, limit, since)
+    backlog = due(conn, now, limit * _SHARES, since)
     return backlog if len(backlog) <= limit else random.sample(backlog, limit)
 
 

@@ -1,4 +1,6 @@
-"""After an outage with 100,000 open questions: how long their times take to move, and what clients get meanwhile."""
+"""After an outage with 100,000 open questions: how long their times take to move, what clients get meanwhile, and how
+late the attempts are that come due through it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
             config, url = write_config(folder, f"sqlite+aiosqlite:///{path}", here.smtp_port, str(clients))
             asked = await open_question(http, config, url, here, timeout_seconds=4 * 86400, retry_policy=LADDER)
             original = rows.read_original(f"sqlite:///{path}", asked, MAILBOX)
-            first = datetime.now(UTC) - DAY + timedelta(minutes=5) - datetime.fromisoformat(original.instants[0])
+            first = datetime.now(UTC) - DAY - AWAY - datetime.fromisoformat(original.instants[0])
             rows.load(f"sqlite:///{path}", original, COUNT, lambda number, first=first: first + DAY * number / COUNT)
             _go_away(path)
             with serving(config):
@@ -51,11 +53,22 @@ async def _measure(sheet: Sheet, path: Path, caller: Caller, here: Around, name:
     while not moving.done():
         rates.append(await measures.cycles([caller], here, 3, clients))
     sheet.at_most(f"{COUNT} questions moved beside {name} after", await moving, 90, "s")
+    late = _lateness(path)
+    sheet.note("attempts of moved questions that came due meanwhile", len(late), "")
+    sheet.at_most("the most that one of them was late", max(late), 1, "s")
     alone = await measures.cycles([caller], here, 8, clients)
     meanwhile = sum(rates) / len(rates)
     sheet.note(f"cycles of {name} meanwhile", meanwhile, "/s")
     sheet.note(f"cycles of {name} when all have moved", alone, "/s")
     sheet.at_least("the one as a multiple of the other", meanwhile / alone, 0.7, "")
+
+
+def _lateness(path: Path) -> list[float]:
+    """Seconds from the instant at which each second attempt was due, as it had moved, to the event that tells of it.
+    The first of them come due with the start."""
+    with closing(sqlite3.connect(path)) as conn:
+        found = conn.execute(_LATE, (int(DAY.total_seconds() * 1_000_000),)).fetchall()
+    return [microseconds / 1e6 for (microseconds,) in found]
 
 
 def _until_moved(path: Path, started: float) -> float:
@@ -66,6 +79,11 @@ def _until_moved(path: Path, started: float) -> float:
     return time.monotonic() - started
 
 
+_LATE = """
+    SELECT events.created_at - suspensions.suspended_at - suspensions.shift - ? FROM events
+    JOIN suspensions ON suspensions.intent_id = events.intent_id
+    WHERE events.type = 'intent.suspension_renotified'
+"""
 _BEHIND = """
     SELECT 1 FROM suspensions WHERE status = 'open' AND coalesce(caught_up, 0) < (SELECT max(id) FROM outages)
     AND suspended_at < (SELECT max(silent_from) FROM outages) LIMIT 1

@@ -11,7 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from core.engine import outages
+from core.store import event_log
 from tests.clock import ManualClock
+from tests.patience import PATIENCE
 from tests.world import World, running
 
 
@@ -410,6 +413,26 @@ async def test_no_outage_of_ours_moves_its_times(tmp_path: Path, database_url: s
         assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "active"
         await world.advance(hours=2)
         assert kept(await world.intent(asked))["resolution"] == "expired"
+
+
+async def test_an_end_that_came_in_an_outage_is_told_before_the_others_times_have_moved(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outages, "AT_ONCE", 1)
+    clock = ManualClock()
+    async with running(tmp_path, database_url, clock) as world:
+        _, ending = await suspended(world)
+        policy = {"max_attempts": 3, "interval_seconds": 7200}
+        others = [await world.ask(retry_policy=policy) for _ in range(3)]
+    clock.move_by(timedelta(hours=5))
+    async with running(tmp_path, database_url, clock) as world, asyncio.timeout(PATIENCE):
+        while not all(["intent.suspension_rescheduled" in await world.event_types(one) for one in others]):
+            await asyncio.sleep(0.01)
+        everything: dict[str, Any] = {"intent_id": None, "agent": None, "limit": 100}
+        lines = await world.service.database.read(lambda conn: event_log.after(conn, (0, 0), **everything).lines)
+    ended, moved = "intent.suspension_expired", "intent.suspension_rescheduled"
+    came = [(line.intent_id, line.type) for line in lines if line.type in {ended, moved}]
+    assert came == [(ending["intent_id"], ended), *((one["intent_id"], moved) for one in others)]
 
 
 async def test_asking_back_does_not_move_its_end(world: World) -> None:

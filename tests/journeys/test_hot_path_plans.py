@@ -12,6 +12,7 @@ import pytest
 
 from core.domain.people import Actor, Role
 from core.engine.inbox import Inbox
+from core.store import outages
 from core.store.database import Database
 from tests.core.store_examples import take_due
 from tests.statements import executed
@@ -93,6 +94,7 @@ async def test_no_statement_of_a_questions_life_reads_a_whole_table(any_world: W
 
 WAITING = {
     "what the clock has to look at": ("FROM suspensions", "look_at <="),
+    "what was due in an outage": ("FROM suspensions", "look_at < "),
     "when the clock looks next": ("FROM suspensions", "look_at IS NOT NULL"),
     "what the relay takes": ("FROM outbox", "due_at <="),
     "when the relay looks next": ("SELECT outbox.due_at", "'pending'"),
@@ -107,6 +109,7 @@ async def test_what_waits_is_found_by_an_index_of_what_waits_alone(any_world: Wo
     async with executed(database) as statements:
         await live_through(any_world)
         await database.write(lambda tx: take_due(tx, "slack", now=now, limit=9, owner="me", until=now))
+        await database.read(lambda conn: outages.overdue(conn, now, 9))
         await Inbox(engine.database, engine.permissions).page(
             Actor("alice@example.com", frozenset({Role.OPERATOR})), 50
         )

@@ -13,11 +13,14 @@ import pytest
 import sqlalchemy as sa
 
 from core.engine import outages as catching_up
+from core.store import event_log
 from tests.clock import ManualClock
 from tests.patience import PATIENCE
 from tests.world import World, after, running
 
 MOVED = "intent.suspension_rescheduled"
+ASKED_AGAIN = "intent.suspension_renotified"
+EVERYTHING: dict[str, Any] = {"intent_id": None, "agent": None, "limit": 100}
 HOURLY: dict[str, Any] = {"max_attempts": 3, "interval_seconds": 3600}
 
 
@@ -226,6 +229,23 @@ async def test_a_question_that_somebody_holds_moves_once_it_is_free(
             await all_moved(world, [held])
             assert [(await world.event_types(one)).count(MOVED) for one in (held, *others)] == [1] * 5
     elsewhere.dispose()
+
+
+async def test_what_will_be_due_soonest_moves_first_and_is_asked_before_the_rest_moves(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catching_up, "AT_ONCE", 1)
+    async with town.open() as world:
+        policies = [{**HOURLY, "interval_seconds": hours * 3600} for hours in (24, 1, 3, 2)]
+        daily, due, later, sooner = [await world.ask(retry_policy=policy) for policy in policies]
+        town.clock.move_by(timedelta(hours=1))  # it was about to be asked again as we went away
+    town.clock.move_by(timedelta(hours=5))
+    async with running(town.folder, town.url, town.clock) as world:
+        await all_moved(world, [daily, due, later, sooner])
+        lines = await world.service.database.read(lambda conn: event_log.after(conn, (0, 0), **EVERYTHING).lines)
+    came = [(line.intent_id, line.type) for line in lines if line.type in {MOVED, ASKED_AGAIN}]
+    order = [(due, MOVED), (due, ASKED_AGAIN), (sooner, MOVED), (later, MOVED), (daily, MOVED)]
+    assert came == [(asked["intent_id"], event) for asked, event in order]
 
 
 async def all_moved(world: World, asked: Sequence[dict[str, Any]]) -> None:
