@@ -4,7 +4,8 @@ Read ``tables`` first, then ``database`` (a transaction is one plain function) a
 deadline). Behind them: ``group_commit``, ``postgres``, ``database_file``, ``prepared``, ``upserts``, ``failures``.
 ``schema`` and ``migrations`` bring a database up to date.
 
-Then one module for each thing that is kept: ``suspensions`` (with ``inbox``), ``intents``, ``outbox``, ``event_log``
+Then one module for each thing that is kept: ``suspensions`` (with ``inbox``, and ``search_index``
+by ``trigrams``), ``intents``, ``outbox``, ``event_log``
 with ``chain`` (its MACs, checked), ``event_log_pages`` and ``event_log_records``, ``incidents``, ``quarantine``,
 ``tokens``, ``api_keys``, ``sessions``, ``idempotency``, ``pauses``, ``outages``, ``workers``, ``jobs``, ``archive``,
 ``installation``, ``markers`` (what was noted once) and ``locks`` (who does it, among processes).

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.domain.intent import title_of
+from core.store import search_index
 from core.store.database import Tx
 from core.store.outbox import RowKind, RowStatus
 from core.store.tables import answer_receipts, archived, intents, outbox, suspensions, tokens
@@ -146,6 +147,7 @@ def remove(tx: Tx, ids: Sequence[str], digests: Sequence[str], now: datetime) ->
         tx.conn.execute(table.delete().where(table.c.suspension_id.in_(ids)))
     tx.conn.execute(tokens.delete().where(tokens.c.digest.in_(digests)))
     _forget_questions(tx, ids)
+    search_index.forget(tx, ids)
     tx.conn.execute(suspensions.delete().where(suspensions.c.id.in_(ids)))
     tx.conn.execute(archived.update().where(archived.c.id.in_(ids)).values(archived_at=now))
 

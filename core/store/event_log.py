@@ -22,7 +22,7 @@ from pydantic import JsonValue
 
 from core.domain.intent import UNBORN, Dependent, Intent, Moving
 from core.domain.renewed_key import keys_of
-from core.domain.vocabulary import Event
+from core.domain.vocabulary import SUSPENDED, Event
 from core.domain.wire import instant
 from core.store.container_tables import portfolio_members
 from core.store.database import Tx
@@ -303,6 +303,31 @@ _IS_SETTLED: Mapping[str, sa.ColumnElement[bool]] = {
     "sqlite": sa.true(),
     "postgresql": events.c.transaction_id < _OLDEST_RUNNING,
 }
+
+
+def count_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> int:
+    """How many lines are visible behind ``cursor``; no more than ``most`` are counted."""
+    some = sa.select(events.c.seq).where(_is_behind(conn, cursor)).order_by(*_order(conn)).limit(most).subquery()
+    return conn.scalar(sa.select(sa.func.count()).select_from(some)) or 0
+
+
+def settled_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> tuple[int, int]:
+    """The cursor that is ``most`` lines behind ``cursor``, or as far as everything is visible for good."""
+    place = (events.c.transaction_id, events.c.seq)
+    some = sa.select(*place).where(_is_behind(conn, cursor), _IS_SETTLED[conn.dialect.name])
+    found = some.order_by(*_order(conn)).limit(most).subquery()
+    last = sa.select(found).order_by(found.c.transaction_id.desc(), found.c.seq.desc()).limit(1)
+    row = conn.execute(last).first()
+    return cursor if row is None else (row.transaction_id, row.seq)
+
+
+def questions_after(conn: sa.Connection, cursor: tuple[int, int], upto: tuple[int, int] | None) -> list[str]:
+    """The ids of the suspensions that were opened behind ``cursor``, in order; those ``upto`` another, if it is
+    given."""
+    opened = sa.select(events.c.payload).where(_is_behind(conn, cursor), events.c.type == SUSPENDED)
+    if upto is not None:
+        opened = opened.where(~_is_behind(conn, upto))
+    return [str(payload["suspension_id"]) for payload in conn.scalars(opened.order_by(*_order(conn)))]
 
 
 def newest_cursor(conn: sa.Connection) -> tuple[int, int]:

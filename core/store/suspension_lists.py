@@ -9,7 +9,7 @@ Source: API.md §2; docs/decisions/0074.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,8 @@ import sqlalchemy as sa
 
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
+from core.store import search_index
+from core.store.recordsets import VALUES, listed
 from core.store.suspensions import COLUMNS, REF_START, record
 from core.store.tables import suspensions
 
@@ -27,7 +29,8 @@ AT_ONCE = 200
 """Records that are read at once."""
 
 Place = tuple[datetime, str]
-_table = suspensions.c
+Columns = sa.sql.base.ReadOnlyColumnCollection[str, Any]
+_table: Columns = suspensions.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,26 @@ def page(
     conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
 ) -> Sequence[Suspension]:
     """Newest first, older than ``before`` (its ``suspended_at`` and id). A text that is a question's ref finds that
-    question alone; any other is looked for in the questions."""
+    question alone; any other is looked for in the questions, by an index if few have it."""
     if (ref := _ref_in(wanted.text)) is not None:
         named = _wanted(sa.select(*COLUMNS).where(_table.ref == ref), replace(wanted, text=None), before)
         if found := conn.execute(named).all():
             return [record(row) for row in found]
-    statement = _wanted(sa.select(*COLUMNS), wanted, before).limit(limit)
-    return [record(row) for row in conn.execute(statement)]
+    ids = None if wanted.text is None else search_index.may_contain(conn, wanted.text, wanted.created_by)
+    if ids is None:
+        statement = _wanted(sa.select(*COLUMNS), wanted, before)
+    else:
+        few = _WITH_IDS[conn.dialect.name]
+        statement = _wanted(sa.select(*(few[column.name] for column in COLUMNS)), wanted, before, few)
+    return [record(row) for row in conn.execute(statement.limit(limit), {} if ids is None else listed(ids))]
+
+
+_WITH_IDS: Mapping[str, Columns] = {
+    dialect: suspensions.select().where(_table.id.in_(ids)).offset(0).subquery("few").c
+    for dialect, ids in VALUES.items()
+}
+"""Suspensions of a list of ids, read before anything else is asked of them. Without OFFSET a database may take an index
+of what they are filtered or ordered by, and pass everything that is not among them."""
 
 
 def _ref_in(text: str | None) -> str | None:
@@ -102,9 +118,14 @@ def naming(
     return [record(row) for row in conn.execute(statement.limit(AT_ONCE))]
 
 
-def _wanted(statement: sa.Select[Any], wanted: Filter, before: Place | None) -> sa.Select[Any]:
-    """``statement`` of what is ``wanted`` and older than ``before``, newest first."""
-    table = _table
+def _wanted(
+    statement: sa.Select[Any],
+    wanted: Filter,
+    before: Place | None,
+    table: Columns = _table,
+) -> sa.Select[Any]:
+    """``statement`` of what is ``wanted`` and older than ``before``, newest first. ``table`` has the columns of
+    suspensions."""
     statement = statement.order_by(table.suspended_at.desc(), table.id.desc())
     named = {
         table.session_id: wanted.session_id,
@@ -115,7 +136,7 @@ def _wanted(statement: sa.Select[Any], wanted: Filter, before: Place | None) -> 
         if value is not None:
             statement = statement.where(column == value)
     if wanted.status is not None:
-        statement = statement.where(_has_status(Status(wanted.status)))
+        statement = statement.where(_has_status(table.status, Status(wanted.status)))
     if wanted.channel is not None:
         statement = statement.where(table.channel == wanted.channel)
     if wanted.created_by is not None:
@@ -130,10 +151,10 @@ def _wanted(statement: sa.Select[Any], wanted: Filter, before: Place | None) -> 
     return statement
 
 
-def _has_status(status: Status) -> sa.ColumnElement[bool]:
+def _has_status(column: sa.ColumnElement[str], status: Status) -> sa.ColumnElement[bool]:
     """Written out, as the conditions of the indexes are."""
-    is_it = _table.status == sa.literal_column(f"'{status.value}'")
-    return is_it if status is Status.AWAITING else is_it & (_table.status != sa.literal_column("'open'"))
+    is_it = column == sa.literal_column(f"'{status.value}'")
+    return is_it if status is Status.AWAITING else is_it & (column != sa.literal_column("'open'"))
 
 
 def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:

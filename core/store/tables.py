@@ -592,3 +592,30 @@ log_followers = sa.Table(
     sa.Column("transaction_id", sa.BigInteger, nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
 )
+
+_LETTERS = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+search_entries = sa.Table(
+    "search_entries",
+    metadata,
+    sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    sa.Column("suspension_id", sa.Text, nullable=False, unique=True),
+)
+
+search_segments = sa.Table(
+    "search_segments",
+    metadata,
+    sa.Column("segment", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("questions", sa.Integer, nullable=False),
+    sa.Column("removals", sa.Integer, nullable=False),
+    sa.Column("cleaned", sa.Integer, nullable=False),
+)
+
+search_terms = sa.Table(
+    "search_terms",
+    metadata,
+    sa.Column("segment", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("term", _LETTERS, primary_key=True),
+    sa.Column("questions", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -24,12 +24,12 @@ async def open_question(http: aiohttp.ClientSession, config: Path, url: str, her
         return asked
 
 
-async def ended_question(http: aiohttp.ClientSession, config: Path, url: str, here: Around) -> Any:
+async def ended_question(http: aiohttp.ClientSession, config: Path, url: str, here: Around, **fields: Any) -> Any:
     """As :func:`open_question`, answered and called back."""
     with serving(config):
         caller = Caller(http, url)
         await measures.until_ready(caller, time.monotonic())
-        asked = await caller.ask(here.callback_url, MAILBOX)
+        asked = await caller.ask(here.callback_url, MAILBOX, **fields)
         await here.mail_to(MAILBOX)
         await caller.answer(asked)
         await here.callback(asked["suspension_id"])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from datetime import timedelta
 from pathlib import Path
 
 import aiohttp
+import sqlalchemy as sa
 
+from core.store.tables import log_followers, search_entries, search_segments, search_terms
+from core.store.trigrams import SEGMENT
 from tests.bench import measures, rows
 from tests.bench.crowd import MAILBOX, ended_question, open_question
 from tests.bench.databases import DURABLE, migrated
@@ -37,11 +41,17 @@ LOOKED_UP = {
     "a session that none is of, as an agent": ("/v1/suspensions?session_id=none", AGENT_KEY),
     "a ref": ("/v1/suspensions?q={ref}", OPERATOR_KEY),
     "a word that each question has": ("/v1/suspensions?q=refund", OPERATOR_KEY),
+    "a word that one question has": ("/v1/suspensions?q=zebra", OPERATOR_KEY),
+    "a word that one question has, as an agent": ("/v1/suspensions?q=zebra", AGENT_KEY),
+    "a word that no question has": ("/v1/suspensions?q=giraffe", OPERATOR_KEY),
+    "a number that a few questions have": ("/v1/suspensions?q=99876.original", OPERATOR_KEY),
     "callbacks": ("/v1/callbacks", OPERATOR_KEY),
     "callbacks that are dead": ("/v1/callbacks?status=dead", OPERATOR_KEY),
     "callbacks that are pending": ("/v1/callbacks?status=pending", OPERATOR_KEY),
 }
 """The path and the key of each."""
+QUESTION = f"Refund order 12345 to the card of {MAILBOX}?"
+"""Each copy has a mailbox of its own."""
 
 
 INBOXES = {
@@ -61,14 +71,17 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
         people = [{"name": email, "email": email} for email in INBOXES.values()]
         config, base = write_config(folder, url, here.smtp_port, database, people=people, api_keys=KEYS)
         plain = url.replace("+aiosqlite", "")
-        ended = await ended_question(http, config, base, here)
-        opened = await open_question(http, config, base, here, timeout_seconds=4 * 86400, responders=[MAILBOX])
+        ended = await ended_question(http, config, base, here, question=QUESTION)
+        asking = {"timeout_seconds": 4 * 86400, "responders": [MAILBOX], "question": QUESTION}
+        opened = await open_question(http, config, base, here, **asking)
         for asked in (ended, opened):
             original = rows.read_original(plain, asked, MAILBOX)
             rows.load(plain, original, COUNT, lambda number: timedelta(milliseconds=-number))
         with serving(config):
             caller = measures.Caller(http, base)
             await measures.until_ready(caller, time.monotonic())
+            sheet.note(f"{database}: the index of all texts is made", await _until_indexed(plain), "s")
+            await caller.ask(here.callback_url, MAILBOX, question="May the zebra cross?")
             for name, (path, key) in LOOKED_UP.items():
                 spent = [await seconds_of(http, base + path.format(ref=opened["ref"]), key) for _ in range(RUNS)]
                 sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
@@ -76,6 +89,31 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
                 await sign_in(http, base, email)
                 spent = [await seconds_of(http, f"{base}/inbox", None) for _ in range(RUNS)]
                 sheet.at_most(f"{database}: {name}, the median", measures.Spread.of(spent).median, 10, "ms")
+
+
+def _forget_index(url: str) -> None:
+    """The copies stand in the log where the originals do, and those are indexed."""
+    engine = sa.create_engine(url)
+    with engine.begin() as conn:
+        for table in (log_followers, search_entries, search_segments, search_terms):
+            conn.execute(table.delete())
+    engine.dispose()
+
+
+async def _until_indexed(url: str) -> float:
+    """Seconds, while the service has nothing else to do."""
+    started, engine = time.monotonic(), sa.create_engine(url)
+    counted = sa.select(sa.func.count()).select_from(search_segments)
+    async with asyncio.timeout(300):
+        while await asyncio.to_thread(_scalar, engine, counted) < 2 * COUNT // SEGMENT:
+            await asyncio.sleep(0.2)
+    engine.dispose()
+    return time.monotonic() - started
+
+
+def _scalar(engine: sa.Engine, statement: sa.Select[int]) -> int:
+    with engine.connect() as conn:
+        return conn.scalar(statement) or 0
 
 
 async def seconds_of(http: aiohttp.ClientSession, url: str, key: str | None) -> float:

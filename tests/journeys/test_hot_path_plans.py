@@ -18,7 +18,10 @@ from tests.core.store_examples import take_due
 from tests.statements import executed
 from tests.world import World
 
-GROWING = ("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen", "inbox_entries")
+GROWING = (
+    *("suspensions", "intents", "events", "outbox", "tokens", "idempotency", "seen", "inbox_entries"),
+    *("search_entries", "search_terms"),
+)
 """Tables that grow with every question."""
 
 OF_WAITING = (

@@ -1,0 +1,293 @@
+"""The search index: which questions may contain a text, by its trigrams. Made behind the log, a segment at a time.
+
+    in the log ──▶ noted (``search_entries``: a number) ──▶ in a segment (``search_terms``: which of its questions
+                                                             have a trigram)
+
+Writing a question costs nothing more. What is not noted yet, or in no segment yet, is looked through itself: nothing is
+ever missing. One process at a time moves the index (the follower's row is locked); any number read it.
+
+What leaves the database leaves its segment with the next step (:func:`forget`, :func:`clean`).
+
+Source: docs/decisions/0080.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+import sqlalchemy as sa
+
+from core.store import event_log, log_followers
+from core.store.database import Tx
+from core.store.log_followers import Cursor
+from core.store.prepared import Prepared
+from core.store.recordsets import Recordset, by_ids, listed
+from core.store.tables import search_entries, search_segments, search_terms, suspensions
+from core.store.trigrams import SEGMENT, bitmap, looked_up, of_creator, packed, places, terms
+
+FOLLOWER = "search"
+"""The follower's name in ``log_followers``."""
+
+MOST_FOUND = 1_000
+"""A text that more may have is found sooner by reading the newest questions."""
+_MOST_BEHIND = 12_000
+"""Lines of the log. If the index is farther behind, questions are read as if there was none."""
+_MOST_WAITING = 4 * SEGMENT
+"""Questions that are noted and in no segment; likewise."""
+
+_START = (0, 0)
+_entry, _segment, _term = search_entries.c, search_segments.c, search_terms.c
+
+
+# --- Looking up -------------------------------------------------------------------------------------------------------
+
+
+def containing(text: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Whether a question contains ``text``, upper or lower case; :func:`escaped` takes the meaning from ``%``."""
+    return suspensions.c.question.icontains(text, escape="/")
+
+
+def escaped(text: str) -> str:
+    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
+
+
+def may_contain(conn: sa.Connection, text: str, creator: str | None) -> Collection[str] | None:
+    """Ids of all questions that contain ``text``, of ``creator`` alone if it is given; some of them may not contain it.
+
+    ``None`` if the index does not help: the text is too short, very many have it, or the index is not made yet. The
+    order of the three reads matters: a question goes from the log to the entries and on to a segment, and never back.
+    """
+    wanted = looked_up(text)
+    cursor = log_followers.place(conn, FOLLOWER) if wanted else None
+    if cursor is None or event_log.count_after(conn, cursor, _MOST_BEHIND) == _MOST_BEHIND:
+        return None
+    waiting = [*event_log.questions_after(conn, cursor, None), *(ids := _in_no_segment(conn))]
+    if len(ids) == _MOST_WAITING:
+        return None
+    found = _looked_through(conn, waiting, text, creator)
+    indexed = _in_segments(conn, wanted if creator is None else [*wanted, of_creator(creator)])
+    if len(found) + sum(bits.bit_count() for bits in indexed.values()) > MOST_FOUND:
+        return None
+    return {*found, *_numbered(conn, [one * SEGMENT + place for one in indexed for place in places(indexed[one])])}
+
+
+_LOOKED_THROUGH = by_ids(
+    sa.select(suspensions.c.id, suspensions.c.created_by).where(containing(sa.bindparam("text"))), suspensions.c.id
+)
+
+
+def _looked_through(conn: sa.Connection, ids: Sequence[str], text: str, creator: str | None) -> list[str]:
+    """Which of ``ids`` contain ``text``, and are the ``creator``'s."""
+    if not ids:
+        return []
+    rows = _LOOKED_THROUGH[conn.dialect.name].all(conn, {**listed(ids), "text": escaped(text)})
+    return [row.id for row in rows if creator is None or row.created_by == creator]
+
+
+def _in_no_segment(conn: sa.Connection) -> list[str]:
+    waiting = sa.select(_entry.suspension_id).where(_entry.number >= _first_of_none(conn))
+    return list(conn.scalars(waiting.order_by(_entry.number).limit(_MOST_WAITING)))
+
+
+_is_wanted = _term.term.in_(sa.bindparam("wanted", expanding=True))
+_of_one = sa.select(_term.questions).where(_term.segment == _segment.segment, _is_wanted).offset(0).lateral("of_one")
+_HAVING: Mapping[str, sa.Select[int, bytes]] = {
+    "sqlite": sa.select(_term.segment, _term.questions).where(
+        _term.segment.in_(sa.select(_segment.segment)), _is_wanted
+    ),
+    "postgresql": sa.select(_segment.segment, _of_one.c.questions).join_from(search_segments, _of_one, sa.true()),
+}
+"""The terms of all segments, each looked up in each. PostgreSQL would read all rows: for each segment it takes the
+index."""
+
+
+def _in_segments(conn: sa.Connection, wanted: Collection[str]) -> Mapping[int, int]:
+    """The questions that have all terms ``wanted``: a bitmap for each segment that has any."""
+    having: dict[int, list[int]] = {}
+    for segment, questions in conn.execute(_HAVING[conn.dialect.name], {"wanted": list(wanted)}):
+        having.setdefault(segment, []).append(bitmap(questions))
+    complete = {segment: bitmaps for segment, bitmaps in having.items() if len(bitmaps) == len(wanted)}
+    return {segment: bits for segment, bitmaps in complete.items() if (bits := reduce(and_, bitmaps))}
+
+
+def _numbered(conn: sa.Connection, numbers: Sequence[int]) -> list[str]:
+    return list(conn.scalars(sa.select(_entry.suspension_id).where(_entry.number.in_(numbers)))) if numbers else []
+
+
+# --- Noting what the log says -----------------------------------------------------------------------------------------
+
+
+def begin(tx: Tx) -> None:
+    """Follow the log from its start, unless the index has begun."""
+    log_followers.lock(tx, FOLLOWER, _START)
+
+
+def note(tx: Tx, cursor: Cursor, reached: Cursor, ids: Sequence[str]) -> None:
+    """Give the questions ``ids`` numbers; the log is followed from ``cursor`` up to ``reached``. Does nothing if
+    somebody else moves the index, or has moved it."""
+    if log_followers.lock_free(tx, FOLLOWER) != cursor:
+        return
+    there = {row.id for row in _THERE[tx.conn.dialect.name].all(tx.conn, listed(ids))} if ids else set()
+    noted = {row.suspension_id for row in _NOTED[tx.conn.dialect.name].all(tx.conn, listed(ids))} if ids else set()
+    new = [one for one in dict.fromkeys(ids) if one in there and one not in noted]
+    if new:
+        highest = tx.conn.scalar(sa.select(sa.func.max(_entry.number)))
+        first = max(_first_of_none(tx.conn), 0 if highest is None else highest + 1)
+        _NUMBERED.run(tx.conn, [*enumerate(new, first)], each=_NUMBER, together=_NUMBER_TOGETHER)
+    log_followers.move(tx, FOLLOWER, reached)
+
+
+_NUMBERED = Recordset(*search_entries.c)
+_NUMBER = Prepared(search_entries.insert())
+_NUMBER_TOGETHER = Prepared(
+    search_entries.insert().from_select(search_entries.c.keys(), sa.select(*_NUMBERED.c.values()))
+)
+_THERE = by_ids(sa.select(suspensions.c.id), suspensions.c.id)
+_NOTED = by_ids(sa.select(_entry.suspension_id), _entry.suspension_id)
+
+
+def _first_of_none(conn: sa.Connection) -> int:
+    """The first number that no segment has. A number is never given twice as long as its segment is there."""
+    last = conn.scalar(sa.select(sa.func.max(_segment.segment)))
+    return 0 if last is None else (last + 1) * SEGMENT
+
+
+# --- Segments ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """So many ``questions``, and for each term which of them have it."""
+
+    number: int
+    questions: int
+    terms: Mapping[str, bytes]
+
+
+def made_next(conn: sa.Connection) -> Segment | None:
+    """The next segment; ``None`` if there are too few questions for one."""
+    waiting = _entry.number >= _first_of_none(conn)
+    first = conn.scalar(sa.select(sa.func.min(_entry.number)).where(waiting))
+    if first is None:
+        return None
+    segment = first // SEGMENT
+    highest = conn.scalar(sa.select(sa.func.max(_entry.number))) or 0
+    if highest < (segment + 1) * SEGMENT:
+        return None
+    questions = _questions(conn, segment)
+    return Segment(segment, len(questions), terms(questions))
+
+
+_QUESTIONS = by_ids(sa.select(suspensions.c.id, suspensions.c.question, suspensions.c.created_by), suspensions.c.id)
+
+
+def _questions(conn: sa.Connection, segment: int) -> Mapping[int, tuple[str, str]]:
+    """Text and creator of those that are still there, by their place in the segment."""
+    place_of = {suspension_id: number % SEGMENT for number, suspension_id in _entries(conn, segment)}
+    rows = _QUESTIONS[conn.dialect.name].all(conn, listed(place_of))
+    return {place_of[row.id]: (row.question, row.created_by) for row in rows}
+
+
+def _entries(conn: sa.Connection, segment: int) -> Sequence[tuple[int, str]]:
+    mine = (_entry.number >= segment * SEGMENT) & (_entry.number < (segment + 1) * SEGMENT)
+    rows = conn.execute(sa.select(_entry.number, _entry.suspension_id).where(mine).order_by(_entry.number))
+    return [(row.number, row.suspension_id) for row in rows]
+
+
+def add(tx: Tx, made: Segment) -> None:
+    """Keep a segment as :func:`made_next` has made it. Does nothing if somebody else moves the index, or has it."""
+    if log_followers.lock_free(tx, FOLLOWER) is None or made.number * SEGMENT < _first_of_none(tx.conn):
+        return
+    values = {"segment": made.number, "questions": made.questions, "removals": 0, "cleaned": -1}
+    tx.conn.execute(search_segments.insert().values(**values))
+    _insert(tx, made)
+
+
+def _insert(tx: Tx, made: Segment) -> None:
+    """On PostgreSQL as one value: each row by itself would cost a message."""
+    if tx.conn.dialect.name == "postgresql":
+        written = json.dumps({term: questions.hex() for term, questions in made.terms.items()})
+        tx.conn.execute(_INSERT_TOGETHER, {"segment": made.number, "terms": written})
+    else:
+        rows = [(made.number, term, questions) for term, questions in made.terms.items()]
+        _INSERT.run_rows(tx.conn, ("segment", "term", "questions"), rows)
+
+
+_INSERT = Prepared(search_terms.insert())
+_INSERT_TOGETHER = sa.text(
+    "INSERT INTO search_terms (segment, term, questions)"
+    " SELECT :segment, key, decode(value, 'hex') FROM json_each_text(CAST(:terms AS json))"
+)
+
+
+# --- Forgetting what has left -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What is left of a segment after so many ``removals``; ``None`` if nothing has left it."""
+
+    segment: int
+    removals: int
+    left: Segment | None
+
+
+def forget(tx: Tx, ids: Collection[str]) -> None:
+    """Questions leave the database: they are found no more, and their segments are to be cleaned."""
+    gone = search_entries.delete().where(_entry.suspension_id.in_(ids)).returning(_entry.number)
+    segments = {number // SEGMENT for number in tx.conn.scalars(gone)}
+    if segments:
+        counted = search_segments.update().where(_segment.segment.in_(segments))
+        tx.conn.execute(counted.values(removals=_segment.removals + 1))
+
+
+def forgotten_elsewhere(conn: sa.Connection, segment: int) -> Collection[str]:
+    """Ids of a segment's questions that have left the database: an older process forgets nothing."""
+    ids = [suspension_id for _, suspension_id in _entries(conn, segment)]
+    there = {row.id for row in _THERE[conn.dialect.name].all(conn, listed(ids))}
+    return [one for one in ids if one not in there]
+
+
+def segment_after(conn: sa.Connection, segment: int) -> int | None:
+    """The next one, ``None`` behind the last."""
+    following = sa.select(sa.func.min(_segment.segment)).where(_segment.segment > segment)
+    found: int | None = conn.scalar(following)
+    return found
+
+
+def cleaned(conn: sa.Connection) -> Cleaned | None:
+    """A segment that was not looked at since something left it, or since it was made, as it shall be; ``None`` if there
+    is none."""
+    unclean = sa.select(search_segments).where(_segment.cleaned < _segment.removals).limit(1)
+    row = conn.execute(unclean).first()
+    if row is None:
+        return None
+    there = sum(1 << number % SEGMENT for number, _ in _entries(conn, row.segment))
+    if there.bit_count() == row.questions:
+        return Cleaned(row.segment, row.removals, None)
+    rows = conn.execute(sa.select(_term.term, _term.questions).where(_term.segment == row.segment))
+    left = {term: bits for term, questions in rows if (bits := bitmap(questions) & there)}
+    kept = {term: packed([*places(left[term])]) for term in sorted(left)}
+    return Cleaned(row.segment, row.removals, Segment(row.segment, there.bit_count(), kept))
+
+
+def clean(tx: Tx, done: Cleaned) -> None:
+    """Keep what :func:`cleaned` has left of a segment. Does nothing if somebody else moves the index or has done it."""
+    if log_followers.lock_free(tx, FOLLOWER) is None:
+        return
+    mine = (_segment.segment == done.segment) & (_segment.cleaned < done.removals)
+    if done.left is None:
+        tx.conn.execute(search_segments.update().where(mine).values(cleaned=done.removals))
+        return
+    changed = search_segments.update().where(mine).values(cleaned=done.removals, questions=done.left.questions)
+    if tx.conn.execute(changed).rowcount == 0:
+        return
+    tx.conn.execute(search_terms.delete().where(_term.segment == done.segment))
+    if done.left.questions:
+        _insert(tx, done.left)
+    else:
+        tx.conn.execute(search_segments.delete().where(_segment.segment == done.segment))
