@@ -168,7 +168,8 @@ class Lanes:
 
     def following(self, channel: str, most: int) -> list[Row]:
         """So many of the rows that wait: those whose turn comes next, where there is but one lane."""
-        return [*islice(self._turns[channel], most)]
+        turns = self._turns[channel]
+        return [*islice(turns, min(most, turns.waiting))]  # and goes through no more of the lanes that are idle
 
     # --- Leases -------------------------------------------------------------------------------------------------------
 
