@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
 
@@ -27,7 +27,7 @@ from core.store.log_followers import Cursor
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import search_entries, search_segments, search_terms, suspensions
-from core.store.trigrams import SEGMENT, bitmap, looked_up, of_creator, packed, places, terms
+from core.store.trigrams import SEGMENT, Terms, bitmap, looked_up, of_creator, packed, places
 
 FOLLOWER = "search"
 """The follower's name in ``log_followers``."""
@@ -38,6 +38,10 @@ _MOST_BEHIND = 12_000
 """Lines of the log. If the index is farther behind, questions are read as if there was none."""
 _MOST_WAITING = 4 * SEGMENT
 """Questions that are noted and in no segment; likewise."""
+
+_LETTERS_AT_ONCE = 100_000
+"""Of questions, whose terms are made in a twentieth of a second. What else the clock looks at waits for that."""
+_PLACES_AT_ONCE = 64
 
 _START = (0, 0)
 _entry, _segment, _term = search_entries.c, search_segments.c, search_terms.c
@@ -59,7 +63,8 @@ def may_contain(conn: sa.Connection, text: str, creator: str | None) -> Collecti
     """Ids of all questions that contain ``text``, of ``creator`` alone if it is given; some of them may not contain it.
 
     ``None`` if the index does not help: the text is too short, very many have it, or the index is not made yet. The
-    order of the three reads matters: a question goes from the log to the entries and on to a segment, and never back.
+    order matters in which the log, the entries and the segments are read: a question goes from one to the next, and
+    never back.
     """
     wanted = looked_up(text)
     cursor = log_followers.place(conn, FOLLOWER) if wanted else None
@@ -68,11 +73,11 @@ def may_contain(conn: sa.Connection, text: str, creator: str | None) -> Collecti
     waiting = [*event_log.questions_after(conn, cursor, None), *(ids := _in_no_segment(conn))]
     if len(ids) == _MOST_WAITING:
         return None
-    found = _looked_through(conn, waiting, text, creator)
     indexed = _in_segments(conn, wanted if creator is None else [*wanted, of_creator(creator)])
-    if len(found) + sum(bits.bit_count() for bits in indexed.values()) > MOST_FOUND:
+    if sum(bits.bit_count() for bits in indexed.values()) > MOST_FOUND:
         return None
-    return {*found, *_numbered(conn, [one * SEGMENT + place for one in indexed for place in places(indexed[one])])}
+    numbers = [segment * SEGMENT + place for segment, bits in indexed.items() for place in places(bits)]
+    return {*_looked_through(conn, waiting, text, creator), *_numbered(conn, numbers)}
 
 
 _LOOKED_THROUGH = by_ids(
@@ -168,38 +173,62 @@ class Segment:
     terms: Mapping[str, bytes]
 
 
-def made_next(conn: sa.Connection) -> Segment | None:
-    """The next segment; ``None`` if there are too few questions for one."""
-    waiting = _entry.number >= _first_of_none(conn)
-    first = conn.scalar(sa.select(sa.func.min(_entry.number)).where(waiting))
-    if first is None:
+@dataclass(slots=True)
+class Making:
+    """A segment that is being made: the terms of its questions before ``place``."""
+
+    number: int
+    place: int = 0
+    terms: Terms = field(default_factory=Terms)
+
+
+def make_some(conn: sa.Connection, begun: Making | None) -> Making | Segment | None:
+    """Go on with the next segment, for some :data:`_LETTERS_AT_ONCE`, and return what is made by then. ``None`` if
+    there are too few questions for one."""
+    number = _next_full(conn)
+    if number is None:
         return None
-    segment = first // SEGMENT
-    highest = conn.scalar(sa.select(sa.func.max(_entry.number))) or 0
-    if highest < (segment + 1) * SEGMENT:
+    making = begun if begun is not None and begun.number == number else Making(number)
+    letters = 0
+    while making.place < SEGMENT and letters < _LETTERS_AT_ONCE:
+        letters += _add_some(conn, making)
+    return making if making.place < SEGMENT else Segment(number, making.terms.questions, making.terms.packed())
+
+
+def _next_full(conn: sa.Connection) -> int | None:
+    """The next segment that no number will be given in any more."""
+    waiting = sa.select(sa.func.min(_entry.number)).where(_entry.number >= _first_of_none(conn))
+    first: int | None = conn.scalar(waiting)
+    highest: int | None = conn.scalar(sa.select(sa.func.max(_entry.number)))
+    if first is None or highest is None or highest // SEGMENT == first // SEGMENT:
         return None
-    questions = _questions(conn, segment)
-    return Segment(segment, len(questions), terms(questions))
+    return first // SEGMENT
 
 
 _QUESTIONS = by_ids(sa.select(suspensions.c.id, suspensions.c.question, suspensions.c.created_by), suspensions.c.id)
 
 
-def _questions(conn: sa.Connection, segment: int) -> Mapping[int, tuple[str, str]]:
-    """Text and creator of those that are still there, by their place in the segment."""
-    place_of = {suspension_id: number % SEGMENT for number, suspension_id in _entries(conn, segment)}
-    rows = _QUESTIONS[conn.dialect.name].all(conn, listed(place_of))
-    return {place_of[row.id]: (row.question, row.created_by) for row in rows}
+def _add_some(conn: sa.Connection, making: Making) -> int:
+    """Add the questions of the next places that are still there; how many letters they have."""
+    start, end = making.place, making.place + _PLACES_AT_ONCE
+    place_of = {suspension_id: number % SEGMENT for number, suspension_id in _entries(conn, making.number, start, end)}
+    rows = _QUESTIONS[conn.dialect.name].all(conn, listed(place_of)) if place_of else ()
+    for row in sorted(rows, key=lambda one: place_of[one.id]):
+        making.terms.add(place_of[row.id], row.question, row.created_by)
+    making.place = end
+    return sum(len(row.question) for row in rows)
 
 
-def _entries(conn: sa.Connection, segment: int) -> Sequence[tuple[int, str]]:
-    mine = (_entry.number >= segment * SEGMENT) & (_entry.number < (segment + 1) * SEGMENT)
+def _entries(conn: sa.Connection, segment: int, start: int = 0, end: int = SEGMENT) -> Sequence[tuple[int, str]]:
+    """Numbers and ids of the questions at these places of a segment."""
+    first = segment * SEGMENT
+    mine = (_entry.number >= first + start) & (_entry.number < first + end)
     rows = conn.execute(sa.select(_entry.number, _entry.suspension_id).where(mine).order_by(_entry.number))
     return [(row.number, row.suspension_id) for row in rows]
 
 
 def add(tx: Tx, made: Segment) -> None:
-    """Keep a segment as :func:`made_next` has made it. Does nothing if somebody else moves the index, or has it."""
+    """Keep a segment as :func:`make_some` has made it. Does nothing if somebody else moves the index, or has it."""
     if log_followers.lock_free(tx, FOLLOWER) is None or made.number * SEGMENT < _first_of_none(tx.conn):
         return
     values = {"segment": made.number, "questions": made.questions, "removals": 0, "cleaned": -1}

@@ -58,15 +58,20 @@ def of_creator(creator: str) -> str:
     return f"{_OF_CREATOR}{creator}"
 
 
-def terms(questions: Mapping[int, tuple[str, str]]) -> Mapping[str, bytes]:
-    """For each term which of a segment's questions have it, packed. ``questions`` are text and creator, by their place
-    in the segment."""
-    having: dict[str, list[int]] = {}
-    for place in sorted(questions):
-        text, creator = questions[place]
+class Terms:
+    """Which of a segment's questions have a term. Questions are added in the order of their places."""
+
+    def __init__(self) -> None:
+        self.questions = 0
+        self._having: dict[str, list[int]] = {}
+
+    def add(self, place: int, text: str, creator: str) -> None:
+        self.questions += 1
         for term in (*trigrams(text), of_creator(creator)):
-            having.setdefault(term, []).append(place)
-    return {term: packed(having[term]) for term in sorted(having)}
+            self._having.setdefault(term, []).append(place)
+
+    def packed(self) -> Mapping[str, bytes]:
+        return {term: packed(self._having[term]) for term in sorted(self._having)}
 
 
 def packed(places: Sequence[int]) -> bytes:

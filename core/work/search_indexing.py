@@ -29,6 +29,7 @@ class SearchIndexing:
     clock: Clock
     _next: datetime | None = None
     _looked_at: int = -1
+    _making: search_index.Making | None = None
 
     async def look(self) -> datetime | None:
         """Returns when to go on if there is more to do, ``None`` otherwise: the next look comes anyway."""
@@ -75,9 +76,10 @@ class SearchIndexing:
             await self.database.write(lambda tx: search_index.forget(tx, gone))
 
     async def _make(self) -> bool:
-        """Make the next segment; whether there was none to make."""
-        made = await self.database.read(search_index.made_next, within=LONG)
-        if made is None:
-            return True
-        await self.database.write(lambda tx: search_index.add(tx, made), within=LONG)
-        return False
+        """Make some of the next segment; whether there was none to make."""
+        begun, self._making = self._making, None  # a portion that fails is not gone on with
+        made = await self.database.read(lambda conn: search_index.make_some(conn, begun), within=LONG)
+        self._making = made if isinstance(made, search_index.Making) else None
+        if isinstance(made, search_index.Segment):
+            await self.database.write(lambda tx: search_index.add(tx, made), within=LONG)
+        return made is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -199,9 +200,25 @@ async def test_two_that_move_the_index_at_once_make_a_segment_once(
 ) -> None:
     await noted(database, [numbered(1, question="A zebra?"), *crowd(SEGMENT)])
     before = await found(database, text)
-    made = await database.read(search_index.made_next)
-    assert made is not None
+    made = await database.read(lambda conn: search_index.make_some(conn, None))
+    assert isinstance(made, search_index.Segment)
     for _ in range(2):
         await database.write(lambda tx: search_index.add(tx, made))
     await worked_off(database, clock)
     assert await found(database, text) == before
+
+
+async def test_a_segment_of_long_questions_is_made_in_portions(database: Database, clock: ManualClock) -> None:
+    """Reminders that are due meanwhile wait for one of them at most."""
+    long = [
+        replace(one, ask=replace(one.ask, question=f"{one.ask.question} {'long ' * 400}")) for one in crowd(SEGMENT)
+    ]
+    await noted(database, [*long, numbered(1, question="A zebra?")])
+    first = await database.read(lambda conn: search_index.make_some(conn, None))
+    assert isinstance(first, search_index.Making)
+    assert 0 < first.place < SEGMENT / 4
+    await database.write(lambda tx: archive.remove(tx, [long[0].id], [], clock.now()))
+    await worked_off(database, clock)
+    assert await found(database, f"crowd {100 + SEGMENT - 1} long") == [long[-1].id]
+    assert await found(database, "crowd 100 long") == []
+    assert "wd " in await terms_of(database)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.store.trigrams import SEGMENT, bitmap, folded, looked_up, of_creator, packed, places, terms, trigrams
+from core.store.trigrams import SEGMENT, Terms, bitmap, folded, looked_up, of_creator, packed, places, trigrams
 
 
 def test_letters_that_a_database_may_take_for_the_same_are_folded_alike() -> None:
@@ -47,7 +47,10 @@ def test_places_are_kept_as_they_are(given_places: set[int]) -> None:
 
 
 def test_a_segment_knows_which_of_its_questions_have_a_term() -> None:
-    kept = terms({0: ("Refund?", "one"), 5: ("A refund", "two")})
+    made = Terms()
+    made.add(0, "Refund?", "one")
+    made.add(5, "A refund", "two")
+    kept = made.packed()
     assert [*places(bitmap(kept["ref"]))] == [0, 5]
     assert [*places(bitmap(kept["nd?"]))] == [0]
     assert [*places(bitmap(kept[of_creator("two")]))] == [5]
