@@ -15,8 +15,6 @@ from core.store.call_deadlines import LONG
 from core.store.database import Database
 
 EVERY = timedelta(seconds=5)
-GO_ON = timedelta(milliseconds=100)
-"""If there is more to do. What else is due has its turn meanwhile."""
 LINES_AT_ONCE = 4_000
 """Of the log: a few milliseconds' worth."""
 
@@ -32,7 +30,8 @@ class SearchIndexing:
     _making: search_index.Making | None = None
 
     async def look(self) -> datetime | None:
-        """Returns when to go on if there is more to do, ``None`` otherwise: the next look comes anyway."""
+        """Returns ``None`` unless there is more to do at once: the next look comes anyway, and does what else is due
+        first."""
         now = self.clock.now()
         if self._next is not None and self._next - EVERY <= now < self._next:
             return None
@@ -41,10 +40,10 @@ class SearchIndexing:
         made_all = await self._make()
         is_done = noted_all and cleaned_all and made_all
         self._next = now + EVERY if is_done else None
-        return None if is_done else now + GO_ON
+        return None if is_done else now
 
     async def _note(self) -> bool:
-        """Note what was asked since. Whether that was all of it."""
+        """Note what was asked since. Whether that was all, or so little is left that it can wait."""
         cursor = await self.database.read(lambda conn: log_followers.place(conn, search_index.FOLLOWER))
         if cursor is None:
             await self.database.write(search_index.begin)
@@ -54,7 +53,8 @@ class SearchIndexing:
             return True
         ids = await self.database.read(lambda conn: event_log.questions_after(conn, cursor, reached))
         await self.database.write(lambda tx: search_index.note(tx, cursor, reached, ids))
-        return await self.database.read(lambda conn: event_log.count_after(conn, reached, 1)) == 0
+        left = await self.database.read(lambda conn: event_log.count_after(conn, reached, LINES_AT_ONCE))
+        return left < LINES_AT_ONCE
 
     async def _clean(self) -> bool:
         """Clean one segment; whether there was none."""
