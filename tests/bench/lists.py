@@ -77,6 +77,7 @@ async def measured(folder: Path, sheet: Sheet, database: str, url: str) -> None:
         for asked in (ended, opened):
             original = rows.read_original(plain, asked, MAILBOX)
             rows.load(plain, original, COUNT, lambda number: timedelta(milliseconds=-number))
+        _forget_index(plain)
         with serving(config):
             caller = measures.Caller(http, base)
             await measures.until_ready(caller, time.monotonic())
