@@ -175,3 +175,14 @@ async def test_a_key_that_is_refused_does_not_fit_the_document_either(room: Worl
     described = await document(room)
     assert not fits(described, "PhaseBody", phase)
     assert fits(described, "PhaseBody", {"name": "fetch", "outputs": {"rows": "string"}})
+
+
+@pytest.mark.parametrize("governance", [{"a\x00b": 1}, {"rules": {"a": ["\x00"]}}])
+async def test_what_a_portfolio_may_not_be_governed_by_does_not_fit_the_document(
+    room: World, governance: dict[str, Any]
+) -> None:
+    refused = await room.call("POST", "/v1/portfolios", json={"name": "Release 7", "governance": governance})
+    assert refused.status_code == 422
+    described = await document(room)
+    assert not fits(described, "PortfolioBody", {"name": "Release 7", "governance": governance})
+    assert fits(described, "PortfolioBody", {"name": "Release 7", "governance": {"rules": {"a": ["b"]}}})
