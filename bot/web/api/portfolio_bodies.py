@@ -17,7 +17,9 @@ from core.errors import InvalidRequest
 class GovernanceBody(BaseModel):
     """What a portfolio is to keep to. ``deadline`` counts; whatever else is said is kept and shown."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": {"$ref": "#/components/schemas/JsonValue"}})
+    model_config = ConfigDict(
+        extra="allow", json_schema_extra={"additionalProperties": {"$ref": "#/components/schemas/JsonValue"}}
+    )
     __pydantic_extra__: dict[str, JsonValue]
 
     deadline: Instant | None = None
