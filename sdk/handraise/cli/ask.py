@@ -160,8 +160,8 @@ def _silence(asked: dict[str, Any]) -> str:
 def _ended(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     """The ended record. Raises :class:`typer.Exit` at Ctrl-C: the question is the service's, and stays."""
     ref = asked["ref"]
-    warn(f"{ref}: waiting for an answer")
     try:
+        warn(f"{ref}: waiting for an answer")
         ended: dict[str, Any] = client.wait(asked["suspension_id"])
     except KeyboardInterrupt:
         warn("")
