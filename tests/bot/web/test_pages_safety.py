@@ -14,7 +14,9 @@ from core.domain.suspension import Choice, ResponseType
 from tests.bot.web.pages_world import ALICE, BOB, Page, World, a_world
 
 PAGES = ["/inbox", "/signin", "/signin/forged", "/q/HR-7F3K", "/a/unknown"]
-NASTY = "<script>alert(1)</script> <a href='https://evil.example'>x</a> \"'&{{ 7*7 }} https://evil.example javascript:x"
+NASTY = (
+    "<script>alert(1)</script> <a href='https://evil.example'>x</a> \"'&{{ 7*1573 }} https://evil.example javascript:x"
+)
 
 
 @pytest.fixture
@@ -162,7 +164,7 @@ async def test_what_an_agent_writes_is_text_and_nothing_else(world: World) -> No
         assert NASTY in page.text
         assert page.html.count("<script") == 1
         assert not any("evil" in link for link in page.links)
-        assert "49" not in page.text.replace("2026", "")
+        assert "11011" not in page.text  # 7 × 1573; no ref has a 0 or a 1
 
 
 async def test_what_a_person_types_comes_back_as_text(world: World) -> None:
