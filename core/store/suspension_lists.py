@@ -60,7 +60,8 @@ def page(
         statement = _wanted(sa.select(*COLUMNS), wanted, before)
     else:
         few = _WITH_IDS[conn.dialect.name]
-        statement = _wanted(sa.select(*(few[column.name] for column in COLUMNS)), wanted, before, few)
+        columns = (sa.type_coerce(few.ask, sa.Text).label("ask"), *(few[column.name] for column in COLUMNS[1:]))
+        statement = _wanted(sa.select(*columns), wanted, before, few)
     return [record(row) for row in conn.execute(statement.limit(limit), {} if ids is None else listed(ids))]
 
 

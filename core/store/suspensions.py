@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from core.domain.audience import Audience, audience_of
 from core.domain.intent_lease import Wait
@@ -35,8 +37,10 @@ _REF_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """No 0, 1, I, L, O or U: a ref is read out on the phone."""
 _SHORTEST_REF = 4
 
+ASK = sa.type_coerce(suspensions.c.ask, sa.Text).label("ask")
+"""As it is written."""
 COLUMNS = (
-    suspensions.c.ask,
+    ASK,
     suspensions.c.status,
     suspensions.c.attempt,
     suspensions.c.held,
@@ -217,7 +221,7 @@ def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:
 def record(row: Any) -> Suspension:
     """The suspension in a row that has :data:`COLUMNS`."""
     return Suspension(
-        ask=_ASK.validate_python(row.ask),
+        ask=_ask(row.ask),
         status=Status(row.status),
         attempt=row.attempt,
         held=tuple(row.held),
@@ -232,6 +236,26 @@ def record(row: Any) -> Suspension:
         clarifications=_CLARIFICATIONS.validate_python(row.clarifications) if row.clarifications else (),
         agents=tuple(row.agents or ()),
     )
+
+
+_KEPT = 512
+_LONGEST_KEPT = 20_000
+
+
+def _ask(text: str) -> Ask:
+    """A question is looked at again and again while it is open, and never changes: the last :data:`_KEPT` that are not
+    longer than :data:`_LONGEST_KEPT` letters are read once. Nobody may change what is inside."""
+    return _kept_ask(text) if len(text) <= _LONGEST_KEPT else _read_ask(text)
+
+
+def _read_ask(text: str) -> Ask:
+    try:
+        return _ASK.validate_json(text)
+    except ValidationError:  # pydantic takes no lone surrogate, and an older version has let them in
+        return _ASK.validate_python(json.loads(text))
+
+
+_kept_ask = lru_cache(maxsize=_KEPT)(_read_ask)
 
 
 _BY_ID = Prepared(sa.select(*COLUMNS).where(suspensions.c.id == sa.bindparam("id")))

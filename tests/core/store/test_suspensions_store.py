@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import IntegrityError
@@ -135,6 +136,25 @@ async def test_whatever_an_agent_keeps_in_its_state_comes_back(database: Databas
     ask = replace(ask, id=unique, ref=unique, intent_id=unique)
     await keep(database, opened(ask))
     assert await stored(database, ask.id) == opened(ask)
+
+
+@pytest.mark.parametrize("context", [{"half": "\ud83d"}, {"long": "letters " * 4000}], ids=["half", "long"])
+async def test_half_a_character_that_an_older_version_took_comes_back_and_so_does_much(
+    database: Database, context: dict[str, Any]
+) -> None:
+    asked = opened(a_question(context=context))
+    await keep(database, asked)
+    assert await stored(database, "susp-1") == asked
+
+
+async def test_a_question_that_takes_the_place_of_another_is_read_as_it_is(database: Database) -> None:
+    """As after a restore, while we run."""
+    await keep(database, hourly())
+    assert await stored(database, "susp-1") == hourly()
+    await database.write(lambda tx: tx.conn.execute(sa.text("DELETE FROM suspensions")))
+    other = opened(a_question(question="Another one?"))
+    await keep(database, other)
+    assert await stored(database, "susp-1") == other
 
 
 async def test_what_moves_is_replaced_and_what_was_agreed_stays(database: Database) -> None:
