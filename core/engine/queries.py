@@ -44,6 +44,7 @@ from core.store.database import Database, Tx
 from core.store.event_log import Following, Logged
 from core.store.outbox import Row, RowKind, RowStatus
 from core.store.quarantine import Quarantined
+from core.store.search import Unindexed
 from core.store.sessions import Session
 from core.store.suspension_lists import Filter, PersonTexts
 
@@ -169,6 +170,7 @@ class ClientQueries:
         self._agents = agents
         self._clock = clock
         self._alarm = alarm
+        self._unindexed = Unindexed()
 
     # --- Mail that could not be read ------------------------------------------------------------------------------
 
@@ -193,7 +195,7 @@ class ClientQueries:
             return await self._own_list(wanted, by, before, limit)
         mine = replace(wanted, created_by=None if by.reads_all else by.key)
         found = await self._database.read(
-            lambda conn: suspension_lists.page(conn, mine, before=before, limit=limit + 1)
+            lambda conn: suspension_lists.page(conn, mine, self._unindexed, before=before, limit=limit + 1)
         )
         return _list(found, limit)
 

@@ -311,6 +311,22 @@ def count_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> int:
     return conn.scalar(sa.select(sa.func.count()).select_from(some)) or 0
 
 
+def lines_behind(
+    dialect: str, transaction_id: sa.ColumnElement[int], seq: sa.ColumnElement[int], most: int
+) -> sa.sql.base.ReadOnlyColumnCollection[str, Any]:
+    """The first ``most`` lines that are visible behind a cursor: their ``seq``, and as ``opened`` the payloads, as they
+    are written, of those that open a suspension."""
+    own = events.c
+    opened = sa.case((own.type == SUSPENDED, sa.type_coerce(own.payload, sa.Text))).label("opened")
+    lines = sa.select(own.seq, opened).limit(most)
+    if dialect == "sqlite":
+        behind = lines.where(transaction_id == 0, own.seq > seq).order_by(own.seq)
+    else:
+        place = (own.transaction_id, own.seq)
+        behind = lines.where(sa.tuple_(*place) > sa.tuple_(transaction_id, seq)).order_by(*place)
+    return behind.subquery("behind").c
+
+
 def settled_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> tuple[int, int]:
     """The cursor that is ``most`` lines behind ``cursor``, or as far as everything is visible for good."""
     place = (events.c.transaction_id, events.c.seq)
@@ -321,12 +337,10 @@ def settled_after(conn: sa.Connection, cursor: tuple[int, int], most: int) -> tu
     return cursor if row is None else (row.transaction_id, row.seq)
 
 
-def questions_after(conn: sa.Connection, cursor: tuple[int, int], upto: tuple[int, int] | None) -> list[str]:
-    """The ids of the suspensions that were opened behind ``cursor``, in order; those ``upto`` another, if it is
-    given."""
-    opened = sa.select(events.c.payload).where(_is_behind(conn, cursor), events.c.type == SUSPENDED)
-    if upto is not None:
-        opened = opened.where(~_is_behind(conn, upto))
+def questions_after(conn: sa.Connection, cursor: tuple[int, int], upto: tuple[int, int]) -> list[str]:
+    """The ids of the suspensions that were opened behind ``cursor``, in order, up to another."""
+    between = _is_behind(conn, cursor) & ~_is_behind(conn, upto)
+    opened = sa.select(events.c.payload).where(between, events.c.type == SUSPENDED)
     return [str(payload["suspension_id"]) for payload in conn.scalars(opened.order_by(*_order(conn)))]
 
 

@@ -126,8 +126,10 @@ def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engin
     """One that writes, and one that reads without a transaction: a statement is then one way there and back, in place
     of three. Nothing is connected yet."""
     writing = _open(url, deadlines, MOST)
-    deferred.install(writing)
-    return writing, _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
+    reading = _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
+    for engine in (writing, reading):
+        deferred.install(engine)
+    return writing, reading
 
 
 def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -> sa.Engine:

@@ -59,13 +59,17 @@ def _taken_apart(name: str) -> sa.ColumnElement[str]:
     return sa.func.json_array_elements_text(given, type_=sa.Text).label(name)
 
 
-VALUES: Mapping[str, sa.Select[Any]] = {
-    "sqlite": sa.select(
-        sa.func.json_each(sa.bindparam("ids", type_=sa.Text)).table_valued("value", name="listed").c.value
-    ),
-    "postgresql": sa.select(sa.func.json_array_elements_text(sa.cast(sa.bindparam("ids", type_=sa.Text), sa.JSON))),
-}
-"""The texts of a list, by the name of the dialect. They take ``ids``, which :func:`listed` makes."""
+def values(name: str) -> Mapping[str, sa.Select[Any]]:
+    """The texts of a list, by the name of the dialect. They take ``name``, which :func:`compact` makes. SQLite leaves
+    numbers what they are."""
+    given = sa.bindparam(name, type_=sa.Text)
+    return {
+        "sqlite": sa.select(sa.func.json_each(given).table_valued("value", name=f"listed_{name}").c.value),
+        "postgresql": sa.select(sa.func.json_array_elements_text(sa.cast(given, sa.JSON))),
+    }
+
+
+VALUES = values("ids")
 
 
 def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Mapping[str, Prepared]:
@@ -75,4 +79,9 @@ def by_ids(statement: sa.Select[Any], column: sa.ColumnElement[str]) -> Mapping[
 
 
 def listed(ids: Collection[str]) -> Mapping[str, str]:
-    return {"ids": _COMPACT.encode(list(ids))}
+    return {"ids": compact(ids)}
+
+
+def compact(listed: Collection[str] | Collection[int]) -> str:
+    """As :func:`values` takes them."""
+    return _COMPACT.encode(list(listed))

@@ -3,8 +3,9 @@
     in the log ──▶ noted (``search_entries``: a number) ──▶ in a segment (``search_terms``: which of its questions
                                                              have a trigram)
 
-Writing a question costs nothing more. What is not noted yet, or in no segment yet, is looked through itself: nothing is
-ever missing. One process at a time moves the index (the follower's row is locked); any number read it.
+Writing a question costs nothing more. What is not noted yet, or in no segment yet, is looked through itself
+(:mod:`core.store.search`): nothing is ever missing. One process at a time moves the index (the follower's row is
+locked); any number read it.
 
 What leaves the database leaves its segment with the next step (:func:`forget`, :func:`clean`).
 
@@ -16,28 +17,19 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import and_
 
 import sqlalchemy as sa
 
-from core.store import event_log, log_followers
+from core.store import log_followers
 from core.store.database import Tx
 from core.store.log_followers import Cursor
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset, by_ids, listed
 from core.store.tables import search_entries, search_segments, search_terms, suspensions
-from core.store.trigrams import SEGMENT, Terms, bitmap, looked_up, of_creator, packed, places
+from core.store.trigrams import SEGMENT, Terms, bitmap, packed, places
 
 FOLLOWER = "search"
 """The follower's name in ``log_followers``."""
-
-MOST_FOUND = 1_000
-"""A text that more may have is found sooner by reading the newest questions."""
-_MOST_BEHIND = 12_000
-"""Lines of the log. If the index is farther behind, questions are read as if there was none."""
-_MOST_WAITING = 4 * SEGMENT
-"""Questions that are noted and in no segment; likewise."""
 
 _LETTERS_AT_ONCE = 100_000
 """Of questions, whose terms are made in a twentieth of a second. What else the clock looks at waits for that."""
@@ -45,82 +37,6 @@ _PLACES_AT_ONCE = 64
 
 _START = (0, 0)
 _entry, _segment, _term = search_entries.c, search_segments.c, search_terms.c
-
-
-# --- Looking up -------------------------------------------------------------------------------------------------------
-
-
-def containing(text: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-    """Whether a question contains ``text``, upper or lower case; :func:`escaped` takes the meaning from ``%``."""
-    return suspensions.c.question.icontains(text, escape="/")
-
-
-def escaped(text: str) -> str:
-    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
-
-
-def may_contain(conn: sa.Connection, text: str, creator: str | None) -> Collection[str] | None:
-    """Ids of all questions that contain ``text``, of ``creator`` alone if it is given; some of them may not contain it.
-
-    ``None`` if the index does not help: the text is too short, very many have it, or the index is not made yet. The
-    order matters in which the log, the entries and the segments are read: a question goes from one to the next, and
-    never back.
-    """
-    wanted = looked_up(text)
-    cursor = log_followers.place(conn, FOLLOWER) if wanted else None
-    if cursor is None or event_log.count_after(conn, cursor, _MOST_BEHIND) == _MOST_BEHIND:
-        return None
-    waiting = [*event_log.questions_after(conn, cursor, None), *(ids := _in_no_segment(conn))]
-    if len(ids) == _MOST_WAITING:
-        return None
-    indexed = _in_segments(conn, wanted if creator is None else [*wanted, of_creator(creator)])
-    if sum(bits.bit_count() for bits in indexed.values()) > MOST_FOUND:
-        return None
-    numbers = [segment * SEGMENT + place for segment, bits in indexed.items() for place in places(bits)]
-    return {*_looked_through(conn, waiting, text, creator), *_numbered(conn, numbers)}
-
-
-_LOOKED_THROUGH = by_ids(
-    sa.select(suspensions.c.id, suspensions.c.created_by).where(containing(sa.bindparam("text"))), suspensions.c.id
-)
-
-
-def _looked_through(conn: sa.Connection, ids: Sequence[str], text: str, creator: str | None) -> list[str]:
-    """Which of ``ids`` contain ``text``, and are the ``creator``'s."""
-    if not ids:
-        return []
-    rows = _LOOKED_THROUGH[conn.dialect.name].all(conn, {**listed(ids), "text": escaped(text)})
-    return [row.id for row in rows if creator is None or row.created_by == creator]
-
-
-def _in_no_segment(conn: sa.Connection) -> list[str]:
-    waiting = sa.select(_entry.suspension_id).where(_entry.number >= _first_of_none(conn))
-    return list(conn.scalars(waiting.order_by(_entry.number).limit(_MOST_WAITING)))
-
-
-_is_wanted = _term.term.in_(sa.bindparam("wanted", expanding=True))
-_of_one = sa.select(_term.questions).where(_term.segment == _segment.segment, _is_wanted).offset(0).lateral("of_one")
-_HAVING: Mapping[str, sa.Select[int, bytes]] = {
-    "sqlite": sa.select(_term.segment, _term.questions).where(
-        _term.segment.in_(sa.select(_segment.segment)), _is_wanted
-    ),
-    "postgresql": sa.select(_segment.segment, _of_one.c.questions).join_from(search_segments, _of_one, sa.true()),
-}
-"""The terms of all segments, each looked up in each. PostgreSQL would read all rows: for each segment it takes the
-index."""
-
-
-def _in_segments(conn: sa.Connection, wanted: Collection[str]) -> Mapping[int, int]:
-    """The questions that have all terms ``wanted``: a bitmap for each segment that has any."""
-    having: dict[int, list[int]] = {}
-    for segment, questions in conn.execute(_HAVING[conn.dialect.name], {"wanted": list(wanted)}):
-        having.setdefault(segment, []).append(bitmap(questions))
-    complete = {segment: bitmaps for segment, bitmaps in having.items() if len(bitmaps) == len(wanted)}
-    return {segment: bits for segment, bitmaps in complete.items() if (bits := reduce(and_, bitmaps))}
-
-
-def _numbered(conn: sa.Connection, numbers: Sequence[int]) -> list[str]:
-    return list(conn.scalars(sa.select(_entry.suspension_id).where(_entry.number.in_(numbers)))) if numbers else []
 
 
 # --- Noting what the log says -----------------------------------------------------------------------------------------

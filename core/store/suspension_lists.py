@@ -12,16 +12,19 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
-from core.store import search_index
-from core.store.recordsets import VALUES, listed
+from core.store import search
+from core.store.prepared import Prepared
+from core.store.recordsets import compact, values
+from core.store.search import Unindexed
 from core.store.suspensions import COLUMNS, REF_START, record
-from core.store.tables import suspensions
+from core.store.tables import search_entries, suspensions
 
 LOOKED_AT = 20_000
 """Rows that one part of a person's list looks at. The text of so many is read in about a tenth of a second."""
@@ -47,30 +50,75 @@ class Filter:
 
 
 def page(
-    conn: sa.Connection, wanted: Filter, *, before: tuple[datetime, str] | None, limit: int
+    conn: sa.Connection, wanted: Filter, unindexed: Unindexed, *, before: Place | None, limit: int
 ) -> Sequence[Suspension]:
     """Newest first, older than ``before`` (its ``suspended_at`` and id). A text that is a question's ref finds that
     question alone; any other is looked for in the questions, by an index if few have it."""
     if (ref := _ref_in(wanted.text)) is not None:
-        named = _wanted(sa.select(*COLUMNS).where(_table.ref == ref), replace(wanted, text=None), before)
-        if found := conn.execute(named).all():
+        named = replace(wanted, text=None)
+        if found := _page(_form(named, before, "ref")).all(conn, {**_values(named, before, limit), "ref": ref}):
             return [record(row) for row in found]
-    ids = None if wanted.text is None else search_index.may_contain(conn, wanted.text, wanted.created_by)
-    if ids is None:
-        statement = _wanted(sa.select(*COLUMNS), wanted, before)
+    few = None if wanted.text is None else search.may_contain(conn, wanted.text, wanted.created_by, unindexed)
+    if few is None:
+        found = _page(_form(wanted, before)).all(conn, _values(wanted, before, limit))
+    elif few.ids or few.numbers:
+        listed = {"ids": compact(few.ids), "numbers": compact(few.numbers)}
+        form = _form(wanted, before, conn.dialect.name)
+        found = _page(form).all(conn, {**_values(wanted, before, limit), **listed})
     else:
-        few = _WITH_IDS[conn.dialect.name]
-        columns = (sa.type_coerce(few.ask, sa.Text).label("ask"), *(few[column.name] for column in COLUMNS[1:]))
-        statement = _wanted(sa.select(*columns), wanted, before, few)
-    return [record(row) for row in conn.execute(statement.limit(limit), {} if ids is None else listed(ids))]
+        found = ()
+    return [record(row) for row in found]
 
 
-_WITH_IDS: Mapping[str, Columns] = {
-    dialect: suspensions.select().where(_table.id.in_(ids)).offset(0).subquery("few").c
-    for dialect, ids in VALUES.items()
-}
-"""Suspensions of a list of ids, read before anything else is asked of them. Without OFFSET a database may take an index
-of what they are filtered or ordered by, and pass everything that is not among them."""
+class _Form(NamedTuple):
+    """Which statement reads a list: those of one form differ in values alone. ``among`` says that it is of one ref, or
+    of listed questions: then it is the name of the dialect."""
+
+    given: frozenset[str]
+    status: str | None
+    among: str | None = None
+
+
+def _form(wanted: Filter, before: Place | None, among: str | None = None) -> _Form:
+    given = {name for name in _FILTERS if getattr(wanted, name) is not None}
+    return _Form(frozenset(given if before is None else {*given, "before"}), wanted.status, among)
+
+
+_FILTERS = ("session_id", "invocation_id", "signal_id", "channel", "created_by", "text")
+
+
+def _values(wanted: Filter, before: Place | None, limit: int) -> dict[str, Any]:
+    """What a statement of that form takes."""
+    given = {name: value for name in _FILTERS if (value := getattr(wanted, name)) is not None}
+    if wanted.text is not None:
+        given |= {"text": _escaped(wanted.text), "as_ref": wanted.text.strip().upper()}
+    if before is not None:
+        given |= {"before_at": before[0], "before_id": before[1]}
+    return {**given, "limit": limit}
+
+
+@lru_cache(maxsize=256)
+def _page(form: _Form) -> Prepared:
+    if form.among is None:
+        return Prepared(_wanted(sa.select(*COLUMNS), form))
+    if form.among == "ref":
+        return Prepared(_wanted(sa.select(*COLUMNS).where(_table.ref == sa.bindparam("ref")), form))
+    few = _LISTED[form.among]
+    columns = (sa.type_coerce(few.ask, sa.Text).label("ask"), *(few[column.name] for column in COLUMNS[1:]))
+    return Prepared(_wanted(sa.select(*columns), form, few))
+
+
+def _listed(dialect: str) -> Columns:
+    """Suspensions of a list of ids or of numbers in the search index, read before anything else is asked of them.
+    Without OFFSET a database may take an index of what they are filtered or ordered by, and pass everything that is not
+    among them."""
+    numbers = sa.cast(values("numbers")[dialect].subquery("numbers").c[0], sa.BigInteger)
+    numbered = sa.select(search_entries.c.suspension_id).where(search_entries.c.number.in_(sa.select(numbers)))
+    ids = values("ids")[dialect].union_all(numbered)
+    return suspensions.select().where(_table.id.in_(ids)).offset(0).subquery("few").c
+
+
+_LISTED: Mapping[str, Columns] = {dialect: _listed(dialect) for dialect in ("sqlite", "postgresql")}
 
 
 def _ref_in(text: str | None) -> str | None:
@@ -100,8 +148,8 @@ for _more in (_table.assigned, _table.answers, _table.ended):
 
 def horizon(conn: sa.Connection, wanted: Filter, before: Place | None) -> Place | None:
     """The last row that one part of a person's list looks at; ``None`` if that reaches the end."""
-    statement = _wanted(sa.select(_table.suspended_at, _table.id), wanted, before)
-    row = conn.execute(statement.offset(LOOKED_AT - 1).limit(1)).first()
+    statement = _wanted(sa.select(_table.suspended_at, _table.id), _form(wanted, before)).offset(LOOKED_AT - 1)
+    row = conn.execute(statement, _values(wanted, before, 1)).first()
     return None if row is None else (row.suspended_at, row.id)
 
 
@@ -113,51 +161,42 @@ def naming(
     named = sa.or_(*(_TEXT.contains(text, autoescape=True) for text in names.beginnings))
     if names.creator is not None:
         named |= _table.created_by == names.creator
-    statement = _wanted(sa.select(*COLUMNS), wanted, before).where(named)
+    statement = _wanted(sa.select(*COLUMNS), _form(wanted, before)).where(named)
     if until is not None:
-        statement = statement.where(sa.tuple_(_table.suspended_at, _table.id) >= sa.tuple_(*_typed(until)))
-    return [record(row) for row in conn.execute(statement.limit(AT_ONCE))]
+        until_at, until_id = sa.literal(until[0], _table.suspended_at.type), sa.literal(until[1], sa.Text)
+        statement = statement.where(sa.tuple_(_table.suspended_at, _table.id) >= sa.tuple_(until_at, until_id))
+    return [record(row) for row in conn.execute(statement, _values(wanted, before, AT_ONCE))]
 
 
-def _wanted(
-    statement: sa.Select[Any],
-    wanted: Filter,
-    before: Place | None,
-    table: Columns = _table,
-) -> sa.Select[Any]:
-    """``statement`` of what is ``wanted`` and older than ``before``, newest first. ``table`` has the columns of
-    suspensions."""
+def _wanted(statement: sa.Select[Any], form: _Form, table: Columns = _table) -> sa.Select[Any]:
+    """``statement`` of what is wanted and older than ``before``, newest first; :func:`_values` makes what it takes.
+    ``table`` has the columns of suspensions."""
     statement = statement.order_by(table.suspended_at.desc(), table.id.desc())
-    named = {
-        table.session_id: wanted.session_id,
-        table.invocation_id: wanted.invocation_id,
-        table.signal_id: wanted.signal_id,
-    }
-    for column, value in named.items():
-        if value is not None:
-            statement = statement.where(column == value)
-    if wanted.status is not None:
-        statement = statement.where(_has_status(table.status, Status(wanted.status)))
-    if wanted.channel is not None:
-        statement = statement.where(table.channel == wanted.channel)
-    if wanted.created_by is not None:
-        is_by_name = any(value is not None for value in named.values())
-        creator = sa.func.coalesce(table.created_by, "") if is_by_name else table.created_by
-        statement = statement.where(creator == wanted.created_by)  # no index of creators where a better one is there
-    if wanted.text is not None:
-        found = table.question.icontains(wanted.text, autoescape=True) | (table.ref == wanted.text.strip().upper())
-        statement = statement.where(found)
-    if before is not None:
-        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(*_typed(before)))
+    statement = statement.limit(sa.bindparam("limit", type_=sa.Integer))
+    named = form.given & {"session_id", "invocation_id", "signal_id"}
+    for name in (*sorted(named), *({"channel"} & form.given)):
+        statement = statement.where(table[name] == sa.bindparam(name, type_=sa.Text))
+    if form.status is not None:
+        statement = statement.where(_has_status(table.status, Status(form.status)))
+    if "created_by" in form.given:
+        creator = sa.func.coalesce(table.created_by, "") if named else table.created_by
+        statement = statement.where(creator == sa.bindparam("created_by", type_=sa.Text))
+        # no index of creators where a better one is there
+    if "text" in form.given:
+        contains = table.question.icontains(sa.bindparam("text", type_=sa.Text), escape="/")
+        statement = statement.where(contains | (table.ref == sa.bindparam("as_ref", type_=sa.Text)))
+    if "before" in form.given:
+        at, last = sa.bindparam("before_at", type_=_table.suspended_at.type), sa.bindparam("before_id", type_=sa.Text)
+        statement = statement.where(sa.tuple_(table.suspended_at, table.id) < sa.tuple_(at, last))
     return statement
+
+
+def _escaped(text: str) -> str:
+    """Of a text that is looked for as it stands."""
+    return text.replace("/", "//").replace("%", "/%").replace("_", "/_")
 
 
 def _has_status(column: sa.ColumnElement[str], status: Status) -> sa.ColumnElement[bool]:
     """Written out, as the conditions of the indexes are."""
     is_it = column == sa.literal_column(f"'{status.value}'")
     return is_it if status is Status.AWAITING else is_it & (column != sa.literal_column("'open'"))
-
-
-def _typed(before: tuple[datetime, str]) -> tuple[Any, Any]:
-    at, last = before
-    return sa.literal(at, suspensions.c.suspended_at.type), sa.literal(last, sa.Text)

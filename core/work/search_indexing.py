@@ -1,6 +1,6 @@
 """Search indexing: the index of questions' texts follows the log, a little with each look.
 
-Whatever it has not reached is looked through when somebody searches (``core/store/search_index.py``). So it may lag, be
+Whatever it has not reached is looked through when somebody searches (``core/store/search.py``). So it may lag, be
 killed or stand still, and no question is missed.
 """
 

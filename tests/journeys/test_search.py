@@ -42,7 +42,11 @@ async def test_a_rare_word_is_looked_for_without_reading_every_question(any_worl
         for role in ("operator", "agent"):
             assert await found(any_world, "zebra", role) == ["May the Zebra cross?"]
             assert await found(any_world, "yak", role) == []
-    chosen = {text: values for text, values in statements.items() if "search_" in text or ".question" in text}
+    chosen = {
+        text: values
+        for text, values in statements.items()
+        if "search_" in text or ".question" in text or "log_followers" in text
+    }
     read = plans(database, chosen)
     assert len(chosen) > 4
     assert {text: plan for text, plan in read.items() if scanned(plan)} == {}

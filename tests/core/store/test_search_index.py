@@ -9,15 +9,18 @@ import pytest
 import sqlalchemy as sa
 
 from core.domain.suspension import Suspension
-from core.store import archive, log_followers, search_index, suspension_lists
+from core.domain.vocabulary import SUSPENDED
+from core.store import archive, log_followers, search, search_index, suspension_lists
 from core.store.database import Database
+from core.store.search import Unindexed
 from core.store.suspension_lists import Filter
-from core.store.tables import search_entries, search_segments, search_terms
+from core.store.tables import events, search_entries, search_segments, search_terms
 from core.store.trigrams import SEGMENT
 from core.work.search_indexing import EVERY, SearchIndexing
 from tests.clock import ManualClock
 from tests.core.examples import after
 from tests.core.store_examples import keep, numbered
+from tests.statements import executed
 
 
 @pytest.fixture
@@ -58,9 +61,12 @@ LOOKED_FOR = (
 )
 
 
-async def found(database: Database, text: str, limit: int = 2000, **wanted: Any) -> list[str]:
-    wanted_of = Filter(text=text, **wanted)
-    rows = await database.read(lambda conn: suspension_lists.page(conn, wanted_of, before=None, limit=limit))
+async def found(
+    database: Database, text: str, limit: int = 2000, unindexed: Unindexed | None = None, **wanted: Any
+) -> list[str]:
+    """By a process that has just started, or by one that knows what it has read before."""
+    wanted_of, known = Filter(text=text, **wanted), unindexed or Unindexed()
+    rows = await database.read(lambda conn: suspension_lists.page(conn, wanted_of, known, before=None, limit=limit))
     return [one.id for one in rows]
 
 
@@ -127,11 +133,64 @@ async def test_an_agent_finds_its_own_by_the_index_however_many_others_have_the_
     database: Database, clock: ManualClock
 ) -> None:
     mine = numbered(1, question="Crowd control?", created_by="other-agent")
-    await noted(database, [mine, *crowd(search_index.MOST_FOUND + SEGMENT)])
+    await noted(database, [mine, *crowd(search.MOST_FOUND + SEGMENT)])
     await worked_off(database, clock)
-    may = search_index.may_contain
-    assert await database.read(lambda conn: may(conn, "crowd", "other-agent")) == {"susp-1"}
-    assert await database.read(lambda conn: may(conn, "crowd", None)) is None, "the newest are read sooner"
+    assert await database.read(lambda conn: may_contain(conn, "crowd", "other-agent")) == ([], [0])
+    assert await database.read(lambda conn: may_contain(conn, "crowd", None)) is None, "the newest are read sooner"
+
+
+def may_contain(conn: sa.Connection, text: str, creator: str | None) -> tuple[list[str], list[int]] | None:
+    few = search.may_contain(conn, text, creator, Unindexed())
+    return None if few is None else (sorted(few.ids), sorted(few.numbers))
+
+
+@pytest.mark.parametrize("most_letters", [2_000_000, 20, 0], ids=["all kept", "some kept", "none kept"])
+async def test_one_process_finds_a_question_at_every_stage_and_not_after_it_has_left(
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, most_letters: int
+) -> None:
+    """Whatever it remembers from the searches before."""
+    monkeypatch.setattr(search, "_MOST_LETTERS", most_letters)
+    monkeypatch.setattr(search, "_READ_AT_ONCE", 2)
+    known = Unindexed()
+    await noted(database, crowd(5))
+    assert await found(database, "zebra", unindexed=known) == []
+    for number in (1, 2):
+        await noted(database, [numbered(number, question=f"A zebra {number}?", suspended_at=after(hours=number))])
+        assert (await found(database, "ZEBRA", unindexed=known))[0] == f"susp-{number}"
+    assert await found(database, "zebra 1", unindexed=known) == ["susp-1"]
+    assert await found(database, "zebra", unindexed=known, created_by="other-agent") == []
+    await database.write(lambda tx: archive.remove(tx, ["susp-2"], [], clock.now()))
+    assert await found(database, "zebra", unindexed=known) == ["susp-1"]
+    await noted(database, crowd(SEGMENT, first=200))
+    await worked_off(database, clock)
+    assert "zeb" in await terms_of(database)
+    assert await found(database, "zebra", unindexed=known) == ["susp-1"]
+    await noted(database, [numbered(3, question="A zebra 3?", suspended_at=after(hours=3))])
+    assert await found(database, "zebra", unindexed=known) == ["susp-3", "susp-1"]
+
+
+async def test_what_the_log_alone_has_is_found_whatever_an_older_version_let_into_it(database: Database) -> None:
+    """A NUL, which is no JSON to PostgreSQL, and half a character."""
+    await keep(database, numbered(1, question="A zebra?"))
+    await database.write(search_index.begin)
+    names = ("id", "intent_id", "position", "type", "actor", "created_at", "mac")
+    line = dict(zip(names, ("line-1", "intent-1", 1, SUSPENDED, "agent", after(), ""), strict=True))
+    payload = {"suspension_id": "susp-1", "context": {"odd": "\0, \ud83d", "suspension_id": "other"}}
+    await database.write(lambda tx: tx.conn.execute(events.insert().values(**line, payload=payload)))
+    assert await found(database, "zebra") == ["susp-1"]
+
+
+async def test_what_is_in_no_segment_is_read_once(database: Database) -> None:
+    await noted(database, crowd(20))
+    known = Unindexed()
+    await found(database, "crowd 105", unindexed=known)
+    async with executed(database) as statements:
+        assert await found(database, "crowd 107", unindexed=known) == ["susp-107"]
+        await noted(database, [numbered(1, question="A zebra?")])
+        assert await found(database, "zebra", unindexed=known) == ["susp-1"]
+    [read] = [one for one in statements.items() if one[0].startswith("SELECT suspensions.id, suspensions.question")]
+    assert "susp-1" in str(read)
+    assert "susp-105" not in str(read)
 
 
 async def test_what_has_left_is_found_no_more_and_its_words_leave(database: Database, clock: ManualClock) -> None:
