@@ -7,7 +7,7 @@ import gc
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,18 +95,8 @@ def postgres_cluster() -> Iterator[str]:
 @pytest.fixture
 def make_postgres_url(postgres_cluster: str) -> Iterator[Callable[[], str]]:
     """Makes a migrated database, each time another one. All are deleted when the test has ended."""
-    made: list[str] = []
-    with _admin(postgres_cluster) as admin:
-
-        def make() -> str:
-            name = f"test_{next(_numbers)}"
-            admin.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template_handraise STRATEGY file_copy")
-            made.append(name)
-            return f"postgresql+psycopg://postgres@/{name}{postgres_cluster}"
-
+    with _databases(postgres_cluster) as make:
         yield make
-        for name in made:
-            admin.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -161,6 +151,20 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
         yield world
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["sqlite", "postgresql"])
+async def any_room(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """As :func:`room`, on each database."""
+    from tests.world import running
+
+    folder = tmp_path_factory.mktemp("room")
+    with ExitStack() as stack:
+        url = f"sqlite+aiosqlite:///{folder}/handraise.db"
+        if request.param == "postgresql":
+            url = stack.enter_context(_databases(request.getfixturevalue("postgres_cluster")))()
+        async with running(folder, url) as world:
+            yield world
+
+
 @pytest.fixture(scope="session")
 def mail_servers_of_the_session() -> Iterator[MailServers]:
     with mail_servers() as servers:
@@ -172,6 +176,23 @@ def mx(mail_servers_of_the_session: MailServers) -> MailServers:
     """Postfix and dovecot, with nothing in any mailbox. For tests marked ``mailservers``."""
     mail_servers_of_the_session.empty()
     return mail_servers_of_the_session
+
+
+@contextmanager
+def _databases(query: str) -> Iterator[Callable[[], str]]:
+    """Makes a migrated database of the cluster, each time another one; all are deleted at the end."""
+    made: list[str] = []
+    with _admin(query) as admin:
+
+        def make() -> str:
+            name = f"test_{next(_numbers)}"
+            admin.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template_handraise STRATEGY file_copy")
+            made.append(name)
+            return f"postgresql+psycopg://postgres@/{name}{query}"
+
+        yield make
+        for name in made:
+            admin.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @contextmanager

@@ -6,8 +6,11 @@ import asyncio
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.world import World
+
+in_room = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION: dict[str, Any] = {"question": "Deploy once?", "response_type": "confirm"}
 
@@ -32,65 +35,71 @@ async def test_eight_at_once_under_one_key_ask_once_and_are_all_answered_the_sam
     assert len(any_world.slack.workspace.posted()) == 1
 
 
-async def test_eight_at_once_with_different_bodies_leave_one(any_world: World) -> None:
+@in_room
+async def test_eight_at_once_with_different_bodies_leave_one(any_room: World) -> None:
     key = "the-key"
     bodies = [{**QUESTION, "question": f"Deploy {number}?"} for number in range(8)]
-    replies = await asyncio.gather(*(post(any_world, "/v1/suspensions", key, body) for body in bodies))
+    replies = await asyncio.gather(*(post(any_room, "/v1/suspensions", key, body) for body in bodies))
     assert sorted(reply.status_code for reply in replies) == [201] + [409] * 7
-    assert await count(any_world) == 1
+    assert await count(any_room) == 1
 
 
-async def test_eight_equal_answers_at_once_under_one_key_are_all_accepted(any_world: World) -> None:
-    asked, key = await any_world.ask(), "the-key"
+@in_room
+async def test_eight_equal_answers_at_once_under_one_key_are_all_accepted(any_room: World) -> None:
+    asked, key = await any_room.ask(), "the-key"
     path = f"/v1/intents/{asked['intent_id']}/suspend/respond"
     body = {"suspension_id": asked["suspension_id"], "value": "approve"}
-    replies = await asyncio.gather(*(post(any_world, path, key, body, "operator") for _ in range(8)))
+    replies = await asyncio.gather(*(post(any_room, path, key, body, "operator") for _ in range(8)))
     assert {reply.status_code for reply in replies} == {200}
     assert len({reply.text for reply in replies}) == 1
-    await any_world.settle()
-    assert len(any_world.agent.told_of(asked)) == 1
+    await any_room.settle()
+    assert len(any_room.agent.told_of(asked)) == 1
 
 
-async def test_eight_suspensions_of_one_intent_at_once_leave_one(any_world: World) -> None:
-    intent = await any_world.active_intent()
+@in_room
+async def test_eight_suspensions_of_one_intent_at_once_leave_one(any_room: World) -> None:
+    intent = await any_room.active_intent()
     path = f"/v1/intents/{intent['id']}/suspend"
-    replies = await asyncio.gather(*(post(any_world, path, f"key-{number}", QUESTION) for number in range(8)))
+    replies = await asyncio.gather(*(post(any_room, path, f"key-{number}", QUESTION) for number in range(8)))
     assert sorted(reply.status_code for reply in replies) == [201] + [409] * 7
     assert {r.json()["detail"]["error"] for r in replies if r.status_code == 409} == {"already_suspended"}
 
 
-async def test_sixteen_people_answer_at_the_same_instant_and_one_of_them_counts(any_world: World) -> None:
-    asked = await any_world.ask()
+@in_room
+async def test_sixteen_people_answer_at_the_same_instant_and_one_of_them_counts(any_room: World) -> None:
+    asked = await any_room.ask()
     roles = ["operator", "second_operator", "admin"]
-    answers = [any_world.answer(asked, "approve" if number % 2 else "deny", roles[number % 3]) for number in range(16)]
+    answers = [any_room.answer(asked, "approve" if number % 2 else "deny", roles[number % 3]) for number in range(16)]
     replies = await asyncio.gather(*answers)
     [first] = [reply.json() for reply in replies if reply.status_code == 200]
     late = [reply.json()["detail"] for reply in replies if reply.status_code == 409]
     assert len(late) == 15
     for detail in late:
         assert (detail["error"], detail["responded_by"]) == ("already_answered", first["responded_by"])
-    assert (await any_world.show(asked))["response"] == first["value"]
-    assert (await any_world.event_types(asked)).count("intent.resumed") == 1
-    assert (await any_world.told(asked))["data"]["value"] == first["value"]
+    assert (await any_room.show(asked))["response"] == first["value"]
+    assert (await any_room.event_types(asked)).count("intent.resumed") == 1
+    assert (await any_room.told(asked))["data"]["value"] == first["value"]
 
 
-async def test_answers_and_a_cancellation_at_the_same_instant_end_it_once(any_world: World) -> None:
-    asked = await any_world.ask()
+@in_room
+async def test_answers_and_a_cancellation_at_the_same_instant_end_it_once(any_room: World) -> None:
+    asked = await any_room.ask()
     cancel = f"/v1/suspensions/{asked['suspension_id']}/cancel"
     replies = await asyncio.gather(
-        *(any_world.answer(asked, "approve") for _ in range(4)),
-        *(any_world.call("POST", cancel, json={}) for _ in range(4)),
+        *(any_room.answer(asked, "approve") for _ in range(4)),
+        *(any_room.call("POST", cancel, json={}) for _ in range(4)),
     )
     assert sorted(reply.status_code for reply in replies) == [200] + [409] * 7
-    await any_world.settle()
-    assert len(any_world.agent.told_of(asked)) == 1
+    await any_room.settle()
+    assert len(any_room.agent.told_of(asked)) == 1
 
 
-async def test_claims_at_the_same_instant_have_one_owner(any_world: World) -> None:
-    asked = await any_world.ask()
+@in_room
+async def test_claims_at_the_same_instant_have_one_owner(any_room: World) -> None:
+    asked = await any_room.ask()
     path = f"/v1/suspensions/{asked['suspension_id']}/claim"
     roles = ["operator", "second_operator"] * 4
-    replies = await asyncio.gather(*(any_world.call("POST", path, role, json={}) for role in roles))
+    replies = await asyncio.gather(*(any_room.call("POST", path, role, json={}) for role in roles))
     owners = {reply.json()["claimed_by"] for reply in replies if reply.status_code == 200}
     assert len(owners) == 1
     assert sorted(reply.status_code for reply in replies) == [200] * 4 + [409] * 4

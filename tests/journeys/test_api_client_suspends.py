@@ -17,6 +17,8 @@ from tests.clock import ManualClock
 from tests.patience import PATIENCE
 from tests.world import World, running
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 
 def record(**fields: Any) -> dict[str, Any]:
     """As ``SuspensionRecord.to_dict`` of the client writes it."""
@@ -75,13 +77,15 @@ async def types(world: World, intent: dict[str, Any]) -> list[str]:
     return [event["event_type"] for event in await world.events({"intent_id": intent["id"]})]
 
 
-async def test_the_record_opens_the_question_and_the_answer_is_where_the_client_looks(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_the_record_opens_the_question_and_the_answer_is_where_the_client_looks(any_room: World) -> None:
+    world = any_room
+    posted = len(world.slack.workspace.messages)
     intent = await world.active_intent()
     waiting = await first_step(world, intent)
     assert (waiting["status"], waiting["version"]) == ("suspended_awaiting_input", intent["version"] + 1)
     await world.settle()
-    assert not world.slack.workspace.messages
+    assert len(world.slack.workspace.messages) == posted
     opened = (await write_record(world, waiting, written := record())).json()
     assert (opened["status"], opened["version"]) == ("suspended_awaiting_input", waiting["version"] + 1)
     assert (kept(opened)["id"], kept(opened)["resolution"]) == (written["id"], None)
@@ -89,7 +93,7 @@ async def test_the_record_opens_the_question_and_the_answer_is_where_the_client_
     events = f"/api/v1/intents/{intent['id']}/events"
     assert (await world.call("POST", events, json=said)).status_code == 200
     await world.settle()
-    assert len(world.slack.workspace.messages) == 1
+    assert len(world.slack.workspace.messages) == posted + 1
     asked = {"intent_id": intent["id"], "suspension_id": written["id"]}
     assert (await world.answer(asked, "approve")).status_code == 200
     answered = await world.intent(asked)
@@ -105,28 +109,31 @@ async def test_the_record_opens_the_question_and_the_answer_is_where_the_client_
     ]
 
 
-async def test_the_times_are_the_servers(world: World) -> None:
-    intent, _ = await suspended(world)
-    now = world.clock.now()
+@in_room
+async def test_the_times_are_the_servers(room: World) -> None:
+    intent, _ = await suspended(room)
+    now = room.clock.now()
     assert kept(intent)["suspended_at"] == now.isoformat().replace("+00:00", "Z")
     assert kept(intent)["expires_at"] == (now + timedelta(hours=1)).isoformat().replace("+00:00", "Z")
 
 
-async def test_a_draft_becomes_active_and_suspended_in_the_first_step_and_both_are_recorded(world: World) -> None:
-    draft = (await world.call("POST", "/v1/intents", json={"title": "t"})).json()
-    assert (await world.call("POST", f"/v1/intents/{draft['id']}/suspend", json=record())).status_code in (409, 422)
-    waiting = await first_step(world, draft)
+@in_room
+async def test_a_draft_becomes_active_and_suspended_in_the_first_step_and_both_are_recorded(room: World) -> None:
+    draft = (await room.call("POST", "/v1/intents", json={"title": "t"})).json()
+    assert (await room.call("POST", f"/v1/intents/{draft['id']}/suspend", json=record())).status_code in (409, 422)
+    waiting = await first_step(room, draft)
     assert waiting["version"] == draft["version"] + 1
-    events = await world.events({"intent_id": draft["id"]})
+    events = await room.events({"intent_id": draft["id"]})
     assert [(one["payload"].get("from"), one["payload"].get("to")) for one in events[1:]] == [
         ("draft", "active"),
         ("active", "suspended_awaiting_input"),
     ]
-    assert (await write_record(world, waiting, record())).status_code == 200
+    assert (await write_record(room, waiting, record())).status_code == 200
 
 
-async def test_without_a_record_the_intent_is_active_again_after_a_minute(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_without_a_record_the_intent_is_active_again_after_a_minute(any_room: World) -> None:
+    world = any_room
     waiting = await first_step(world, await world.active_intent())
     await world.advance(seconds=59)
     assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "suspended_awaiting_input"
@@ -143,26 +150,29 @@ async def test_without_a_record_the_intent_is_active_again_after_a_minute(any_wo
     assert (late.status_code, late.json()["detail"]["error"]) == (403, "reserved_path")
 
 
-async def test_with_a_record_nothing_happens_after_a_minute(world: World) -> None:
-    intent, asked = await suspended(world)
-    await world.advance(minutes=2)
-    after = await world.intent(asked)
+@in_room
+async def test_with_a_record_nothing_happens_after_a_minute(room: World) -> None:
+    intent, asked = await suspended(room)
+    await room.advance(minutes=2)
+    after = await room.intent(asked)
     assert (after["status"], after["version"]) == ("suspended_awaiting_input", intent["version"])
 
 
-async def test_silence_ends_it_as_the_client_expects_it(world: World) -> None:
-    _, asked = await suspended(world, fallback_policy="complete_with_fallback", fallback_value="deny")
-    await world.advance(hours=1)
-    after = await world.intent(asked)
+@in_room
+async def test_silence_ends_it_as_the_client_expects_it(room: World) -> None:
+    _, asked = await suspended(room, fallback_policy="complete_with_fallback", fallback_value="deny")
+    await room.advance(hours=1)
+    after = await room.intent(asked)
     assert (after["status"], kept(after)["resolution"], kept(after)["response"]) == ("active", "expired", None)
-    assert (await world.answer(asked, "approve")).json()["detail"]["error"] == "suspension_ended"
+    assert (await room.answer(asked, "approve")).json()["detail"]["error"] == "suspension_ended"
 
 
-async def test_a_cancelled_one_says_so(world: World) -> None:
-    _, asked = await suspended(world)
-    cancelled = await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/cancel", json={})
+@in_room
+async def test_a_cancelled_one_says_so(room: World) -> None:
+    _, asked = await suspended(room)
+    cancelled = await room.call("POST", f"/v1/suspensions/{asked['suspension_id']}/cancel", json={})
     assert cancelled.status_code == 200
-    after = await world.intent(asked)
+    after = await room.intent(asked)
     assert (after["status"], kept(after)["resolution"]) == ("active", "cancelled")
 
 
@@ -172,30 +182,32 @@ LADDER = [
 ]
 
 
-async def test_our_clock_runs_the_ladder_of_the_record(world: World) -> None:
+@in_room
+async def test_our_clock_runs_the_ladder_of_the_record(room: World) -> None:
     policy = {"max_attempts": 3, "interval_seconds": 3600, "strategy": "fixed", "final_fallback_policy": "fail"}
-    intent, asked = await suspended(world, retry_policy={**policy, "escalation_ladder": LADDER})
+    intent, asked = await suspended(room, retry_policy={**policy, "escalation_ladder": LADDER})
     assert kept(intent)["retry_policy"]["escalation_ladder"][0]["notify_to"] is None
     posted = {"event_type": "intent.suspension_renotified", "payload": {"attempt": 2}}
-    assert (await world.call("POST", f"/api/v1/intents/{intent['id']}/events", json=posted)).status_code == 200
-    await world.advance(hours=1)
-    await world.advance(hours=1)
-    renotified = [one for one in await world.events(asked) if one["event_type"] == "intent.suspension_renotified"]
+    assert (await room.call("POST", f"/api/v1/intents/{intent['id']}/events", json=posted)).status_code == 200
+    await room.advance(hours=1)
+    await room.advance(hours=1)
+    renotified = [one for one in await room.events(asked) if one["event_type"] == "intent.suspension_renotified"]
     assert [(one["payload"]["attempt"], one["payload"]["channel_hint"]) for one in renotified] == [
         (2, "email"),
         (3, "email"),
     ]
     assert renotified[1]["payload"]["notify_to"] == "bob@example.com"
-    await world.advance(hours=1)
-    after = await world.intent(asked)
+    await room.advance(hours=1)
+    after = await room.intent(asked)
     assert (after["status"], kept(after)["resolution"]) == ("abandoned", "expired")
 
 
-async def test_what_the_client_has_merged_into_its_policy_is_bent_to_fit_its_timeout(world: World) -> None:
+@in_room
+async def test_what_the_client_has_merged_into_its_policy_is_bent_to_fit_its_timeout(room: World) -> None:
     """Nobody can tell what the call itself gave. The policy's fallback counts for the client, and so it does here."""
     policy = {"max_attempts": 2, "interval_seconds": 3600, "final_fallback_policy": "complete_with_fallback"}
     intent, _ = await suspended(
-        world,
+        room,
         timeout_seconds=60,
         fallback_policy="fail",
         fallback_value="deny",
@@ -219,9 +231,10 @@ async def test_nothing_is_inherited_that_the_record_does_not_say(tmp_path: Path,
         assert (kept(intent)["retry_policy"], kept(intent)["max_attempts"]) == (None, 1)
 
 
-async def test_unknown_and_empty_fields_say_nothing(world: World) -> None:
+@in_room
+async def test_unknown_and_empty_fields_say_nothing(room: World) -> None:
     intent, _ = await suspended(
-        world,
+        room,
         channel_hint="",
         resolution="responded",
         response="approve",
@@ -233,15 +246,16 @@ async def test_unknown_and_empty_fields_say_nothing(world: World) -> None:
     assert kept(intent)["retry_policy"]["interval_seconds"] == 3600
 
 
+@in_room
 @pytest.mark.parametrize("path", ["_suspension", "/_suspension"])
-async def test_the_path_may_begin_with_a_slash_and_what_is_patched_beside_it_is_too(world: World, path: str) -> None:
-    waiting = await first_step(world, await world.active_intent())
+async def test_the_path_may_begin_with_a_slash_and_what_is_patched_beside_it_is_too(room: World, path: str) -> None:
+    waiting = await first_step(room, await room.active_intent())
     patches = [
         {"op": "set", "path": "order", "value": 12345},
         {"op": "set", "path": path, "value": record()},
         {"op": "set", "path": "/note", "value": "n"},
     ]
-    opened = (await change(world, waiting, "state", {"patches": patches})).json()
+    opened = (await change(room, waiting, "state", {"patches": patches})).json()
     assert opened["version"] == waiting["version"] + 1
     assert {name: opened["state"][name] for name in ("order", "note")} == {"order": 12345, "note": "n"}
     assert kept(opened)["resolution"] is None
@@ -270,42 +284,48 @@ BAD: list[tuple[Any, int, str, str]] = [
 ]
 
 
+@in_room
 @pytest.mark.parametrize(("fields", "status", "error", "path"), BAD)
 async def test_a_record_that_can_not_be_is_refused_and_changes_nothing(
-    world: World, fields: dict[str, Any], status: int, error: str, path: str
+    room: World, fields: dict[str, Any], status: int, error: str, path: str
 ) -> None:
-    waiting = await first_step(world, await world.active_intent())
-    refused = await write_record(world, waiting, record(**fields))
+    await room.settle()
+    posted = len(room.slack.workspace.messages)
+    waiting = await first_step(room, await room.active_intent())
+    refused = await write_record(room, waiting, record(**fields))
     detail = refused.json()["detail"]
     assert (refused.status_code, detail["error"]) == (status, error), refused.text
     assert [one["path"] for one in detail["fields"]] == [path]
-    assert await world.intent({"intent_id": waiting["id"]}) == waiting
-    await world.settle()
-    assert not world.slack.workspace.messages
-    assert (await write_record(world, waiting, record())).status_code == 200
+    assert await room.intent({"intent_id": waiting["id"]}) == waiting
+    await room.settle()
+    assert len(room.slack.workspace.messages) == posted
+    assert (await write_record(room, waiting, record())).status_code == 200
 
 
+@in_room
 @pytest.mark.parametrize("value", [None, 5, "text", [record()]])
-async def test_a_record_is_an_object(world: World, value: Any) -> None:
-    waiting = await first_step(world, await world.active_intent())
-    refused = await write_record(world, waiting, value)
+async def test_a_record_is_an_object(room: World, value: Any) -> None:
+    waiting = await first_step(room, await room.active_intent())
+    refused = await write_record(room, waiting, value)
     assert refused.status_code == 422
     assert refused.json()["detail"]["fields"][0]["path"] == "patches.0.value"
 
 
-async def test_patches_that_lead_nowhere_take_the_record_with_them(world: World) -> None:
-    waiting = await first_step(world, await world.active_intent())
+@in_room
+async def test_patches_that_lead_nowhere_take_the_record_with_them(room: World) -> None:
+    waiting = await first_step(room, await room.active_intent())
     patches = [
         {"op": "set", "path": "_suspension", "value": record()},
         {"op": "append", "path": "nowhere/at/all", "value": 1},
         {"op": "remove", "path": "nowhere"},
     ]
-    assert (await change(world, waiting, "state", {"patches": patches[:1] + patches[2:]})).status_code == 422
-    assert await world.intent({"intent_id": waiting["id"]}) == waiting
+    assert (await change(room, waiting, "state", {"patches": patches[:1] + patches[2:]})).status_code == 422
+    assert await room.intent({"intent_id": waiting["id"]}) == waiting
 
 
-async def test_an_id_that_a_suspension_has_or_had_is_refused(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_an_id_that_a_suspension_has_or_had_is_refused(any_room: World) -> None:
+    world = any_room
     _, asked = await suspended(world)
     waiting = await first_step(world, await world.active_intent())
     taken = await write_record(world, waiting, record(id=asked["suspension_id"]))
@@ -319,84 +339,90 @@ async def test_an_id_that_a_suspension_has_or_had_is_refused(any_world: World) -
     assert kept(await world.intent(asked))["resolution"] is None
 
 
-async def test_without_the_first_step_and_once_open_the_record_is_the_servers(world: World) -> None:
-    intent = await world.active_intent()
-    assert (await write_record(world, intent, record())).status_code == 403
-    opened, asked = await suspended(world)
+@in_room
+async def test_without_the_first_step_and_once_open_the_record_is_the_servers(room: World) -> None:
+    intent = await room.active_intent()
+    assert (await write_record(room, intent, record())).status_code == 403
+    opened, asked = await suspended(room)
     for patch in (
         {"op": "set", "path": "_suspension", "value": record()},
         {"op": "set", "path": "/_suspension/resolution", "value": "responded"},
         {"op": "remove", "path": "_suspension"},
     ):
-        refused = await change(world, opened, "state", {"patches": [patch]})
+        refused = await change(room, opened, "state", {"patches": [patch]})
         assert (refused.status_code, refused.json()["detail"]["error"]) == (403, "reserved_path")
-    written = await change(world, opened, "state", {"state": {"order": 1, "_suspension": {"resolution": "responded"}}})
+    written = await change(room, opened, "state", {"state": {"order": 1, "_suspension": {"resolution": "responded"}}})
     assert (kept(written.json())["id"], kept(written.json())["resolution"]) == (asked["suspension_id"], None)
     assert written.json()["state"]["order"] == 1
-    assert (await world.answer(asked, "approve")).status_code == 200
-    ended = await world.intent(asked)
-    patched = await change(world, ended, "state", {"patches": [{"op": "set", "path": "decision", "value": "approve"}]})
+    assert (await room.answer(asked, "approve")).status_code == 200
+    ended = await room.intent(asked)
+    patched = await change(room, ended, "state", {"patches": [{"op": "set", "path": "decision", "value": "approve"}]})
     assert patched.status_code == 200
     assert (patched.json()["state"]["decision"], kept(patched.json())["response"]) == ("approve", "approve")
 
 
+@in_room
 @pytest.mark.parametrize("wanted", ["active", "blocked", "completed", "abandoned", "suspended_awaiting_input"])
-async def test_between_the_steps_no_status_can_be_set(world: World, wanted: str) -> None:
-    waiting = await first_step(world, await world.active_intent())
-    assert (await change(world, waiting, "status", {"status": wanted})).status_code == 409
+async def test_between_the_steps_no_status_can_be_set(room: World, wanted: str) -> None:
+    waiting = await first_step(room, await room.active_intent())
+    assert (await change(room, waiting, "status", {"status": wanted})).status_code == 409
     body = {"question": "Go on?", "response_type": "confirm"}
-    asked = await world.call("POST", f"/v1/intents/{waiting['id']}/suspend", json=body)
+    asked = await room.call("POST", f"/v1/intents/{waiting['id']}/suspend", json=body)
     assert (asked.status_code, asked.json()["detail"]["error"]) == (409, "already_suspended")
-    answered = await world.answer({"intent_id": waiting["id"], "suspension_id": "any"}, "approve")
+    answered = await room.answer({"intent_id": waiting["id"], "suspension_id": "any"}, "approve")
     assert (answered.status_code, answered.json()["detail"]["error"]) == (409, "not_suspended")
-    assert await world.intent({"intent_id": waiting["id"]}) == waiting
+    assert await room.intent({"intent_id": waiting["id"]}) == waiting
 
 
-async def test_an_admin_may_abandon_an_intent_between_the_steps(world: World) -> None:
-    waiting = await first_step(world, await world.active_intent())
-    given_up = await change(world, waiting, "status", {"status": "abandoned", "reason": "stuck"}, "admin")
+@in_room
+async def test_an_admin_may_abandon_an_intent_between_the_steps(room: World) -> None:
+    waiting = await first_step(room, await room.active_intent())
+    given_up = await change(room, waiting, "status", {"status": "abandoned", "reason": "stuck"}, "admin")
     assert (given_up.status_code, given_up.json()["abandonment_reason"]) == (200, "stuck")
-    await world.advance(minutes=2)
-    assert (await world.intent({"intent_id": waiting["id"]}))["status"] == "abandoned"
+    await room.advance(minutes=2)
+    assert (await room.intent({"intent_id": waiting["id"]}))["status"] == "abandoned"
 
 
+@in_room
 @pytest.mark.parametrize("status", ["blocked", "completed", "abandoned"])
-async def test_only_an_active_intent_or_a_draft_is_suspended(world: World, status: str) -> None:
-    intent = (await change(world, await world.active_intent(), "status", {"status": status})).json()
-    refused = await change(world, intent, "status", {"status": "suspended_awaiting_input"})
+async def test_only_an_active_intent_or_a_draft_is_suspended(room: World, status: str) -> None:
+    intent = (await change(room, await room.active_intent(), "status", {"status": status})).json()
+    refused = await change(room, intent, "status", {"status": "suspended_awaiting_input"})
     assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "intent_not_active")
 
 
-async def test_a_stale_version_is_refused_in_both_steps(world: World) -> None:
-    intent = await world.active_intent()
+@in_room
+async def test_a_stale_version_is_refused_in_both_steps(room: World) -> None:
+    intent = await room.active_intent()
     body = {"status": "suspended_awaiting_input"}
-    stale = await change(world, intent, "status", body, version=intent["version"] + 1)
+    stale = await change(room, intent, "status", body, version=intent["version"] + 1)
     assert (stale.status_code, stale.json()["current_version"]) == (409, intent["version"])
-    waiting = await first_step(world, intent)
+    waiting = await first_step(room, intent)
     patches = [{"op": "set", "path": "_suspension", "value": record()}]
-    stale = await change(world, waiting, "state", {"patches": patches}, version=intent["version"])
+    stale = await change(room, waiting, "state", {"patches": patches}, version=intent["version"])
     assert (stale.status_code, stale.json()["current_version"]) == (409, waiting["version"])
 
 
-async def test_who_may_take_the_steps(world: World) -> None:
+@in_room
+async def test_who_may_take_the_steps(room: World) -> None:
     """Owner and members; a member's question is the member's. A draft is activated by its owner alone."""
-    intent, draft = await world.active_intent(), (await world.call("POST", "/v1/intents", json={"title": "d"})).json()
+    intent, draft = await room.active_intent(), (await room.call("POST", "/v1/intents", json={"title": "d"})).json()
     body = {"status": "suspended_awaiting_input"}
-    assert (await change(world, intent, "status", body, "other_agent")).status_code == 404
-    assert (await change(world, intent, "status", body, "admin")).status_code == 403
-    waiting = await first_step(world, intent)
-    assert (await write_record(world, waiting, record(), "other_agent")).status_code == 404
-    assert (await write_record(world, waiting, record(), "admin")).status_code == 403
+    assert (await change(room, intent, "status", body, "other_agent")).status_code == 404
+    assert (await change(room, intent, "status", body, "admin")).status_code == 403
+    waiting = await first_step(room, intent)
+    assert (await write_record(room, waiting, record(), "other_agent")).status_code == 404
+    assert (await write_record(room, waiting, record(), "admin")).status_code == 403
     for one, name in ((intent, "other-agent"), (intent, "bob@example.com"), (draft, "other-agent")):
         member = {"agent_id": name}
-        assert (await world.call("POST", f"/v1/intents/{one['id']}/agents", json=member)).status_code == 200
-    opened = await write_record(world, waiting, written := record(), "other_agent")
+        assert (await room.call("POST", f"/v1/intents/{one['id']}/agents", json=member)).status_code == 200
+    opened = await write_record(room, waiting, written := record(), "other_agent")
     assert (opened.status_code, kept(opened.json())["created_by"]) == (200, "other-agent")
     asked = {"intent_id": intent["id"], "suspension_id": written["id"]}
-    answered = await world.answer(asked, "approve", "second_operator")
+    answered = await room.answer(asked, "approve", "second_operator")
     assert (answered.status_code, answered.json()["detail"]["error"]) == (403, "self_response_forbidden")
-    assert (await change(world, draft, "status", body, "other_agent")).status_code == 403
-    assert (await world.intent({"intent_id": draft["id"]}))["status"] == "draft"
+    assert (await change(room, draft, "status", body, "other_agent")).status_code == 403
+    assert (await room.intent({"intent_id": draft["id"]}))["status"] == "draft"
 
 
 async def test_no_outage_of_ours_moves_its_times(tmp_path: Path, database_url: str) -> None:
@@ -435,18 +461,20 @@ async def test_an_end_that_came_in_an_outage_is_told_before_the_others_times_hav
     assert came == [(ending["intent_id"], ended), *((one["intent_id"], moved) for one in others)]
 
 
-async def test_asking_back_does_not_move_its_end(world: World) -> None:
-    opened, asked = await suspended(world)
-    await world.advance(minutes=59)
+@in_room
+async def test_asking_back_does_not_move_its_end(room: World) -> None:
+    opened, asked = await suspended(room)
+    await room.advance(minutes=59)
     clarify = f"/v1/suspensions/{asked['suspension_id']}/clarify"
-    assert (await world.call("POST", clarify, "operator", json={"question": "Which one?"})).status_code == 200
-    assert kept(await world.intent(asked))["expires_at"] == kept(opened)["expires_at"]
-    await world.advance(minutes=1)
-    assert kept(await world.intent(asked))["resolution"] == "expired"
+    assert (await room.call("POST", clarify, "operator", json={"question": "Which one?"})).status_code == 200
+    assert kept(await room.intent(asked))["expires_at"] == kept(opened)["expires_at"]
+    await room.advance(minutes=1)
+    assert kept(await room.intent(asked))["resolution"] == "expired"
 
 
-async def test_records_at_once_with_one_id_open_one_question(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_records_at_once_with_one_id_open_one_question(any_room: World) -> None:
+    world = any_room
     waiting = [await first_step(world, await world.active_intent()) for _ in range(4)]
     written = record()
     replies = await asyncio.gather(*(write_record(world, one, written) for one in waiting))

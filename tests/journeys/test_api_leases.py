@@ -16,6 +16,8 @@ from tests.journeys.test_api_client_streams import AGENTS, reading, take
 from tests.journeys.test_outages import Town, town
 from tests.world import World
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 __all__ = ["town"]
 
 QUESTION = {"question": "Refund?", "response_type": "confirm", "timeout_seconds": 86_400}
@@ -97,9 +99,10 @@ def later(lease: dict[str, Any], seconds: int, since: str = "acquired_at") -> da
 # --- Taking, renewing, giving back --------------------------------------------------------------------------------
 
 
-async def test_a_lease_is_taken_renewed_and_given_back(world: World) -> None:
-    intent = await world.active_intent()
-    lease = await acquired(world, intent, "refunds", 300)
+@in_room
+async def test_a_lease_is_taken_renewed_and_given_back(room: World) -> None:
+    intent = await room.active_intent()
+    lease = await acquired(room, intent, "refunds", 300)
     assert lease == {
         "id": lease["id"],
         "intent_id": intent["id"],
@@ -112,88 +115,94 @@ async def test_a_lease_is_taken_renewed_and_given_back(world: World) -> None:
     }
     assert lease["expires_at"].endswith("Z")
     assert datetime.fromisoformat(lease["expires_at"]) == later(lease, 300)
-    await world.advance(seconds=200)
-    longer = (await renew(world, intent, lease, 600)).json()
+    await room.advance(seconds=200)
+    longer = (await renew(room, intent, lease, 600)).json()
     assert longer == {**lease, "expires_at": longer["expires_at"]}
     assert datetime.fromisoformat(longer["expires_at"]) == later(lease, 800)
-    assert await listed(world, intent) == [longer]
-    back = (await release(world, intent, lease)).json()
+    assert await listed(room, intent) == [longer]
+    back = (await release(room, intent, lease)).json()
     assert back == {**longer, "status": "released", "released_at": back["released_at"]}
     assert datetime.fromisoformat(back["released_at"]) == later(lease, 200)
-    assert await listed(world, intent) == [back]
-    assert await lease_events(world, intent) == ["lease_acquired", "lease_renewed", "lease_released"]
-    assert (await world.intent({"intent_id": intent["id"]}))["version"] == intent["version"]
+    assert await listed(room, intent) == [back]
+    assert await lease_events(room, intent) == ["lease_acquired", "lease_renewed", "lease_released"]
+    assert (await room.intent({"intent_id": intent["id"]}))["version"] == intent["version"]
 
 
-async def test_a_held_scope_is_refused_to_everybody_until_it_is_free(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent)
+@in_room
+async def test_a_held_scope_is_refused_to_everybody_until_it_is_free(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent)
     for by in ("agent", "other_agent", "admin"):
-        refused = await acquire(world, intent, by=by)
+        refused = await acquire(room, intent, by=by)
         assert error(refused) == HELD
         detail = refused.json()["detail"]
         assert "lease" in detail["message"]
         assert refused.json()["message"] == detail["message"]
         assert (detail["agent_id"], detail["expires_at"]) == ("refund-agent", lease["expires_at"])
-    assert (await acquired(world, intent, "reports", by="other_agent"))["agent_id"] == "other-agent"
-    assert (await acquired(world, await shared(world)))["status"] == "active"
-    await release(world, intent, lease)
-    assert (await acquired(world, intent, by="other_agent"))["agent_id"] == "other-agent"
+    assert (await acquired(room, intent, "reports", by="other_agent"))["agent_id"] == "other-agent"
+    assert (await acquired(room, await shared(room)))["status"] == "active"
+    await release(room, intent, lease)
+    assert (await acquired(room, intent, by="other_agent"))["agent_id"] == "other-agent"
 
 
-async def test_a_shorter_renewal_counts_too(world: World) -> None:
-    intent = await world.active_intent()
-    lease = await acquired(world, intent, seconds=3600)
-    assert (await renew(world, intent, lease, 10)).status_code == 200
-    await world.advance(seconds=10)
-    assert [one["status"] for one in await listed(world, intent)] == ["expired"]
+@in_room
+async def test_a_shorter_renewal_counts_too(room: World) -> None:
+    intent = await room.active_intent()
+    lease = await acquired(room, intent, seconds=3600)
+    assert (await renew(room, intent, lease, 10)).status_code == 200
+    await room.advance(seconds=10)
+    assert [one["status"] for one in await listed(room, intent)] == ["expired"]
 
 
-async def test_only_the_holder_and_admins_renew_and_the_owner_may_end_it_too(world: World) -> None:
-    intent = await shared(world, "other-agent")
-    mine = await acquired(world, intent, "mine")
-    theirs = await acquired(world, intent, "theirs", by="other_agent")
-    assert error(await renew(world, intent, mine, by="other_agent")) == (403, "forbidden")
-    assert error(await renew(world, intent, theirs, by="agent")) == (403, "forbidden")
-    assert error(await release(world, intent, mine, by="other_agent")) == (403, "forbidden")
-    assert (await renew(world, intent, theirs, by="admin")).json()["agent_id"] == "other-agent"
-    assert (await release(world, intent, theirs, by="agent")).json()["status"] == "revoked"
-    assert (await release(world, intent, mine, by="admin")).json()["status"] == "revoked"
-    assert (await lease_events(world, intent))[-2:] == ["lease_revoked", "lease_revoked"]
+@in_room
+async def test_only_the_holder_and_admins_renew_and_the_owner_may_end_it_too(room: World) -> None:
+    intent = await shared(room, "other-agent")
+    mine = await acquired(room, intent, "mine")
+    theirs = await acquired(room, intent, "theirs", by="other_agent")
+    assert error(await renew(room, intent, mine, by="other_agent")) == (403, "forbidden")
+    assert error(await renew(room, intent, theirs, by="agent")) == (403, "forbidden")
+    assert error(await release(room, intent, mine, by="other_agent")) == (403, "forbidden")
+    assert (await renew(room, intent, theirs, by="admin")).json()["agent_id"] == "other-agent"
+    assert (await release(room, intent, theirs, by="agent")).json()["status"] == "revoked"
+    assert (await release(room, intent, mine, by="admin")).json()["status"] == "revoked"
+    assert (await lease_events(room, intent))[-2:] == ["lease_revoked", "lease_revoked"]
 
 
-async def test_what_has_ended_is_neither_renewed_nor_ended_again(world: World) -> None:
-    intent = await shared(world)
-    given_back = await acquired(world, intent, "one")
-    await release(world, intent, given_back)
-    taken_away = await acquired(world, intent, "two", by="other_agent")
-    await release(world, intent, taken_away, by="agent")
-    run_out = await acquired(world, intent, "three", 5)
-    await world.advance(seconds=5)
+@in_room
+async def test_what_has_ended_is_neither_renewed_nor_ended_again(room: World) -> None:
+    intent = await shared(room)
+    given_back = await acquired(room, intent, "one")
+    await release(room, intent, given_back)
+    taken_away = await acquired(room, intent, "two", by="other_agent")
+    await release(room, intent, taken_away, by="agent")
+    run_out = await acquired(room, intent, "three", 5)
+    await room.advance(seconds=5)
     for lease, by in ((given_back, "agent"), (taken_away, "other_agent"), (run_out, "agent")):
-        for refused in (await renew(world, intent, lease, by=by), await release(world, intent, lease, by=by)):
+        for refused in (await renew(room, intent, lease, by=by), await release(room, intent, lease, by=by)):
             assert error(refused) == ENDED
             assert "lease" not in refused.text.lower()  # the published client takes it for a scope that is held
 
 
-async def test_a_lease_is_found_on_its_own_intent_alone(world: World) -> None:
-    intent, other = await world.active_intent(), await world.active_intent()
-    lease = await acquired(world, intent)
+@in_room
+async def test_a_lease_is_found_on_its_own_intent_alone(room: World) -> None:
+    intent, other = await room.active_intent(), await room.active_intent()
+    lease = await acquired(room, intent)
     for where, what in ((other, lease), (intent, {"id": "no-such"})):
-        assert error(await renew(world, where, what)) == (404, "not_found")
-        assert error(await release(world, where, what)) == (404, "not_found")
-    assert [one["status"] for one in await listed(world, intent)] == ["active"]
+        assert error(await renew(room, where, what)) == (404, "not_found")
+        assert error(await release(room, where, what)) == (404, "not_found")
+    assert [one["status"] for one in await listed(room, intent)] == ["active"]
 
 
-async def test_who_does_not_belong_to_an_intent_finds_none_of_its_leases(world: World) -> None:
-    intent = await world.active_intent()
-    lease = await acquired(world, intent)
-    assert (await world.call("GET", path(intent), "other_agent")).status_code == 404
-    assert (await acquire(world, intent, by="other_agent")).status_code == 404
-    assert (await renew(world, intent, lease, by="other_agent")).status_code == 404
-    assert (await release(world, intent, lease, by="other_agent")).status_code == 404
-    assert [one["id"] for one in await listed(world, intent, by="operator")] == [lease["id"]]
-    assert (await acquire(world, intent, "more", by="operator")).status_code == 403
+@in_room
+async def test_who_does_not_belong_to_an_intent_finds_none_of_its_leases(room: World) -> None:
+    intent = await room.active_intent()
+    lease = await acquired(room, intent)
+    assert (await room.call("GET", path(intent), "other_agent")).status_code == 404
+    assert (await acquire(room, intent, by="other_agent")).status_code == 404
+    assert (await renew(room, intent, lease, by="other_agent")).status_code == 404
+    assert (await release(room, intent, lease, by="other_agent")).status_code == 404
+    assert [one["id"] for one in await listed(room, intent, by="operator")] == [lease["id"]]
+    assert (await acquire(room, intent, "more", by="operator")).status_code == 403
 
 
 WRONG: list[dict[str, Any]] = [
@@ -210,80 +219,86 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-async def test_a_lease_that_can_not_be_is_refused(world: World) -> None:
-    intent = await world.active_intent()
-    lease = await acquired(world, intent)
+@in_room
+async def test_a_lease_that_can_not_be_is_refused(room: World) -> None:
+    intent = await room.active_intent()
+    lease = await acquired(room, intent)
     for body in WRONG:
-        response = await world.call("POST", path(intent), json=body)
+        response = await room.call("POST", path(intent), json=body)
         assert response.status_code in {400, 422}, (body, response.text)
         renewal = {name: value for name, value in body.items() if name != "scope"}
         if renewal != {"duration_seconds": 5}:
-            response = await world.call("PATCH", path(intent, lease), json=renewal)
+            response = await room.call("PATCH", path(intent, lease), json=renewal)
             assert response.status_code in {400, 422}, (renewal, response.text)
-    assert await listed(world, intent) == [lease]
+    assert await listed(room, intent) == [lease]
 
 
-async def test_the_longest_lease_and_the_longest_scope_are_taken(world: World) -> None:
-    intent = await world.active_intent()
-    lease = await acquired(world, intent, "ü" * 255, 31_536_000)
+@in_room
+async def test_the_longest_lease_and_the_longest_scope_are_taken(room: World) -> None:
+    intent = await room.active_intent()
+    lease = await acquired(room, intent, "ü" * 255, 31_536_000)
     assert datetime.fromisoformat(lease["expires_at"]) == later(lease, 31_536_000)
 
 
-async def test_the_list_has_what_is_held_first_and_then_the_newest(world: World) -> None:
-    intent = await world.active_intent()
+@in_room
+async def test_the_list_has_what_is_held_first_and_then_the_newest(room: World) -> None:
+    intent = await room.active_intent()
     leases = []
     for scope in "abcd":
-        leases.append(await acquired(world, intent, scope))
-        await world.advance(seconds=1)
+        leases.append(await acquired(room, intent, scope))
+        await room.advance(seconds=1)
     for lease in leases[2:]:
-        await release(world, intent, lease)
-    assert [one["scope"] for one in await listed(world, intent)] == ["b", "a", "d", "c"]
-    two = (await world.call("GET", path(intent), params={"limit": 2, "offset": 1})).json()["leases"]
+        await release(room, intent, lease)
+    assert [one["scope"] for one in await listed(room, intent)] == ["b", "a", "d", "c"]
+    two = (await room.call("GET", path(intent), params={"limit": 2, "offset": 1})).json()["leases"]
     assert [one["scope"] for one in two] == ["a", "d"]
 
 
-async def test_for_the_published_client_the_times_carry_no_zone(world: World) -> None:
+@in_room
+async def test_for_the_published_client_the_times_carry_no_zone(room: World) -> None:
     """Its ``IntentLease.is_active`` compares them with a naive clock, and fails on the events that it does not know."""
-    intent = await world.active_intent()
-    made = await world.call("POST", path(intent, prefix="/api/v1"), json={"scope": "s", "duration_seconds": 60})
+    intent = await room.active_intent()
+    made = await room.call("POST", path(intent, prefix="/api/v1"), json={"scope": "s", "duration_seconds": 60})
     lease = made.json()
-    renewed = await world.call("PATCH", path(intent, lease, "/api/v1"), json={"duration_seconds": 90})
-    shown = (await world.call("GET", path(intent, prefix="/api/v1"))).json()["leases"]
-    ended = await world.call("DELETE", path(intent, lease, "/api/v1"))
+    renewed = await room.call("PATCH", path(intent, lease, "/api/v1"), json={"duration_seconds": 90})
+    shown = (await room.call("GET", path(intent, prefix="/api/v1"))).json()["leases"]
+    ended = await room.call("DELETE", path(intent, lease, "/api/v1"))
     assert shown == [renewed.json()]
     for one in (lease, renewed.json(), ended.json()):
         times = [one["acquired_at"], one["expires_at"], *([one["released_at"]] if one["released_at"] else [])]
         assert all(datetime.fromisoformat(at).tzinfo is None for at in times)
-    [aware] = await listed(world, intent)
+    [aware] = await listed(room, intent)
     assert aware["released_at"] == ended.json()["released_at"] + "Z"
-    log = await world.call("GET", f"/api/v1/intents/{intent['id']}/events")
+    log = await room.call("GET", f"/api/v1/intents/{intent['id']}/events")
     told = [event["event_type"] for event in log.json()["events"] if event["event_type"].startswith("lease_")]
     assert told == ["lease_acquired", "lease_released"]
 
 
-async def test_no_client_writes_the_events_of_leases(world: World) -> None:
-    intent = await world.active_intent()
+@in_room
+async def test_no_client_writes_the_events_of_leases(room: World) -> None:
+    intent = await room.active_intent()
     for event in ("acquired", "renewed", "released", "expired", "revoked"):
         body = {"event_type": f"lease_{event}"}
-        assert (await world.call("POST", f"/v1/intents/{intent['id']}/events", json=body)).status_code == 403
+        assert (await room.call("POST", f"/v1/intents/{intent['id']}/events", json=body)).status_code == 403
 
 
 # --- The end ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_lease_ends_at_its_time_for_everybody_before_anybody_has_written_it_down(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent, seconds=60, by="other_agent")
-    world.clock.move_by(timedelta(seconds=59))
-    assert error(await acquire(world, intent)) == HELD
-    world.clock.move_by(timedelta(seconds=1))
-    assert [one["status"] for one in await listed(world, intent)] == ["expired"]
-    assert error(await renew(world, intent, lease, by="other_agent")) == ENDED
-    assert error(await move(world, intent, "completed", "other_agent")) == (403, "forbidden")
-    mine = await acquired(world, intent)
-    assert [one["id"] for one in await listed(world, intent)] == [mine["id"], lease["id"]]
-    await world.settle()
-    assert await lease_events(world, intent) == ["lease_acquired", "lease_expired", "lease_acquired"]
+@in_room
+async def test_a_lease_ends_at_its_time_for_everybody_before_anybody_has_written_it_down(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent, seconds=60, by="other_agent")
+    room.clock.move_by(timedelta(seconds=59))
+    assert error(await acquire(room, intent)) == HELD
+    room.clock.move_by(timedelta(seconds=1))
+    assert [one["status"] for one in await listed(room, intent)] == ["expired"]
+    assert error(await renew(room, intent, lease, by="other_agent")) == ENDED
+    assert error(await move(room, intent, "completed", "other_agent")) == (403, "forbidden")
+    mine = await acquired(room, intent)
+    assert [one["id"] for one in await listed(room, intent)] == [mine["id"], lease["id"]]
+    await room.settle()
+    assert await lease_events(room, intent) == ["lease_acquired", "lease_expired", "lease_acquired"]
 
 
 async def test_the_end_is_written_down_at_its_time(any_world: World) -> None:
@@ -337,78 +352,83 @@ async def test_nobody_holds_a_part_of_an_intent_that_is_over(world: World, statu
     assert await stored(world) == [("released", 0)]
 
 
-async def test_nobody_holds_a_part_of_an_intent_that_silence_has_abandoned(world: World) -> None:
+@in_room
+async def test_nobody_holds_a_part_of_an_intent_that_silence_has_abandoned(room: World) -> None:
     """A question's end pays nothing for leases: this one is written down at its own end."""
-    intent = await world.active_intent()
-    lease = await acquired(world, intent, seconds=7200)
-    await suspended(world, intent, timeout_seconds=600)
-    await world.advance(seconds=600)
-    assert (await world.intent({"intent_id": intent["id"]}))["status"] == "abandoned"
-    assert [one["status"] for one in await listed(world, intent)] == ["released"]
-    assert error(await renew(world, intent, lease)) == ENDED
-    await world.advance(seconds=6600)
-    assert (await lease_events(world, intent))[-1] == "lease_released"
+    intent = await room.active_intent()
+    lease = await acquired(room, intent, seconds=7200)
+    await suspended(room, intent, timeout_seconds=600)
+    await room.advance(seconds=600)
+    assert (await room.intent({"intent_id": intent["id"]}))["status"] == "abandoned"
+    assert [one["status"] for one in await listed(room, intent)] == ["released"]
+    assert error(await renew(room, intent, lease)) == ENDED
+    await room.advance(seconds=6600)
+    assert (await lease_events(room, intent))[-1] == "lease_released"
 
 
-async def test_whoever_leaves_an_intent_holds_nothing_on_it(world: World) -> None:
-    intent = await shared(world, "other-agent", "third")
-    theirs = await acquired(world, intent, "theirs", by="other_agent")
-    mine = await acquired(world, intent, "mine")
-    left = await world.call("DELETE", f"/v1/intents/{intent['id']}/agents/other-agent")
+@in_room
+async def test_whoever_leaves_an_intent_holds_nothing_on_it(room: World) -> None:
+    intent = await shared(room, "other-agent", "third")
+    theirs = await acquired(room, intent, "theirs", by="other_agent")
+    mine = await acquired(room, intent, "mine")
+    left = await room.call("DELETE", f"/v1/intents/{intent['id']}/agents/other-agent")
     assert left.status_code == 200
-    after = {one["scope"]: one["status"] for one in await listed(world, intent)}
+    after = {one["scope"]: one["status"] for one in await listed(room, intent)}
     assert after == {"theirs": "revoked", "mine": "active"}
-    assert (await lease_events(world, intent))[-1] == "lease_revoked"
-    assert (await move(world, intent, "completed", "other_agent")).status_code == 404
-    assert (await world.call("POST", f"/v1/intents/{intent['id']}/agents", json={"agent_id": "other-agent"})).is_success
-    assert error(await renew(world, intent, theirs, by="other_agent")) == ENDED
-    assert error(await move(world, intent, "completed", "other_agent")) == (403, "forbidden")
-    assert (await acquired(world, intent, "theirs"))["agent_id"] == mine["agent_id"]
+    assert (await lease_events(room, intent))[-1] == "lease_revoked"
+    assert (await move(room, intent, "completed", "other_agent")).status_code == 404
+    assert (await room.call("POST", f"/v1/intents/{intent['id']}/agents", json={"agent_id": "other-agent"})).is_success
+    assert error(await renew(room, intent, theirs, by="other_agent")) == ENDED
+    assert error(await move(room, intent, "completed", "other_agent")) == (403, "forbidden")
+    assert (await acquired(room, intent, "theirs"))["agent_id"] == mine["agent_id"]
 
 
-async def test_a_member_with_a_lease_changes_the_status_and_one_without_does_not(world: World) -> None:
-    intent = await shared(world)
-    assert error(await move(world, intent, "blocked", "other_agent")) == (403, "forbidden")
-    lease = await acquired(world, intent, by="other_agent")
-    assert (await move(world, intent, "blocked", "other_agent")).status_code == 200
-    assert (await move(world, intent, "active", "other_agent")).status_code == 200
-    await release(world, intent, lease, by="other_agent")
-    assert error(await move(world, intent, "completed", "other_agent")) == (403, "forbidden")
+@in_room
+async def test_a_member_with_a_lease_changes_the_status_and_one_without_does_not(room: World) -> None:
+    intent = await shared(room)
+    assert error(await move(room, intent, "blocked", "other_agent")) == (403, "forbidden")
+    lease = await acquired(room, intent, by="other_agent")
+    assert (await move(room, intent, "blocked", "other_agent")).status_code == 200
+    assert (await move(room, intent, "active", "other_agent")).status_code == 200
+    await release(room, intent, lease, by="other_agent")
+    assert error(await move(room, intent, "completed", "other_agent")) == (403, "forbidden")
 
 
 # --- While a person is asked --------------------------------------------------------------------------------------
 
 
-async def test_while_a_person_is_asked_a_lease_neither_ends_nor_is_taken(any_world: World) -> None:
+@in_room
+async def test_while_a_person_is_asked_a_lease_neither_ends_nor_is_taken(any_room: World) -> None:
     """RFC-0025 §2: whoever writes leases off skips the intent, and renewal succeeds."""
-    intent = await shared(any_world)
-    lease = await acquired(any_world, intent, seconds=60)
-    asked = await suspended(any_world, intent)
-    await any_world.advance(hours=3)
-    assert [one["status"] for one in await listed(any_world, intent)] == ["active"]
-    assert error(await acquire(any_world, intent, by="other_agent")) == HELD
-    assert await lease_events(any_world, intent) == ["lease_acquired"]
-    renewed = await renew(any_world, intent, lease, 120)
+    intent = await shared(any_room)
+    lease = await acquired(any_room, intent, seconds=60)
+    asked = await suspended(any_room, intent)
+    await any_room.advance(hours=3)
+    assert [one["status"] for one in await listed(any_room, intent)] == ["active"]
+    assert error(await acquire(any_room, intent, by="other_agent")) == HELD
+    assert await lease_events(any_room, intent) == ["lease_acquired"]
+    renewed = await renew(any_room, intent, lease, 120)
     assert renewed.status_code == 200
-    assert datetime.fromisoformat(renewed.json()["expires_at"]) == any_world.clock.now() + timedelta(seconds=120)
-    await any_world.answer(asked, "yes")
-    await any_world.advance(seconds=119)
-    assert error(await acquire(any_world, intent, by="other_agent")) == HELD
-    await any_world.advance(seconds=1)
-    assert (await acquire(any_world, intent, by="other_agent")).status_code == 200
+    assert datetime.fromisoformat(renewed.json()["expires_at"]) == any_room.clock.now() + timedelta(seconds=120)
+    await any_room.answer(asked, "yes")
+    await any_room.advance(seconds=119)
+    assert error(await acquire(any_room, intent, by="other_agent")) == HELD
+    await any_room.advance(seconds=1)
+    assert (await acquire(any_room, intent, by="other_agent")).status_code == 200
 
 
-async def test_an_agent_that_is_resumed_has_a_minute_to_renew_what_lapsed_meanwhile(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent, seconds=60)
-    asked = await suspended(world, intent)
-    await world.advance(hours=3)
-    await world.answer(asked, "yes")
-    world.clock.move_by(timedelta(seconds=59))
-    assert error(await acquire(world, intent, by="other_agent")) == HELD
-    assert (await renew(world, intent, lease, 30)).status_code == 200
-    world.clock.move_by(timedelta(seconds=30))
-    assert (await acquire(world, intent, by="other_agent")).status_code == 200
+@in_room
+async def test_an_agent_that_is_resumed_has_a_minute_to_renew_what_lapsed_meanwhile(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent, seconds=60)
+    asked = await suspended(room, intent)
+    await room.advance(hours=3)
+    await room.answer(asked, "yes")
+    room.clock.move_by(timedelta(seconds=59))
+    assert error(await acquire(room, intent, by="other_agent")) == HELD
+    assert (await renew(room, intent, lease, 30)).status_code == 200
+    room.clock.move_by(timedelta(seconds=30))
+    assert (await acquire(room, intent, by="other_agent")).status_code == 200
 
 
 async def test_after_that_minute_the_scope_is_free_and_the_end_is_soon_written_down(world: World) -> None:
@@ -425,50 +445,54 @@ async def test_after_that_minute_the_scope_is_free_and_the_end_is_soon_written_d
     assert await stored(world) == [("expired", 0)]
 
 
-async def test_asked_twice_in_a_row_a_lease_stands_through_both(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent, seconds=60)
+@in_room
+async def test_asked_twice_in_a_row_a_lease_stands_through_both(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent, seconds=60)
     for _ in range(2):
-        asked = await suspended(world, intent)
-        await world.advance(hours=1)
-        await world.answer(asked, "yes")
-        world.clock.move_by(timedelta(seconds=30))
-    assert error(await acquire(world, intent, by="other_agent")) == HELD
-    assert (await renew(world, intent, lease)).status_code == 200
+        asked = await suspended(room, intent)
+        await room.advance(hours=1)
+        await room.answer(asked, "yes")
+        room.clock.move_by(timedelta(seconds=30))
+    assert error(await acquire(room, intent, by="other_agent")) == HELD
+    assert (await renew(room, intent, lease)).status_code == 200
 
 
-async def test_what_had_ended_before_the_question_does_not_come_back_with_it(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent, seconds=60)
-    world.clock.move_by(timedelta(seconds=60))
-    asked = await suspended(world, intent)
-    assert error(await renew(world, intent, lease)) == ENDED
-    theirs = await acquired(world, intent, seconds=60, by="other_agent")
-    await world.advance(hours=1)
-    assert (await renew(world, intent, theirs, by="other_agent")).status_code == 200
-    await world.answer(asked, "yes")
+@in_room
+async def test_what_had_ended_before_the_question_does_not_come_back_with_it(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent, seconds=60)
+    room.clock.move_by(timedelta(seconds=60))
+    asked = await suspended(room, intent)
+    assert error(await renew(room, intent, lease)) == ENDED
+    theirs = await acquired(room, intent, seconds=60, by="other_agent")
+    await room.advance(hours=1)
+    assert (await renew(room, intent, theirs, by="other_agent")).status_code == 200
+    await room.answer(asked, "yes")
 
 
-async def test_a_lease_that_is_taken_or_runs_on_after_the_answer_gets_no_minute_more(world: World) -> None:
-    intent = await shared(world)
-    await acquired(world, intent, "long", 7210)
-    asked = await suspended(world, intent)
-    await world.advance(hours=2)
-    await world.answer(asked, "yes")
-    await acquired(world, intent, "short", 5)
-    world.clock.move_by(timedelta(seconds=10))
-    assert {one["status"] for one in await listed(world, intent)} == {"expired"}
+@in_room
+async def test_a_lease_that_is_taken_or_runs_on_after_the_answer_gets_no_minute_more(room: World) -> None:
+    intent = await shared(room)
+    await acquired(room, intent, "long", 7210)
+    asked = await suspended(room, intent)
+    await room.advance(hours=2)
+    await room.answer(asked, "yes")
+    await acquired(room, intent, "short", 5)
+    room.clock.move_by(timedelta(seconds=10))
+    assert {one["status"] for one in await listed(room, intent)} == {"expired"}
 
 
-async def test_between_the_steps_of_the_published_client_a_lease_is_held_up_already(world: World) -> None:
-    intent = await shared(world)
-    lease = await acquired(world, intent, seconds=10)
+@in_room
+async def test_between_the_steps_of_the_published_client_a_lease_is_held_up_already(room: World) -> None:
+    intent = await shared(room)
+    lease = await acquired(room, intent, seconds=10)
     headers, body = {"If-Match": str(intent["version"])}, {"status": "suspended_awaiting_input"}
-    moved = await world.call("POST", f"/api/v1/intents/{intent['id']}/status", json=body, headers=headers)
+    moved = await room.call("POST", f"/api/v1/intents/{intent['id']}/status", json=body, headers=headers)
     assert moved.status_code == 200, moved.text
-    world.clock.move_by(timedelta(seconds=20))
-    assert error(await acquire(world, intent, by="other_agent")) == HELD
-    assert (await renew(world, intent, lease)).status_code == 200
+    room.clock.move_by(timedelta(seconds=20))
+    assert error(await acquire(room, intent, by="other_agent")) == HELD
+    assert (await renew(room, intent, lease)).status_code == 200
 
 
 # --- Told as it happens -------------------------------------------------------------------------------------------
@@ -492,34 +516,36 @@ async def test_the_published_client_hears_that_a_scope_is_free(world: World, how
 # --- At once ------------------------------------------------------------------------------------------------------
 
 
-async def test_many_that_want_a_scope_at_once_leave_one_holder(any_world: World) -> None:
-    intent = await shared(any_world)
+@in_room
+async def test_many_that_want_a_scope_at_once_leave_one_holder(any_room: World) -> None:
+    intent = await shared(any_room)
     roles = ["agent", "other_agent", "admin"] * 8
-    replies = await asyncio.gather(*(acquire(any_world, intent, by=role) for role in roles))
+    replies = await asyncio.gather(*(acquire(any_room, intent, by=role) for role in roles))
     assert Counter(reply.status_code for reply in replies) == {200: 1, 409: 23}
     assert {reply.json()["detail"]["error"] for reply in replies if reply.status_code == 409} == {"lease_held"}
     [lease] = [reply.json() for reply in replies if reply.status_code == 200]
-    assert await listed(any_world, intent) == [lease]
+    assert await listed(any_room, intent) == [lease]
 
 
-async def test_many_that_want_it_as_it_is_given_back_or_runs_out_leave_one_holder(any_world: World) -> None:
-    intent = await shared(any_world)
+@in_room
+async def test_many_that_want_it_as_it_is_given_back_or_runs_out_leave_one_holder(any_room: World) -> None:
+    intent = await shared(any_room)
     for how in ("given back", "run out"):
-        lease = await acquired(any_world, intent, how, 60, by="other_agent")
+        lease = await acquired(any_room, intent, how, 60, by="other_agent")
         if how == "run out":
-            any_world.clock.move_by(timedelta(seconds=60))
+            any_room.clock.move_by(timedelta(seconds=60))
         replies = await asyncio.gather(
-            release(any_world, intent, lease, by="other_agent"),
-            any_world.service.look(),
-            *(acquire(any_world, intent, how, by=role) for role in ("agent", "other_agent") * 6),
-            renew(any_world, intent, lease, by="other_agent"),
+            release(any_room, intent, lease, by="other_agent"),
+            any_room.service.look(),
+            *(acquire(any_room, intent, how, by=role) for role in ("agent", "other_agent") * 6),
+            renew(any_room, intent, lease, by="other_agent"),
         )
-        held = [one for one in await listed(any_world, intent) if (one["status"], one["scope"]) == ("active", how)]
+        held = [one for one in await listed(any_room, intent) if (one["status"], one["scope"]) == ("active", how)]
         new = [one.json() for one in replies[2:-1] if isinstance(one, httpx.Response) and one.status_code == 200]
         assert held == new
         assert len(held) <= 1
         if not held:  # every one of them came before it was given back
-            assert (await acquire(any_world, intent, how)).status_code == 200
+            assert (await acquire(any_room, intent, how)).status_code == 200
 
 
 async def test_a_row_that_was_there_in_spite_of_everything_is_a_held_scope_too(any_world: World) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.journeys.test_api_checkpoints import judge, reached, seen
 from tests.journeys.test_api_plans import planned, shown_plan
 from tests.journeys.test_api_task_claims import claim
@@ -11,6 +13,8 @@ from tests.journeys.test_api_task_mirror import suspend
 from tests.journeys.test_api_tasks import created, moved
 from tests.statements import executed
 from tests.world import World
+
+in_room = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_however_many_tasks_run_one_update_and_one_line_stop_them(any_world: World) -> None:
@@ -41,8 +45,9 @@ async def test_progress_is_one_query_however_many_plans_there_are(any_world: Wor
     assert len([one for one in statements if "FROM tasks" in one]) == 1
 
 
-async def test_of_many_that_claim_at_once_one_gets_the_task(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_of_many_that_claim_at_once_one_gets_the_task(any_room: World) -> None:
+    world = any_room
     intent = await world.active_intent()
     await world.call("POST", f"/v1/intents/{intent['id']}/agents", json={"agent_id": "other-agent"})
     task = await created(world, intent)
@@ -50,8 +55,9 @@ async def test_of_many_that_claim_at_once_one_gets_the_task(any_world: World) ->
     assert sorted(one.status_code for one in done) == [200, *[409] * 7]
 
 
-async def test_of_two_checkpoints_at_once_one_asks(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_of_two_checkpoints_at_once_one_asks(any_room: World) -> None:
+    world = any_room
     plan = await planned(world, await world.active_intent())
     path, body = f"/v1/plans/{plan['id']}/checkpoints", {"name": "n", "requires_approval": True}
     done = await asyncio.gather(*(world.call("POST", path, json=body) for _ in range(4)))
@@ -59,8 +65,9 @@ async def test_of_two_checkpoints_at_once_one_asks(any_world: World) -> None:
     assert len((await shown_plan(world, plan))["checkpoints"]) == 1
 
 
-async def test_of_two_plans_that_want_a_task_at_once_one_has_it(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_of_two_plans_that_want_a_task_at_once_one_has_it(any_room: World) -> None:
+    world = any_room
     intent = await world.active_intent()
     task = await created(world, intent)
     body = {"intent_id": intent["id"], "tasks": [task["id"]]}
@@ -68,8 +75,9 @@ async def test_of_two_plans_that_want_a_task_at_once_one_has_it(any_world: World
     assert sorted(one.status_code for one in done) == [200, 409, 409, 409]
 
 
-async def test_approve_and_reject_at_once_are_one_verdict(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_approve_and_reject_at_once_are_one_verdict(any_room: World) -> None:
+    world = any_room
     plan = await planned(world, await world.active_intent())
     checkpoint = await reached(world, plan)
     both = await asyncio.gather(

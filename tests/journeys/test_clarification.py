@@ -11,6 +11,8 @@ import pytest
 from tests.journeys.test_quorum import cli, page_link
 from tests.world import World, after
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
 REQUESTED, CLARIFIED = "intent.suspension_clarification_requested", "intent.suspension_clarified"
@@ -33,8 +35,9 @@ async def say(
     return await post(world, asked, "clarification", role, {"text": text}, **o)
 
 
-async def test_the_agent_is_called_with_the_question_and_who_asks(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_the_agent_is_called_with_the_question_and_who_asks(any_room: World) -> None:
+    world = any_room
     resume = {"session_id": "sess-1", "state": {"cart": 7}, "correlation_id": "corr-1"}
     asked = await world.ask(retry_policy=HOURLY, resume=resume)
 
@@ -59,8 +62,9 @@ async def test_the_agent_is_called_with_the_question_and_who_asks(any_world: Wor
     assert last["type"] == "intent.resumed"
 
 
-async def test_the_clock_holds_and_goes_on_by_exactly_what_it_took(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_the_clock_holds_and_goes_on_by_exactly_what_it_took(any_room: World) -> None:
+    world = any_room
     asked = await world.ask(channel_hint="email", retry_policy=HOURLY, responders=[ALICE])
     await world.advance(minutes=50)
     await clarify(world, asked)
@@ -84,16 +88,17 @@ async def test_the_clock_holds_and_goes_on_by_exactly_what_it_took(any_world: Wo
     assert (event["actor"], event["payload"]["expires_at"]) == ("refund-agent", after(asked, minutes=222))
 
 
-async def test_no_question_expires_while_the_agent_is_asked_back(world: World) -> None:
-    asked = await world.ask(timeout_seconds=3600)
-    await world.advance(minutes=59)
-    await clarify(world, asked)
-    await world.advance(minutes=59)
-    assert (await world.show(asked))["status"] == "open"
-    await say(world, asked)
-    assert (await world.show(asked))["expires_at"] == after(asked, minutes=119)
-    await world.advance(minutes=1)
-    assert (await world.show(asked))["status"] == "expired"
+@in_room
+async def test_no_question_expires_while_the_agent_is_asked_back(room: World) -> None:
+    asked = await room.ask(timeout_seconds=3600)
+    await room.advance(minutes=59)
+    await clarify(room, asked)
+    await room.advance(minutes=59)
+    assert (await room.show(asked))["status"] == "open"
+    await say(room, asked)
+    assert (await room.show(asked))["expires_at"] == after(asked, minutes=119)
+    await room.advance(minutes=1)
+    assert (await room.show(asked))["status"] == "expired"
 
 
 async def test_an_agent_that_says_nothing_is_waited_for_as_long_as_one_attempt(any_world: World) -> None:
@@ -115,53 +120,57 @@ async def test_an_agent_that_says_nothing_is_waited_for_as_long_as_one_attempt(a
     assert (await world.show(asked))["attempt"] == 2
 
 
+@in_room
 @pytest.mark.parametrize(("timeout", "hours"), [(None, 24), (30 * 86_400, 24), (7200, 2)])
-async def test_nobody_is_held_for_longer_than_a_day(world: World, timeout: int | None, hours: int) -> None:
-    asked = await world.ask(**({} if timeout is None else {"timeout_seconds": timeout}))
-    await clarify(world, asked)
-    assert (await world.show(asked))["clarification"]["held_until"] == after(asked, hours=hours)
+async def test_nobody_is_held_for_longer_than_a_day(room: World, timeout: int | None, hours: int) -> None:
+    asked = await room.ask(**({} if timeout is None else {"timeout_seconds": timeout}))
+    await clarify(room, asked)
+    assert (await room.show(asked))["clarification"]["held_until"] == after(asked, hours=hours)
 
 
-async def test_a_late_clarification_is_shown_and_moves_nothing(world: World) -> None:
-    asked = await world.ask(retry_policy=HOURLY, responders=[ALICE])
-    await clarify(world, asked)
-    await world.advance(minutes=61)
-    before = await world.show(asked)
-    assert (await say(world, asked)).status_code == 200
-    after_it = await world.show(asked)
+@in_room
+async def test_a_late_clarification_is_shown_and_moves_nothing(room: World) -> None:
+    asked = await room.ask(retry_policy=HOURLY, responders=[ALICE])
+    await clarify(room, asked)
+    await room.advance(minutes=61)
+    before = await room.show(asked)
+    assert (await say(room, asked)).status_code == 200
+    after_it = await room.show(asked)
     assert after_it["clarification"]["text"] == "The shared one."
     assert (after_it["expires_at"], after_it["next_attempt_at"]) == (before["expires_at"], before["next_attempt_at"])
-    assert (await say(world, asked)).json()["detail"]["error"] == "nothing_to_clarify"
+    assert (await say(room, asked)).json()["detail"]["error"] == "nothing_to_clarify"
 
 
-async def test_a_claim_and_what_it_holds_survive_it(world: World) -> None:
+@in_room
+async def test_a_claim_and_what_it_holds_survive_it(room: World) -> None:
     """Claimed until 0:50, an attempt due at 1:00 is not held; asked back at 0:40, it comes at 1:00 + 25 minutes."""
-    asked = await world.ask(retry_policy=HOURLY, responders=[ALICE])
-    await world.advance(minutes=20)
-    await post(world, asked, "claim", "operator", {"seconds": 1800})
-    await world.advance(minutes=20)
-    await clarify(world, asked)
-    await world.advance(minutes=15)
-    assert (await world.show(asked))["claimed_by"] is None
-    await world.advance(minutes=10)
-    await say(world, asked)
-    await world.advance(minutes=19)
-    assert (await world.show(asked))["attempt"] == 1
-    await world.advance(minutes=1)
-    assert (await world.show(asked))["attempt"] == 2
+    asked = await room.ask(retry_policy=HOURLY, responders=[ALICE])
+    await room.advance(minutes=20)
+    await post(room, asked, "claim", "operator", {"seconds": 1800})
+    await room.advance(minutes=20)
+    await clarify(room, asked)
+    await room.advance(minutes=15)
+    assert (await room.show(asked))["claimed_by"] is None
+    await room.advance(minutes=10)
+    await say(room, asked)
+    await room.advance(minutes=19)
+    assert (await room.show(asked))["attempt"] == 1
+    await room.advance(minutes=1)
+    assert (await room.show(asked))["attempt"] == 2
 
 
-async def test_an_attempt_that_a_claim_held_goes_out_when_the_agent_has_spoken(world: World) -> None:
-    asked = await world.ask(retry_policy=HOURLY, responders=[ALICE])
-    await world.advance(minutes=50)
-    await post(world, asked, "claim", "operator", {"seconds": 1800})
-    await world.advance(minutes=15)
-    await clarify(world, asked)
-    await world.advance(minutes=20)
-    assert (await world.show(asked))["attempt"] == 1
-    await say(world, asked)
-    await world.settle()
-    shown = await world.show(asked)
+@in_room
+async def test_an_attempt_that_a_claim_held_goes_out_when_the_agent_has_spoken(room: World) -> None:
+    asked = await room.ask(retry_policy=HOURLY, responders=[ALICE])
+    await room.advance(minutes=50)
+    await post(room, asked, "claim", "operator", {"seconds": 1800})
+    await room.advance(minutes=15)
+    await clarify(room, asked)
+    await room.advance(minutes=20)
+    assert (await room.show(asked))["attempt"] == 1
+    await say(room, asked)
+    await room.settle()
+    shown = await room.show(asked)
     assert (shown["attempt"], shown["next_attempt_at"]) == (2, after(asked, minutes=140))
 
 
@@ -226,18 +235,20 @@ async def test_the_record_shows_it_to_an_agent_without_a_callback(world: World) 
     assert waits.status_code == 204
 
 
-async def test_from_the_command_line(world: World) -> None:
-    asked = await world.ask(timeout_seconds=3600)
-    said = await cli(world, "operator", "clarify", asked["ref"], "Which account?")
+@in_room
+async def test_from_the_command_line(room: World) -> None:
+    asked = await room.ask(timeout_seconds=3600)
+    said = await cli(room, "operator", "clarify", asked["ref"], "Which account?")
     assert f"{asked['ref']}: asked back, reminders and the deadline wait until {after(asked, hours=1)}" in said
-    assert "Alice <alice@example.com> asked: Which account?" in await cli(world, "operator", "show", asked["ref"])
+    assert "Alice <alice@example.com> asked: Which account?" in await cli(room, "operator", "show", asked["ref"])
 
 
 # --- While it is open ---------------------------------------------------------------------------------------------
 
 
-async def test_an_answer_ends_it_and_the_agents_word_is_not_wanted_any_more(any_world: World) -> None:
-    world = any_world
+@in_room
+async def test_an_answer_ends_it_and_the_agents_word_is_not_wanted_any_more(any_room: World) -> None:
+    world = any_room
     asked = await world.ask(responders=[ALICE, BOB])
     await clarify(world, asked)
     assert (await world.answer(asked, "approve", "second_operator")).status_code == 200
@@ -261,36 +272,40 @@ async def test_a_call_that_could_not_get_through_is_not_repeated_after_the_end(w
     }
 
 
-async def test_it_can_be_cancelled(world: World) -> None:
-    asked = await world.ask()
-    await clarify(world, asked)
-    assert (await post(world, asked, "cancel", "agent", {})).status_code == 200
-    assert (await say(world, asked)).json()["detail"]["error"] == "suspension_ended"
+@in_room
+async def test_it_can_be_cancelled(room: World) -> None:
+    asked = await room.ask()
+    await clarify(room, asked)
+    assert (await post(room, asked, "cancel", "agent", {})).status_code == 200
+    assert (await say(room, asked)).json()["detail"]["error"] == "suspension_ended"
 
 
-async def test_one_question_at_a_time(any_world: World) -> None:
-    asked = await any_world.ask()
-    replies = await asyncio.gather(*(clarify(any_world, asked, question=f"Why {n}?") for n in range(6)))
+@in_room
+async def test_one_question_at_a_time(any_room: World) -> None:
+    asked = await any_room.ask()
+    replies = await asyncio.gather(*(clarify(any_room, asked, question=f"Why {n}?") for n in range(6)))
     assert sorted(one.status_code for one in replies) == [200] + [409] * 5
     refused = next(one for one in replies if one.status_code == 409).json()["detail"]
     assert (refused["error"], refused["asked_by"]) == ("clarification_open", ALICE)
-    await any_world.settle()
-    assert len(any_world.agent.told_of(asked)) == 1
-    await say(any_world, asked)
-    assert (await clarify(any_world, asked)).status_code == 200
+    await any_room.settle()
+    assert len(any_room.agent.told_of(asked)) == 1
+    await say(any_room, asked)
+    assert (await clarify(any_room, asked)).status_code == 200
 
 
-async def test_nobody_can_hold_the_clock_for_ever(world: World) -> None:
-    asked = await world.ask()
+@in_room
+async def test_nobody_can_hold_the_clock_for_ever(room: World) -> None:
+    asked = await room.ask()
     for _ in range(10):
-        assert (await clarify(world, asked)).status_code == 200
-        assert (await say(world, asked)).status_code == 200
-    refused = await clarify(world, asked)
+        assert (await clarify(room, asked)).status_code == 200
+        assert (await say(room, asked)).status_code == 200
+    refused = await clarify(room, asked)
     assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "clarifications_spent")
 
 
-async def test_repeated_under_one_key_it_asks_and_answers_once(any_world: World) -> None:
-    world, key = any_world, {"Idempotency-Key": "ask-back"}
+@in_room
+async def test_repeated_under_one_key_it_asks_and_answers_once(any_room: World) -> None:
+    world, key = any_room, {"Idempotency-Key": "ask-back"}
     asked = await world.ask()
     first = await asyncio.gather(*(clarify(world, asked, headers=key) for _ in range(4)))
     assert len({one.text for one in first}) == 1
@@ -303,26 +318,29 @@ async def test_repeated_under_one_key_it_asks_and_answers_once(any_world: World)
 # --- Who may ------------------------------------------------------------------------------------------------------
 
 
-async def test_responders_ask_back_and_nobody_else(world: World) -> None:
-    asked = await world.ask(responders=[ALICE])
-    statuses = {role: (await clarify(world, asked, role)).status_code for role in (None, "agent", "second_operator")}
+@in_room
+async def test_responders_ask_back_and_nobody_else(room: World) -> None:
+    asked = await room.ask(responders=[ALICE])
+    statuses = {role: (await clarify(room, asked, role)).status_code for role in (None, "agent", "second_operator")}
     assert statuses == {None: 401, "agent": 403, "second_operator": 403}
-    assert (await clarify(world, {"suspension_id": "unknown"})).status_code == 404
-    assert (await clarify(world, asked)).status_code == 200
+    assert (await clarify(room, {"suspension_id": "unknown"})).status_code == 404
+    assert (await clarify(room, asked)).status_code == 200
 
 
-async def test_the_agent_that_asked_clarifies_and_nobody_else(world: World) -> None:
-    asked = await world.ask()
-    assert (await say(world, asked)).json()["detail"]["error"] == "nothing_to_clarify"
-    await clarify(world, asked)
-    statuses = {role: (await say(world, asked, role=role)).status_code for role in (None, "operator", "other_agent")}
+@in_room
+async def test_the_agent_that_asked_clarifies_and_nobody_else(room: World) -> None:
+    asked = await room.ask()
+    assert (await say(room, asked)).json()["detail"]["error"] == "nothing_to_clarify"
+    await clarify(room, asked)
+    statuses = {role: (await say(room, asked, role=role)).status_code for role in (None, "operator", "other_agent")}
     assert statuses == {None: 401, "operator": 403, "other_agent": 404}
-    assert (await say(world, asked, role="admin")).status_code == 200
+    assert (await say(room, asked, role="admin")).status_code == 200
 
 
+@in_room
 @pytest.mark.parametrize("words", ["", " ", "x" * 10_001, 7, None, "\x00"])
-async def test_words_have_to_be_words(world: World, words: Any) -> None:
-    asked = await world.ask()
+async def test_words_have_to_be_words(room: World, words: Any) -> None:
+    asked = await room.ask()
     for what, body, role in (("clarify", {"question": words}, "operator"), ("clarification", {"text": words}, "agent")):
-        assert (await post(world, asked, what, role, body)).status_code == 422
-    assert (await world.show(asked))["clarification"] is None
+        assert (await post(room, asked, what, role, body)).status_code == 422
+    assert (await room.show(asked))["clarification"] is None

@@ -17,6 +17,8 @@ from bot.sandbox.pagerduty.world import User
 from tests.bot.mail_world import words_back
 from tests.world import KEYS, World, config, running
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 BOTH = {"responders": [ALICE, BOB], "answers_required": 2}
 
@@ -31,127 +33,137 @@ async def page_link(world: World, to: str) -> str:
 # --- Over the API -------------------------------------------------------------------------------------------------
 
 
-async def test_two_equal_answers_end_it_and_the_agent_is_told_who(any_world: World) -> None:
-    asked = await any_world.ask(**BOTH)
+@in_room
+async def test_two_equal_answers_end_it_and_the_agent_is_told_who(any_room: World) -> None:
+    asked = await any_room.ask(**BOTH)
 
-    first = await any_world.answer(asked, "approve")
+    first = await any_room.answer(asked, "approve")
     assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
-    assert any_world.agent.told_of(asked) == []
-    assert (await any_world.intent(asked))["status"] == "suspended_awaiting_input"
+    assert any_room.agent.told_of(asked) == []
+    assert (await any_room.intent(asked))["status"] == "suspended_awaiting_input"
 
-    last = await any_world.answer(asked, "approve", "second_operator", metadata={"reason": "He is right."})
+    last = await any_room.answer(asked, "approve", "second_operator", metadata={"reason": "He is right."})
     assert last.status_code == 200
     assert last.json()["responded_by"] == BOB
-    told = (await any_world.told(asked))["data"]
+    told = (await any_room.told(asked))["data"]
     assert (told["value"], told["responded_by"], told["reason"]) == ("approve", BOB, "He is right.")
     assert told["metadata"] == {"reason": "He is right.", "responders": [ALICE, BOB]}
 
 
-async def test_the_record_and_the_timeline_show_how_far_it_is(world: World) -> None:
-    asked = await world.ask(**BOTH)
+@in_room
+async def test_the_record_and_the_timeline_show_how_far_it_is(room: World) -> None:
+    asked = await room.ask(**BOTH)
     assert (asked["suspension"]["answers_required"], asked["suspension"]["answers_received"]) == (2, 0)
 
-    await world.answer(asked, "approve", metadata={"reason": "A good customer."})
+    await room.answer(asked, "approve", metadata={"reason": "A good customer."})
 
-    shown = await world.show(asked)
+    shown = await room.show(asked)
     assert (shown["status"], shown["answers_required"], shown["answers_received"]) == ("open", 2, 1)
     (one,) = shown["answers"]
     assert (one["responded_by"], one["value"], one["channel"]) == (ALICE, "approve", "api")
     assert one["reason"] == "A good customer."
     assert (shown["response"], shown["responded_by"]) == (None, None)
-    (recorded,) = [item for item in await world.timeline(asked) if item.get("type", "").endswith("answer_recorded")]
+    (recorded,) = [item for item in await room.timeline(asked) if item.get("type", "").endswith("answer_recorded")]
     assert (recorded["type"], recorded["actor"]) == ("intent.suspension_answer_recorded", ALICE)
     assert (recorded["payload"]["received"], recorded["payload"]["required"]) == (1, 2)
 
-    await world.answer(asked, "approve", "second_operator")
-    ended = await world.show(asked)
+    await room.answer(asked, "approve", "second_operator")
+    ended = await room.show(asked)
     assert ended["answers_received"] == 2
     assert [one["responded_by"] for one in ended["answers"]] == [ALICE, BOB]
 
 
-async def test_one_answer_is_enough_where_nothing_is_said(world: World) -> None:
-    asked = await world.ask()
+@in_room
+async def test_one_answer_is_enough_where_nothing_is_said(room: World) -> None:
+    asked = await room.ask()
     assert asked["suspension"]["answers_required"] == 1
-    assert (await world.answer(asked, "approve")).status_code == 200
-    shown = await world.show(asked)
+    assert (await room.answer(asked, "approve")).status_code == 200
+    shown = await room.show(asked)
     assert (shown["answers_received"], shown["answers"], shown["metadata"]) == (1, [], {})
 
 
-async def test_nobody_counts_twice(world: World) -> None:
-    asked = await world.ask(**BOTH)
-    await world.answer(asked, "approve")
+@in_room
+async def test_nobody_counts_twice(room: World) -> None:
+    asked = await room.ask(**BOTH)
+    await room.answer(asked, "approve")
 
-    again, other = await world.answer(asked, "approve"), await world.answer(asked, "deny")
+    again, other = await room.answer(asked, "approve"), await room.answer(asked, "deny")
 
     for refused, same in ((again, True), (other, False)):
         assert refused.status_code == 409
         detail = refused.json()["detail"]
         assert (detail["error"], detail["same_answer"]) == ("already_answered", same)
         assert (detail["received"], detail["required"]) == (1, 2)
-    assert (await world.show(asked))["answers_received"] == 1
+    assert (await room.show(asked))["answers_received"] == 1
 
 
-async def test_another_answer_is_refused_with_what_the_others_think_and_changes_nothing(world: World) -> None:
-    asked = await world.ask(**BOTH)
-    await world.answer(asked, "approve")
-    before = await world.show(asked)
+@in_room
+async def test_another_answer_is_refused_with_what_the_others_think_and_changes_nothing(room: World) -> None:
+    asked = await room.ask(**BOTH)
+    await room.answer(asked, "approve")
+    before = await room.show(asked)
 
-    refused = await world.answer(asked, "deny", "second_operator")
+    refused = await room.answer(asked, "deny", "second_operator")
 
     assert refused.status_code == 409
     detail = refused.json()["detail"]
     assert detail["error"] == "answers_disagree"
     assert (detail["given"], detail["responders"]) == ("approve", [ALICE])
     assert (detail["received"], detail["required"]) == (1, 2)
-    assert await world.show(asked) == before
-    assert (await world.answer(asked, "approve", "second_operator")).status_code == 200
+    assert await room.show(asked) == before
+    assert (await room.answer(asked, "approve", "second_operator")).status_code == 200
 
 
-async def test_a_repeated_request_gets_the_same_partial_reply(world: World) -> None:
-    asked = await world.ask(**BOTH)
+@in_room
+async def test_a_repeated_request_gets_the_same_partial_reply(room: World) -> None:
+    asked = await room.ask(**BOTH)
     path, body = f"/v1/intents/{asked['intent_id']}/suspend/respond", {"value": "approve"}
     body |= {"suspension_id": asked["suspension_id"]}
     replies = [
-        await world.call("POST", path, "operator", json=body, headers={"Idempotency-Key": "one"}) for _ in range(2)
+        await room.call("POST", path, "operator", json=body, headers={"Idempotency-Key": "one"}) for _ in range(2)
     ]
     assert [(one.status_code, one.json()) for one in replies] == [(202, {"received": 1, "required": 2})] * 2
     assert replies[1].headers["Idempotency-Replayed"] == "true"
 
 
-async def test_texts_and_forms_count_together_where_they_are_equal(world: World) -> None:
-    text = await world.ask(response_type="text", **BOTH)
-    assert (await world.answer(text, "v1.2.3")).status_code == 202
-    assert (await world.answer(text, "v1.2.4", "second_operator")).status_code == 409
-    assert (await world.answer(text, " v1.2.3\n", "second_operator")).status_code == 200
+@in_room
+async def test_texts_and_forms_count_together_where_they_are_equal(room: World) -> None:
+    text = await room.ask(response_type="text", **BOTH)
+    assert (await room.answer(text, "v1.2.3")).status_code == 202
+    assert (await room.answer(text, "v1.2.4", "second_operator")).status_code == 409
+    assert (await room.answer(text, " v1.2.3\n", "second_operator")).status_code == 200
 
-    form = await world.ask(response_type="form", context={"city": ""}, **BOTH)
-    assert (await world.answer(form, {"city": "Oslo", "n": 1})).status_code == 202
-    assert (await world.answer(form, {"n": True, "city": "Oslo"}, "second_operator")).status_code == 409
-    assert (await world.answer(form, {"n": 1, "city": "Oslo"}, "second_operator")).status_code == 200
+    form = await room.ask(response_type="form", context={"city": ""}, **BOTH)
+    assert (await room.answer(form, {"city": "Oslo", "n": 1})).status_code == 202
+    assert (await room.answer(form, {"n": True, "city": "Oslo"}, "second_operator")).status_code == 409
+    assert (await room.answer(form, {"n": 1, "city": "Oslo"}, "second_operator")).status_code == 200
 
 
-async def test_a_late_answer_is_told_the_truth_and_whose_it_was(world: World) -> None:
-    asked = await world.ask(**BOTH)
-    await world.answer(asked, "approve")
-    await world.answer(asked, "approve", "second_operator")
+@in_room
+async def test_a_late_answer_is_told_the_truth_and_whose_it_was(room: World) -> None:
+    asked = await room.ask(**BOTH)
+    await room.answer(asked, "approve")
+    await room.answer(asked, "approve", "second_operator")
 
     for role, value, same in (("operator", "approve", True), ("operator", "deny", False), ("admin", "approve", False)):
-        detail = (await world.answer(asked, value, role)).json()["detail"]
+        detail = (await room.answer(asked, value, role)).json()["detail"]
         assert (detail["error"], detail["same_answer"]) == ("already_answered", same)
 
 
-async def test_signals_count_as_answers(world: World) -> None:
-    asked = await world.ask(resume={"signal_id": "both-please"}, **BOTH)
-    first = await world.call("POST", "/v1/signals/both-please", "operator", json={"value": "approve"})
+@in_room
+async def test_signals_count_as_answers(room: World) -> None:
+    asked = await room.ask(resume={"signal_id": "both-please"}, **BOTH)
+    first = await room.call("POST", "/v1/signals/both-please", "operator", json={"value": "approve"})
     assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
-    last = await world.call("POST", "/v1/signals/both-please", "second_operator", json={"value": "approve"})
+    last = await room.call("POST", "/v1/signals/both-please", "second_operator", json={"value": "approve"})
     assert last.status_code == 200
-    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
+    assert (await room.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 
 # --- Can there be enough? -----------------------------------------------------------------------------------------
 
 
+@in_room
 @pytest.mark.parametrize(
     ("fields", "enough", "too_many"),
     [
@@ -165,25 +177,26 @@ async def test_signals_count_as_answers(world: World) -> None:
     ],
 )
 async def test_no_more_answers_are_asked_for_than_people_may_give(
-    world: World, fields: dict[str, Any], enough: int, too_many: int
+    room: World, fields: dict[str, Any], enough: int, too_many: int
 ) -> None:
-    await world.ask(answers_required=enough, **fields)
+    await room.ask(answers_required=enough, **fields)
     body = {"question": "Deploy?", "response_type": "confirm", "answers_required": too_many, **fields}
-    refused = await world.call("POST", "/v1/suspensions", json=body)
+    refused = await room.call("POST", "/v1/suspensions", json=body)
     assert refused.status_code == 422
     detail = refused.json()["detail"]
     assert detail["error"] == "answers_unreachable"
     assert detail["fields"][0]["path"] == "answers_required"
     assert str(enough) in detail["message"]
-    preview = await world.call("POST", "/v1/suspensions/preview", json=body)
+    preview = await room.call("POST", "/v1/suspensions/preview", json=body)
     assert [one["code"] for one in preview.json()["problems"]].count("answers_unreachable") == 1
 
 
-async def test_whoever_asks_is_not_counted(world: World) -> None:
+@in_room
+async def test_whoever_asks_is_not_counted(room: World) -> None:
     body = {"question": "Deploy?", "response_type": "confirm", "answers_required": 3}
-    refused = await world.call("POST", "/v1/suspensions", "admin", json=body)
+    refused = await room.call("POST", "/v1/suspensions", "admin", json=body)
     assert refused.status_code == 422
-    assert (await world.call("POST", "/v1/suspensions", json=body)).status_code == 201
+    assert (await room.call("POST", "/v1/suspensions", json=body)).status_code == 201
 
 
 async def test_people_of_a_later_rung_count(world: World) -> None:
@@ -227,24 +240,26 @@ async def test_an_attempt_that_finds_everybody_answered_passes_without_calling_t
     assert (await world.show(asked))["attempt"] == 3
 
 
-async def test_too_few_answers_are_silence_at_the_end(world: World) -> None:
-    asked = await world.ask(
+@in_room
+async def test_too_few_answers_are_silence_at_the_end(room: World) -> None:
+    asked = await room.ask(
         timeout_seconds=3600, fallback_policy="complete_with_fallback", fallback_value="deny", **BOTH
     )
-    await world.answer(asked, "approve")
-    await world.advance(hours=1)
-    told = await world.told(asked)
+    await room.answer(asked, "approve")
+    await room.advance(hours=1)
+    told = await room.told(asked)
     assert (told["data"]["resolution"], told["data"]["value"], told["data"]["metadata"]) == ("expired", "deny", {})
 
 
-async def test_whoever_has_answered_holds_nobody_back_any_more(world: World) -> None:
-    asked = await world.ask(channel_hint="email", retry_policy=HOURLY, **BOTH)
-    await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/claim", "operator", json={"seconds": 7200})
-    await world.advance(minutes=90)
-    assert (await world.show(asked))["attempt"] == 1
-    await world.answer(asked, "approve")
-    await world.settle()
-    shown = await world.show(asked)
+@in_room
+async def test_whoever_has_answered_holds_nobody_back_any_more(room: World) -> None:
+    asked = await room.ask(channel_hint="email", retry_policy=HOURLY, **BOTH)
+    await room.call("POST", f"/v1/suspensions/{asked['suspension_id']}/claim", "operator", json={"seconds": 7200})
+    await room.advance(minutes=90)
+    assert (await room.show(asked))["attempt"] == 1
+    await room.answer(asked, "approve")
+    await room.settle()
+    shown = await room.show(asked)
     assert (shown["claimed_by"], shown["attempt"]) == (None, 2)
 
 
@@ -345,11 +360,12 @@ async def send(browser: httpx.AsyncClient, link: str, choice: str) -> httpx.Resp
     return await browser.post(link, data={"form_token": token[1], "do": "answer", "choice": choice})
 
 
-async def test_the_command_line_says_how_far_it_counts(world: World) -> None:
-    asked = await world.ask(**BOTH)
-    assert "recorded 'approve', 1 of 2 answers" in await cli(world, "operator", "answer", asked["ref"], "approve")
-    assert "answers: 1 of 2, by Alice <alice@example.com>" in await cli(world, "operator", "show", asked["ref"])
-    last = await cli(world, "second_operator", "answer", asked["suspension_id"], "approve")
+@in_room
+async def test_the_command_line_says_how_far_it_counts(room: World) -> None:
+    asked = await room.ask(**BOTH)
+    assert "recorded 'approve', 1 of 2 answers" in await cli(room, "operator", "answer", asked["ref"], "approve")
+    assert "answers: 1 of 2, by Alice <alice@example.com>" in await cli(room, "operator", "show", asked["ref"])
+    last = await cli(room, "second_operator", "answer", asked["suspension_id"], "approve")
     assert "recorded 'approve' by bob@example.com" in last
 
 
@@ -391,8 +407,9 @@ async def test_of_sixteen_people_at_once_exactly_three_count(tmp_path: Path, dat
         assert (told["metadata"]["responders"], told["responded_by"]) == (counted, counted[-1])
 
 
-async def test_the_same_person_eight_times_at_once_counts_once(any_world: World) -> None:
-    asked = await any_world.ask(**BOTH)
-    replies = await asyncio.gather(*(any_world.answer(asked, "approve") for _ in range(8)))
+@in_room
+async def test_the_same_person_eight_times_at_once_counts_once(any_room: World) -> None:
+    asked = await any_room.ask(**BOTH)
+    replies = await asyncio.gather(*(any_room.answer(asked, "approve") for _ in range(8)))
     assert sorted(one.status_code for one in replies) == [202, *[409] * 7]
-    assert (await any_world.show(asked))["answers_received"] == 1
+    assert (await any_room.show(asked))["answers_received"] == 1

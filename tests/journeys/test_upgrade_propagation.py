@@ -19,6 +19,8 @@ from core.store.tables import intents, tasks
 from tests.journeys.test_lock_order import held, waiting
 from tests.world import World, running
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 
 async def older(world: World, intent_id: str, **values: Any) -> None:
     """An older process's UPDATE of an intent: the columns that it knows."""
@@ -50,84 +52,89 @@ async def asked(world: World, made: dict[str, Any]) -> dict[str, Any]:
     return outcome
 
 
-async def test_a_suspension_by_an_older_process_holds_its_dependents_within_a_minute(any_world: World) -> None:
-    upstream = await intent(any_world)
-    dependent = await intent(any_world, depends_on=[upstream["id"]], status="draft")
-    await older(any_world, dependent["id"], status="active")  # it has no gate
-    await within_a_minute(any_world)
-    assert (await shown(any_world, dependent))["status"] == "blocked"
+@in_room
+async def test_a_suspension_by_an_older_process_holds_its_dependents_within_a_minute(any_room: World) -> None:
+    upstream = await intent(any_room)
+    dependent = await intent(any_room, depends_on=[upstream["id"]], status="draft")
+    await older(any_room, dependent["id"], status="active")  # it has no gate
+    await within_a_minute(any_room)
+    assert (await shown(any_room, dependent))["status"] == "blocked"
 
 
-async def test_an_end_by_an_older_process_frees_them_within_a_minute(any_world: World) -> None:
-    first, second = await intent(any_world), await intent(any_world)
-    dependent = await intent(any_world, depends_on=[first["id"], second["id"]])
+@in_room
+async def test_an_end_by_an_older_process_frees_them_within_a_minute(any_room: World) -> None:
+    first, second = await intent(any_room), await intent(any_room)
+    dependent = await intent(any_room, depends_on=[first["id"], second["id"]])
     assert dependent["status"] == "blocked"
-    await older(any_world, first["id"], status="completed")
-    await within_a_minute(any_world)
-    assert (await shown(any_world, dependent))["status"] == "blocked"
-    await older(any_world, second["id"], status="completed")
-    await within_a_minute(any_world)
-    freed = await shown(any_world, dependent)
+    await older(any_room, first["id"], status="completed")
+    await within_a_minute(any_room)
+    assert (await shown(any_room, dependent))["status"] == "blocked"
+    await older(any_room, second["id"], status="completed")
+    await within_a_minute(any_room)
+    freed = await shown(any_room, dependent)
     assert (freed["status"], freed["version"]) == ("active", dependent["version"] + 1)
 
 
-async def test_tasks_follow_an_older_process_both_ways(any_world: World) -> None:
-    made = await intent(any_world)
-    task = (await any_world.call("POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"})).json()
+@in_room
+async def test_tasks_follow_an_older_process_both_ways(any_room: World) -> None:
+    made = await intent(any_room)
+    task = (await any_room.call("POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"})).json()
     headers = {"If-Match": str(task["version"])}
-    await any_world.call("PATCH", f"/v1/tasks/{task['id']}", json={"status": "running"}, headers=headers)
-    await older(any_world, made["id"], status="suspended_awaiting_input")
-    await within_a_minute(any_world)
-    waiting = (await any_world.call("GET", f"/v1/tasks/{task['id']}")).json()
+    await any_room.call("PATCH", f"/v1/tasks/{task['id']}", json={"status": "running"}, headers=headers)
+    await older(any_room, made["id"], status="suspended_awaiting_input")
+    await within_a_minute(any_room)
+    waiting = (await any_room.call("GET", f"/v1/tasks/{task['id']}")).json()
     assert (waiting["status"], waiting["suspended_intent_id"]) == ("blocked", made["id"])
-    await older(any_world, made["id"], status="active")
-    await within_a_minute(any_world)
-    assert (await any_world.call("GET", f"/v1/tasks/{task['id']}")).json()["status"] == "running"
+    await older(any_room, made["id"], status="active")
+    await within_a_minute(any_room)
+    assert (await any_room.call("GET", f"/v1/tasks/{task['id']}")).json()["status"] == "running"
 
 
-async def test_what_an_older_process_has_made_is_linked_within_a_minute(any_world: World) -> None:
-    upstream, parent = await intent(any_world), await intent(any_world)
-    made = await intent(any_world)
-    await older(any_world, made["id"], depends_on=[upstream["id"]], parent_id=parent["id"])
-    await within_a_minute(any_world)
-    await asked(any_world, upstream)
-    assert (await shown(any_world, made))["status"] == "blocked"
-    headers = {"If-Match": str((await shown(any_world, parent))["version"])}
+@in_room
+async def test_what_an_older_process_has_made_is_linked_within_a_minute(any_room: World) -> None:
+    upstream, parent = await intent(any_room), await intent(any_room)
+    made = await intent(any_room)
+    await older(any_room, made["id"], depends_on=[upstream["id"]], parent_id=parent["id"])
+    await within_a_minute(any_room)
+    await asked(any_room, upstream)
+    assert (await shown(any_room, made))["status"] == "blocked"
+    headers = {"If-Match": str((await shown(any_room, parent))["version"])}
     path = f"/v1/intents/{parent['id']}/status"
-    refused = await any_world.call("POST", path, json={"status": "completed"}, headers=headers)
+    refused = await any_room.call("POST", path, json={"status": "completed"}, headers=headers)
     assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "dependencies_incomplete")
 
 
-async def test_an_active_intent_that_it_has_made_is_held_by_an_upstream_that_waits(any_world: World) -> None:
-    upstream, made = await intent(any_world), await intent(any_world)
-    await asked(any_world, upstream)
-    await any_world.call(
-        "POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"}
-    )  # it has links, and not these
-    await older(any_world, made["id"], depends_on=[upstream["id"]])
-    await within_a_minute(any_world)
-    assert (await shown(any_world, made))["status"] == "blocked"
+@in_room
+async def test_an_active_intent_that_it_has_made_is_held_by_an_upstream_that_waits(any_room: World) -> None:
+    upstream, made = await intent(any_room), await intent(any_room)
+    await asked(any_room, upstream)
+    await any_room.call("POST", "/v1/tasks", json={"intent_id": made["id"], "name": "n"})  # it has links, and not these
+    await older(any_room, made["id"], depends_on=[upstream["id"]])
+    await within_a_minute(any_room)
+    assert (await shown(any_room, made))["status"] == "blocked"
 
 
-async def test_a_dependency_that_is_added_first_brings_along_those_it_has_made(any_world: World) -> None:
-    upstream, other, made = [await intent(any_world) for _ in range(3)]
-    await older(any_world, made["id"], depends_on=[upstream["id"]])
-    version = (await shown(any_world, made))["version"]
+@in_room
+async def test_a_dependency_that_is_added_first_brings_along_those_it_has_made(any_room: World) -> None:
+    upstream, other, made = [await intent(any_room) for _ in range(3)]
+    await older(any_room, made["id"], depends_on=[upstream["id"]])
+    version = (await shown(any_room, made))["version"]
     path, headers = f"/v1/intents/{made['id']}/dependencies", {"If-Match": str(version)}
-    added = await any_world.call("POST", path, json={"dependency_id": other["id"]}, headers=headers)
+    added = await any_room.call("POST", path, json={"dependency_id": other["id"]}, headers=headers)
     assert added.status_code == 200, added.text
-    await asked(any_world, upstream)
-    assert (await shown(any_world, made))["status"] == "blocked"
+    await asked(any_room, upstream)
+    assert (await shown(any_room, made))["status"] == "blocked"
 
 
+@in_room
 @pytest.mark.parametrize("moves", [1, 3])
-async def test_nothing_is_followed_up_twice(any_world: World, moves: int) -> None:
-    upstream = await intent(any_world)
-    dependent = await intent(any_world, depends_on=[upstream["id"]])
-    await older(any_world, upstream["id"], status="completed")
+async def test_nothing_is_followed_up_twice(any_room: World, moves: int) -> None:
+    upstream = await intent(any_room)
+    dependent = await intent(any_room, depends_on=[upstream["id"]])
+    await older(any_room, upstream["id"], status="completed")
     for _ in range(moves):
-        await within_a_minute(any_world)
-    assert (await any_world.event_types({"intent_id": dependent["id"]})).count("status_changed") == 2
+        await within_a_minute(any_room)
+    assert (await any_room.event_types({"intent_id": dependent["id"]})).count("status_changed") == 2
 
 
 async def test_a_lone_intent_is_not_looked_at(any_world: World) -> None:
