@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
@@ -67,6 +68,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     asked = any(folder.is_relative_to(one) or one.is_relative_to(folder) for one in given)
     if asked and not os.environ.get("HANDRAISE_CONFORMANCE_DIR"):
         terminalreporter.line("OpenArmature's fixtures were not run: HANDRAISE_CONFORMANCE_DIR is not set.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a clean checkout the workers share the rewriting of asserts, which takes longer than to compile all the rest:
+    each imports a share of the test files, and then comes upon what the others have written."""
+    worker: Mapping[str, Any] | None = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    root = session.config.rootpath
+    files = sorted(file for folder in session.config.args for file in (root / folder).rglob("test_*.py"))
+    share = files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]
+    for file in share + files[::-1]:  # from the end: whoever is slower finds it done there
+        with suppress(Exception, pytest.skip.Exception):  # the collection imports it again, and says what is wrong
+            importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
