@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import accumulate, takewhile
 from typing import Any
 
 from pydantic import JsonValue
@@ -36,6 +37,8 @@ REMOVED = dict.fromkeys({*CONTROLS, *DIRECTIONS, *SURROGATES} - {ord("\n"), ord(
 
 def width(text: str) -> int:
     """UTF-16 units."""
+    if text.isascii():
+        return len(text)
     return len(text) + sum(1 for sign in text if ord(sign) > 0xFFFF)
 
 
@@ -60,7 +63,7 @@ def clipped(text: str, most: int, tail: str = "…") -> str:
 
 def escaped(text: str, most: int | None = None, tail: str = "…") -> str:
     """For ``mrkdwn`` and for the ``text`` of a message; whole if ``most`` is not given."""
-    signs = (ESCAPES.get(sign, sign) for sign in clean(text))
+    signs = [ESCAPES.get(sign, sign) for sign in clean(text)]
     return "".join(signs) if most is None else _fitted(signs, most, tail)
 
 
@@ -104,20 +107,14 @@ def plain_text(text: str, most: int, otherwise: str) -> Block:
     return {"type": "plain_text", "text": clipped(words, most), "emoji": False}
 
 
-def _fitted(pieces: Iterable[str], most: int, tail: str) -> str:
+def _fitted(pieces: Sequence[str], most: int, tail: str) -> str:
     """As many whole pieces as fit, with ``tail`` in place of what does not."""
+    whole = "".join(pieces)
+    if width(whole) <= most:
+        return whole
     room = most - width(tail)
-    kept: list[str] = []
-    used = 0
-    short_enough = 0
-    for piece in pieces:
-        used += width(piece)
-        kept.append(piece)
-        if used <= room:
-            short_enough = len(kept)
-        if used > most:
-            return "".join(kept[:short_enough]).rstrip() + tail
-    return "".join(kept)
+    kept = sum(1 for _ in takewhile(lambda used: used <= room, accumulate(map(width, pieces))))
+    return "".join(pieces[:kept]).rstrip() + tail
 
 
 _FENCE = re.compile("`{3,}")

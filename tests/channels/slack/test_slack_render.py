@@ -11,7 +11,7 @@ import pytest
 
 from channels.slack import limits
 from channels.slack.modals import answer_modal
-from channels.slack.mrkdwn import plain_text
+from channels.slack.mrkdwn import clipped, escaped, plain_text
 from channels.slack.render import Rendered, render_ending, render_message, render_notice
 from core.domain.action import ShownAction
 from core.domain.notice import Message, NoticeChoice, Purpose
@@ -224,3 +224,22 @@ def test_a_part_of_an_action_that_is_hidden_is_said_to_be() -> None:
 def test_what_is_cut_of_an_action_says_so_below_it() -> None:
     text = action_of(render_notice(a_notice(action=ShownAction({"log": "x" * 5000}, "1a2b3c4d")), "d"))
     assert text.endswith("…\n```\n… open to read all")
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "left"),
+    [
+        ("refund", 6, "refund"),
+        ("refunds", 6, "refun…"),
+        ("😀😀", 4, "😀😀"),
+        ("😀😀😀", 5, "😀😀…"),  # Slack counts two units for each
+        ("😀😀😀", 4, "😀…"),
+        ("on hold", 4, "on…"),
+    ],
+)
+def test_a_text_is_cut_to_the_units_that_slack_counts_and_no_shorter(text: str, most: int, left: str) -> None:
+    assert (clipped(text, most), escaped(text, most)) == (left, left)
+
+
+def test_no_text_is_cut_inside_an_escape() -> None:
+    assert [escaped("a&b", most) for most in (7, 6, 5, 2)] == ["a&amp;b", "a…", "a…", "a…"]
