@@ -160,6 +160,8 @@ def variable_name(path: tuple[str | int, ...]) -> str:
 
 def read_variables(ours: Mapping[str, str]) -> dict[str, Any]:
     """The values of :func:`our_variables`, nested as in the file; each leaf is a :class:`FromVariable`."""
+    if not ours:
+        return {}
     source = EnvSettingsSource(Settings)
     source.env_vars = {name.lower(): FromVariable(value) for name, value in ours.items()}
     return source()
