@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import httpx
@@ -19,7 +20,12 @@ GRACE_SECONDS = 1
 
 def loopback_client(timeout: float) -> httpx.AsyncClient:
     """A client for plain HTTP on this machine: through no proxy, and without loading whom TLS would believe."""
-    return httpx.AsyncClient(trust_env=False, timeout=timeout, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    return httpx.AsyncClient(trust_env=False, timeout=timeout, verify=_trusts_nobody())
+
+
+@cache
+def _trusts_nobody() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @asynccontextmanager
