@@ -14,7 +14,7 @@ from core.domain.propagation import Followed, Upstreams, upstream_abandoned, ups
 from core.domain.vocabulary import Event
 from core.propagation.coordinating import abandoned
 from core.propagation.phases import tasks_ready
-from core.store import intent_edges, intents
+from core.store import intent_edges
 from core.store.database import Tx
 
 Lines = tuple[Dependent, Sequence[Event]]
@@ -26,16 +26,16 @@ def hold_or_free(tx: Tx, upstream: Intent, inputs: Hold, now: datetime) -> list[
     if upstream.status not in _FELT:
         return []
     completed = upstream.status is IntentStatus.COMPLETED
-    kinds = intent_edges.live_dependents(tx.conn, upstream.id)
-    dependents = intents.lock_around(tx, upstream, list(kinds))
+    held = intent_edges.lock_dependents(tx, upstream.id)
     # Read once they are held, and not before: of two upstreams that are completed at once, the later one sees both.
     left = intent_edges.unmet_beside(tx.conn, upstream.id) if completed else {}
     rule = _rule(upstream, left, inputs)
+    dependents = [one for one, _ in held]
     ready = tasks_ready(tx, _free_phases(dependents, left), now) if completed else {}
     called = abandoned(tx, dependents, now) if upstream.status is IntentStatus.ABANDONED else {}
     lines: list[Lines] = []
-    for one in dependents:
-        after = rule(one, kinds[one.id])
+    for one, kinds in held:
+        after = rule(one, kinds)
         events = [event for event in (after.event, ready.get(one.id), *called.get(one.id, ())) if event is not None]
         if events or after.intent != one:
             lines.append((after.intent, events))

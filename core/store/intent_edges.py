@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
-from core.domain.intent import IntentStatus
+from core.domain.intent import Dependent, IntentStatus
 from core.domain.intent_links import EdgeKind
 from core.domain.propagation import ENDED, Upstreams
 from core.store.container_tables import intent_edges
 from core.store.database import Tx
+from core.store.intents import DEPENDENT, begin_again_with, dependent_of
 from core.store.prepared import Prepared
 from core.store.tables import intents
 
@@ -80,23 +82,32 @@ def unmet_beside(conn: sa.Connection, upstream_id: str) -> Mapping[str, Upstream
     return {intent_id: Upstreams(those) for intent_id, those in found.items()}
 
 
-def live_dependents(conn: sa.Connection, upstream_id: str) -> Mapping[str, Sequence[str]]:
-    """Whom an intent may hold, if they have not ended, and by which kinds of edge. Parents are not among them."""
-    found: dict[str, list[str]] = {}
-    for intent_id, kind in _LIVE_DEPENDENTS.all(conn, {"upstream_id": upstream_id}):
-        found.setdefault(intent_id, []).append(kind)
-    return found
+def lock_dependents(tx: Tx, upstream_id: str) -> list[tuple[Dependent, list[str]]]:
+    """Whom an intent, locked, may hold if they have not ended, locked too, each with the kinds of edge that it hangs
+    by. Parents are not among them.
+
+    Nobody is waited for: if another transaction holds one of them, this one begins again with all of them
+    (:class:`BeginAgain`).
+    """
+    values, found = {"upstream_id": upstream_id}, dict[str, tuple[Dependent, list[str]]]()
+    for kind, *row in _DEPENDENTS_LOCKED.all(tx.conn, values):
+        found.setdefault(row[0], (dependent_of(row), []))[1].append(kind)
+    if tx.conn.dialect.name == "postgresql":  # SQLite has one writer, who holds everything
+        wanted = {one for (one,) in _LIVE_DEPENDENTS.all(tx.conn, values)}
+        if not wanted <= found.keys():
+            raise begin_again_with(tx, {upstream_id, *wanted})
+    return list(found.values())
 
 
-_LIVE_DEPENDENTS = Prepared(
-    sa.select(_edge.intent_id, _edge.kind)
-    .join(intents, intents.c.id == _edge.intent_id)
-    .where(
-        _edge.upstream_id == sa.bindparam("upstream_id"),
-        _edge.kind != EdgeKind.CHILD,
-        sa.not_(intents.c.status.in_([sa.literal_column(f"'{status}'") for status in _OVER])),
-    )
-)
+def _live_dependents(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    over: list[sa.ColumnElement[str]] = [sa.literal_column(f"'{status}'") for status in _OVER]
+    edges = sa.select(*columns).join_from(intent_edges, intents, intents.c.id == _edge.intent_id)
+    mine = (_edge.upstream_id == sa.bindparam("upstream_id")) & (_edge.kind != EdgeKind.CHILD)
+    return edges.where(mine, sa.not_(intents.c.status.in_(over)))
+
+
+_LIVE_DEPENDENTS = Prepared(_live_dependents(_edge.intent_id))
+_DEPENDENTS_LOCKED = Prepared(_live_dependents(_edge.kind, *DEPENDENT).with_for_update(of=intents, skip_locked=True))
 
 
 def waits_for(conn: sa.Connection, intent_ids: Sequence[str], other: str) -> bool:

@@ -136,25 +136,18 @@ def lock_free_ones(tx: Tx, intent_ids: Sequence[str]) -> list[str]:
 def lock_free_of_suspensions(tx: Tx, suspension_ids: Sequence[str]) -> dict[str, Dependent]:
     """The intents of these suspensions that nobody else holds, locked, by id. Nobody is waited for."""
     rows = _OF_SUSPENSIONS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(suspension_ids))
-    return {row.id: _dependent(row) for row in rows}
+    return {row.id: dependent_of(row) for row in rows}
 
 
-def lock_around(tx: Tx, intent: Intent, intent_ids: Sequence[str]) -> list[Dependent]:
-    """Those of ``intent_ids`` that there are, locked, while ``intent`` is.
-
-    Nobody is waited for: if another transaction holds one of them, this one begins again with all of them
-    (:class:`BeginAgain`).
-    """
-    if not intent_ids:
-        return []
-    rows = _DEPENDENTS_LOCKED[tx.conn.dialect.name].all(tx.conn, listed(intent_ids))
-    if len(rows) < len(intent_ids):
-        wanted = frozenset({intent.id, *intent_ids, *tx.taken})
-        raise BeginAgain(partial(_take_first, intent_ids=wanted, turn=tx.turn))
-    return [_dependent(row) for row in rows]
+def begin_again_with(tx: Tx, intent_ids: Iterable[str]) -> BeginAgain:
+    """To be raised by whoever needs intents of which another transaction holds one: all of them are locked first then,
+    in order, and may be waited for."""
+    wanted = frozenset({*intent_ids, *tx.taken})
+    return BeginAgain(partial(_take_first, intent_ids=wanted, turn=tx.turn))
 
 
-def _dependent(row: Any) -> Dependent:
+def dependent_of(row: Iterable[Any]) -> Dependent:
+    """``row`` has :data:`DEPENDENT`."""
     intent_id, status, version, links, held, log_length, log_mac, log_seal = row
     return Dependent(
         intent_id, _status(status), version, _links(links), _held(held), log_length, log_mac, log_seal or None
@@ -248,8 +241,10 @@ def page(conn: sa.Connection, *, status: str | None, agent: str | None, limit: i
     return [_record(row) for row in conn.execute(statement.limit(limit).offset(offset))]
 
 
-_DEPENDENTS = sa.select(*(intents.c[name] for name in Dependent._fields)).order_by(intents.c.id)
-_DEPENDENTS_LOCKED = by_ids(_DEPENDENTS.with_for_update(skip_locked=True), intents.c.id)
+DEPENDENT = [intents.c[name] for name in Dependent._fields]
+"""The columns that a :class:`Dependent` is made of."""
+
+_DEPENDENTS = sa.select(*DEPENDENT).order_by(intents.c.id)
 _OF_SUSPENSIONS_LOCKED = by_ids(
     _DEPENDENTS.join(suspensions, suspensions.c.intent_id == intents.c.id).with_for_update(
         of=intents, skip_locked=True

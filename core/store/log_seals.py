@@ -47,7 +47,9 @@ def seal_head(key: bytes, intent_id: str, length: int, mac: str) -> str:
 
 def is_seal(key: bytes, intent_id: str, length: int, mac: str, seal: str) -> bool:
     """Whether ``seal`` is that of a log that ended so."""
-    return any(same(seal_head(one, intent_id, length, mac), seal) for one in keys_of(key))
+    if same(seal_head(key, intent_id, length, mac), seal):
+        return True
+    return any(same(seal_head(one, intent_id, length, mac), seal) for one in keys_of(key)[1:])
 
 
 def sealed_length(seal: str) -> int | None:
@@ -92,12 +94,21 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circu
 
 
 def _mac(key: bytes, text: str) -> str:
-    begun = _begun(key).copy()
-    begun.update(text.encode())
-    return begun.hexdigest()
+    """HMAC with SHA-256 (RFC 2104), by its two halves: ``hmac`` takes half as long again for what it keeps around
+    them."""
+    inner, outer = _halves(key)
+    inner, outer = inner.copy(), outer.copy()
+    inner.update(text.encode())
+    outer.update(inner.digest())
+    return outer.hexdigest()
 
 
 @lru_cache(maxsize=16)
-def _begun(key: bytes) -> hmac.HMAC:
-    """To be copied: that takes two thirds of the time of a new one."""
-    return hmac.new(key, digestmod=hashlib.sha256)
+def _halves(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
+    """Both begun with the key, to be copied."""
+    block = (key if len(key) <= _BLOCK else hashlib.sha256(key).digest()).ljust(_BLOCK, b"\0")
+    return hashlib.sha256(block.translate(_INNER)), hashlib.sha256(block.translate(_OUTER))
+
+
+_BLOCK = 64
+_INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5C))

@@ -110,7 +110,10 @@ class Prepared:
         converters = self._converters.get(dialect.name)
         if converters is None:
             converters = self._converters[dialect.name] = _converters(compiled, dialect, cursor)
-        return [_record(compiled, converters, row) for row in cursor.fetchall()]
+        rows = cursor.fetchall()
+        if not converters and compiled.record is not None:
+            return [*map(compiled.record, rows)]
+        return [_record(compiled, converters, row) for row in rows]
 
     def _compile(self, dialect: sa.Dialect, values: Values) -> _Compiled:
         compiled = self._compiled.get(dialect.name)

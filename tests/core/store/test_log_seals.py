@@ -41,10 +41,12 @@ def test_a_form_is_the_canonical_json_of_each_line_of_its_event(payload: dict[st
         assert written == mac_of_line(KEY, "before", line)
 
 
-def test_a_mac_is_hmac_sha256_however_often_its_key_was_used() -> None:
+@pytest.mark.parametrize("length", [1, 32, 64, 65])
+def test_a_mac_is_hmac_sha256_however_often_its_key_was_used(length: int) -> None:
+    key = b"k" * length
     for text in ("one", "another", "one"):
-        wanted = hmac.new(KEY, f"sealed head\nbefore\n{text}".encode(), hashlib.sha256).hexdigest()
-        assert mac_of_text(KEY, "before", text) == wanted
+        wanted = hmac.new(key, f"sealed head\nbefore\n{text}".encode(), hashlib.sha256).hexdigest()
+        assert mac_of_text(key, "before", text) == wanted
 
 
 def test_a_renewed_key_seals_as_the_newest_and_knows_the_seals_of_those_before() -> None:

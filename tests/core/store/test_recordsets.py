@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from core.domain.intent import IntentStatus
-from core.domain.intent_links import Hold
-from core.store import intents
+from core.domain.intent_links import EdgeKind, Hold
+from core.store import intent_edges, intents
 from core.store.database import Database, Tx, open_database
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset
@@ -90,11 +89,12 @@ async def test_names_that_a_statement_does_not_take_are_refused(database: Databa
 async def test_a_move_of_many_writes_no_index_on_postgresql(pg: Database) -> None:
     made = [an_intent(f"intent-{number:03}") for number in range(100)]
     await keep_intents(pg, *made)
+    await pg.write(lambda tx: intent_edges.put_all(tx, [(one.id, "upstream", EdgeKind.DEPENDENCY) for one in made]))
 
     def job(tx: Tx) -> tuple[int, int]:
         before = _updates(tx)
-        dependents = intents.lock_around(tx, replace(made[0], id="upstream"), [one.id for one in made])
-        moved = [one.moved(IntentStatus.BLOCKED, Hold.UPSTREAM) for one in dependents]
+        dependents = intent_edges.lock_dependents(tx, "upstream")
+        moved = [one.moved(IntentStatus.BLOCKED, Hold.UPSTREAM) for one, _ in dependents]
         intents.advance_dependents(tx, moved, START)
         after_it = _updates(tx)
         return after_it[0] - before[0], after_it[1] - before[1]
