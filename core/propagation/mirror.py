@@ -15,46 +15,54 @@ from core.domain.task import INTENT_SUSPENDED, TaskStatus, event_of
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import tasks
 
 
 def mirrored(tx: Tx, before: IntentStatus, intent: Intent, now: datetime) -> list[Event]:
     """Move the tasks of an intent that was suspended, goes on, or was given up; the intent must be locked."""
-    waiting = (tasks.c.status == TaskStatus.BLOCKED.value) & (tasks.c.suspended_intent_id == intent.id)
-    free = {"blocked_reason": None, "suspended_intent_id": None}
     if intent.status is IntentStatus.SUSPENDED:
-        held = {"blocked_reason": INTENT_SUSPENDED, "suspended_intent_id": intent.id}
-        running = tasks.c.status == TaskStatus.RUNNING.value
-        return _move(tx, intent, running, TaskStatus.RUNNING, TaskStatus.BLOCKED, held, now)
+        return _move(tx, intent, TaskStatus.RUNNING, TaskStatus.BLOCKED, now)
     if before is not IntentStatus.SUSPENDED:
         return []
     if intent.status is IntentStatus.ABANDONED:
-        failed = {**free, "error": intent.abandonment_reason, "completed_at": now}
-        return _move(tx, intent, waiting, TaskStatus.BLOCKED, TaskStatus.FAILED, failed, now)
-    return _move(tx, intent, waiting, TaskStatus.BLOCKED, TaskStatus.RUNNING, free, now)
+        return _move(tx, intent, TaskStatus.BLOCKED, TaskStatus.FAILED, now)
+    return _move(tx, intent, TaskStatus.BLOCKED, TaskStatus.RUNNING, now)
 
 
-def _move(
-    tx: Tx,
-    intent: Intent,
-    those: sa.ColumnElement[bool],
-    before: TaskStatus,
-    after: TaskStatus,
-    values: dict[str, Any],
-    now: datetime,
-) -> list[Event]:
-    moved = (
-        tasks.update()
-        .where(tasks.c.intent_id == intent.id, those)
-        .values(status=after.value, version=tasks.c.version + 1, updated_at=now, **values)
-        .returning(tasks.c.id)
-    )
-    ids = sorted(tx.conn.scalars(moved).all())
+def _move(tx: Tx, intent: Intent, before: TaskStatus, after: TaskStatus, now: datetime) -> list[Event]:
+    """Of those that are blocked, the ones that their intent keeps so."""
+    those = {"of": intent.id, "before": before.value, "holder": intent.id if before is TaskStatus.BLOCKED else ""}
+    ids = [one for (one,) in _THOSE.all(tx.conn, those)]
     if not ids:
         return []
+    values = {**those, "status": after.value, "updated_at": now, "blocked_reason": None, "suspended_intent_id": None}
     said: JsonObject = {"task_ids": [*ids], "from": before.value, "status": after.value}
     if len(ids) == 1:
         said["task_id"] = ids[0]
     if after is TaskStatus.BLOCKED:
+        values |= {"blocked_reason": INTENT_SUSPENDED, "suspended_intent_id": intent.id}
         said |= {"reason": INTENT_SUSPENDED, "suspended_intent_id": intent.id}
+    if after is TaskStatus.FAILED:
+        _FAIL.run(tx.conn, {**values, "error": intent.abandonment_reason, "completed_at": now})
+    else:
+        _MOVE.run(tx.conn, values)
     return [Event(event_of(after, before), said)]
+
+
+_HELD = (
+    (tasks.c.intent_id == sa.bindparam("of"))
+    & (tasks.c.status == sa.bindparam("before"))
+    & (sa.func.coalesce(tasks.c.suspended_intent_id, "") == sa.bindparam("holder"))
+)
+_THOSE = Prepared(sa.select(tasks.c.id).where(_HELD).order_by(tasks.c.id))
+"""Read before they are moved: on SQLite an UPDATE that returns them takes twice as long."""
+
+
+def _moving(*names: str) -> Prepared:
+    values: dict[str, sa.ColumnElement[Any]] = {name: sa.bindparam(name) for name in names}
+    return Prepared(tasks.update().where(_HELD).values(version=tasks.c.version + 1, **values))
+
+
+_MOVED = ("status", "updated_at", "blocked_reason", "suspended_intent_id")
+_MOVE, _FAIL = _moving(*_MOVED), _moving(*_MOVED, "error", "completed_at")
