@@ -26,6 +26,11 @@ Done = tuple[Call[Any], Hooks, Any, BaseException | None]
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
 
+_MANY_ROWS = 500
+_PAGES_IN_WAL = 1000
+"""A commit that finds so many carries them over into the file, and its callers wait for that. Those of a transaction
+that has changed many rows have waited long enough: the next commit does it."""
+
 _STANDSTILL = 0.1
 """So many seconds in which no transaction ends are taken for a wait for locks."""
 _TAKEN = object()
@@ -69,10 +74,13 @@ class GroupWriter:
         """Run ``first`` and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
+        changed = driver.total_changes
         try:
             driver.execute("BEGIN IMMEDIATE")
             self._run_jobs(conn, driver, first, done)
             self._check()
+            is_long = driver.total_changes - changed >= _MANY_ROWS
+            driver.execute(f"PRAGMA wal_autocheckpoint={0 if is_long else _PAGES_IN_WAL}")
             driver.execute("COMMIT")
         except BaseException as failure:
             if driver.in_transaction:

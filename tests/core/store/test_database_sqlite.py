@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ async def test_a_crowd_shares_one_commit(sqlite: Database) -> None:
     await asyncio.gather(sqlite.write(lambda _tx: arrived.wait(PATIENCE)), *crowd, let_go())
     assert statements.count("COMMIT") == 1
     assert statements.count("BEGIN IMMEDIATE") == 1
+
+
+async def test_a_long_transaction_leaves_the_checkpoint_to_the_next_one(sqlite: Database) -> None:
+    """The file grows at a checkpoint only: what was committed is in the WAL until then."""
+    file, title = Path(file_of(sqlite)), "t" * 4000
+    size = file.stat().st_size
+    await sqlite.write(
+        lambda tx: [intents.insert(tx, replace(an_intent(f"intent-{n}"), title=title)) for n in range(1500)]
+    )
+    assert file.stat().st_size == size
+    await keep_intents(sqlite, an_intent("next"))
+    assert file.stat().st_size > size + 1500 * len(title)
 
 
 async def test_an_endless_crowd_is_committed_in_parts(sqlite: Database) -> None:
