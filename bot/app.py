@@ -126,11 +126,11 @@ def build_app(service: Service) -> FastAPI:
         app.add_middleware(DirectCalls, table=_direct(), handlers=app.exception_handlers)
     app.add_middleware(SizeLimit, larger=_LARGER)
     app.add_middleware(ResponseHeaders)
-    if Part.API in service.parts:  # first: FastAPI tries one route after another, and nearly every request is for these
+    app.state.doors = service.doors
+    app.router.routes.extend(hooks.routes(service.doors))  # first: FastAPI tries one route after another; these are few
+    if Part.API in service.parts:
         app.state.services = service.services
         app.router.routes.extend(_api().routes)  # shared; include_router would have FastAPI work each out anew
-    app.state.doors = service.doors
-    app.router.routes.extend(hooks.routes(service.doors))
     app.state.monitored = Monitored(
         service.scrape,
         service.health,
