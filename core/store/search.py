@@ -9,10 +9,7 @@ Source: docs/decisions/0080.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from functools import reduce
-from itertools import islice
-from operator import and_
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -91,20 +88,19 @@ class Unindexed:
         """Those of ``ids`` that have the trigrams ``wanted`` and are of ``creator``, if it is given; and those that are
         not kept."""
         known = self._read(conn, ids)
-        found = {
-            suspension_id
-            for suspension_id, words in known.items()
-            if (creator is None or words.creator == creator) and all(one in words.text for one in wanted)
-        }
-        return found.union(ids - known.keys())
+        found = [one for one, words in known.items() if creator is None or words.creator == creator]
+        for trigram in wanted:
+            found = [one for one in found if trigram in known[one].text]
+        return {*found, *(ids - known.keys())}
 
     def _read(self, conn: sa.Connection, ids: Collection[str]) -> Mapping[str, _Words]:
         """What is known of ``ids``, from here on too. Several threads may do this at once: each has its own."""
         before = self._known
         known = {one: before[one] for one in ids if one in before}
-        unread = iter([one for one in ids if one not in before])
-        letters = sum(len(words.text) for words in known.values())
-        while letters < _MOST_LETTERS and (some := [*islice(unread, _READ_AT_ONCE)]):
+        unread = [one for one in ids if one not in before]
+        letters = sum(len(words.text) for words in known.values()) if unread else 0
+        while unread and letters < _MOST_LETTERS:
+            some, unread = unread[:_READ_AT_ONCE], unread[_READ_AT_ONCE:]
             for row in _QUESTIONS[conn.dialect.name].all(conn, listed(some)):
                 known[row.id] = _Words(row.created_by, folded(row.question))
                 letters += len(row.question)
@@ -184,4 +180,14 @@ it takes the index."""
 def _in_segments(conn: sa.Connection, wanted: Collection[str]) -> Callable[[], Mapping[int, int]]:
     """The questions that have all terms ``wanted``: a bitmap for each segment. To be called when it is needed."""
     rows = _HAVING[conn.dialect.name].soon(conn, {"wanted": compact(wanted), "count": len(wanted)})
-    return lambda: {row.segment: reduce(and_, map(bitmap, map(bytes.fromhex, _split(row.together)))) for row in rows()}
+    return lambda: {row.segment: _of_all(_split(row.together)) for row in rows()}
+
+
+def _of_all(kept: Sequence[str]) -> int:
+    """The places that are in each of what terms hold, in hexadecimal digits: rare terms first."""
+    bits = -1
+    for one in sorted(kept, key=len):
+        bits &= bitmap(bytes.fromhex(one))
+        if not bits:
+            break
+    return bits

@@ -144,6 +144,15 @@ def may_contain(conn: sa.Connection, text: str, creator: str | None) -> tuple[li
     return None if few is None else (sorted(few.ids), sorted(few.numbers))
 
 
+async def test_of_frequent_words_with_a_rare_one_those_alone_are_read_that_have_all(
+    database: Database, clock: ManualClock
+) -> None:
+    await noted(database, [numbered(1, question="Crowd of zebras?"), *crowd(SEGMENT), numbered(2, question="Zebras?")])
+    assert await database.read(lambda conn: may_contain(conn, "crowd of zeb", None)) == (["susp-1"], [])
+    await worked_off(database, clock)
+    assert await database.read(lambda conn: may_contain(conn, "crowd of zeb", None)) == ([], [0])
+
+
 @pytest.mark.parametrize("most_letters", [2_000_000, 20, 0], ids=["all kept", "some kept", "none kept"])
 async def test_one_process_finds_a_question_at_every_stage_and_not_after_it_has_left(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, most_letters: int
