@@ -64,7 +64,7 @@ def places(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> S
         .order_by(tasks.c.id)
     )
     if agent is not None:
-        statement = statement.where(tasks.c.intent_id.in_(intent_agents.intents_of(agent)))
+        statement = statement.where(intent_agents.readable_by(agent))
     return [
         TaskPlace(row.id, TaskStatus(row.status), row.intent_id, IntentStatus(row.intent_status), row.plan_id)
         for row in conn.execute(statement)
