@@ -3,7 +3,7 @@
 One process for each worker of pytest's imports the service and does nothing else; each ``handraise`` of a test is a
 fork of it. Arguments, environment, folder, standard streams, signals and the exit status are those of a process that
 was started the usual way. So it can be frozen and killed like one. What a start itself does is tested by
-:mod:`tests.journeys.test_start_up`, on processes that were.
+:mod:`tests.journeys.test_start_up`, on processes that were. At its end a fork is not taken apart as an interpreter is.
 
 A fork's parent is not the one that forks but pytest's worker, which has made itself the reaper of what is orphaned
 below it (PR_SET_CHILD_SUBREAPER).
@@ -12,6 +12,7 @@ below it (PR_SET_CHILD_SUBREAPER).
 from __future__ import annotations
 
 import asyncio
+import atexit
 import ctypes
 import functools
 import gc
@@ -47,6 +48,7 @@ _IMPORTED = (
     "core.work.distributed",
     "core.work.embedded",
     "channels.slack.channel",
+    "httpcore",
     "httptools",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite.pysqlite",
@@ -191,7 +193,27 @@ def _main() -> None:
         sys.modules["__main__"].__package__ = None  # type: ignore[assignment]
         from handraise.cli import main
 
-        main()
+        try:
+            main()
+        except SystemExit as ended:
+            if ended.code is None or isinstance(ended.code, int):
+                _leave(ended.code or 0)
+            raise
+
+
+def _leave(status: int) -> None:
+    """End as the interpreter does, but take nothing apart: with so much imported that costs more than most commands.
+
+    Comes back if what was written can't be written out; the interpreter has its own words and its own status for that.
+    """
+    threading._shutdown()
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
 
 
 if __name__ == "__main__":
