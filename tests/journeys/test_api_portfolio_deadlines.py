@@ -12,6 +12,8 @@ from tests.journeys.portfolios import at, ended_with, portfolio_of, put_in, show
 from tests.journeys.test_api_client_suspends import first_step, record, write_record
 from tests.world import World
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 async def waiting(world: World, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """An active intent and its question."""
@@ -28,8 +30,8 @@ async def due(world: World, **later: float) -> dict[str, Any]:
     return {"governance": {"deadline": at(world, **later)}}
 
 
-async def test_the_deadline_abandons_what_waits_bypasses_the_fallback_and_calls_the_agent(any_world: World) -> None:
-    world = any_world
+async def test_the_deadline_abandons_what_waits_bypasses_the_fallback_and_calls_the_agent(any_room: World) -> None:
+    world = any_room
     intent, asked = await waiting(world, fallback_policy="complete_with_fallback", fallback_value="yes")
     busy = await world.active_intent()
     portfolio = await portfolio_of(world, "agent", intent, busy, **await due(world, hours=2))
@@ -50,8 +52,8 @@ async def test_the_deadline_abandons_what_waits_bypasses_the_fallback_and_calls_
     assert not [one for block in message.blocks for one in block.get("elements", []) if one.get("type") == "button"]
 
 
-async def test_an_answer_after_the_deadline_does_not_beat_it_and_one_before_does(any_world: World) -> None:
-    world = any_world
+async def test_an_answer_after_the_deadline_does_not_beat_it_and_one_before_does(any_room: World) -> None:
+    world = any_room
     pairs = [await waiting(world) for _ in range(2)]
     await portfolio_of(world, "agent", *(intent for intent, _ in pairs), **await due(world, minutes=10))
     early, late = (asked for _, asked in pairs)
@@ -64,8 +66,8 @@ async def test_an_answer_after_the_deadline_does_not_beat_it_and_one_before_does
     assert (await world.intent(early))["status"] == "active"
 
 
-async def test_whoever_is_suspended_or_added_after_the_deadline_is_left_alone(any_world: World) -> None:
-    world = any_world
+async def test_whoever_is_suspended_or_added_after_the_deadline_is_left_alone(any_room: World) -> None:
+    world = any_room
     intent, asked = await waiting(world)
     late = await world.active_intent()
     portfolio = await portfolio_of(world, "agent", intent, late, **await due(world, minutes=10))
@@ -79,8 +81,8 @@ async def test_whoever_is_suspended_or_added_after_the_deadline_is_left_alone(an
         assert (await world.answer(one, "yes")).status_code == 200
 
 
-async def test_a_portfolio_that_has_ended_has_no_deadline(any_world: World) -> None:
-    world = any_world
+async def test_a_portfolio_that_has_ended_has_no_deadline(any_room: World) -> None:
+    world = any_room
     for status in ("completed", "abandoned"):
         intent, asked = await waiting(world)
         portfolio = await portfolio_of(world, "agent", intent, **await due(world, minutes=10))
@@ -89,8 +91,8 @@ async def test_a_portfolio_that_has_ended_has_no_deadline(any_world: World) -> N
         assert (await world.answer(asked, "yes")).status_code == 200
 
 
-async def test_an_intent_that_was_taken_out_is_ended_by_no_deadline(any_world: World) -> None:
-    world = any_world
+async def test_an_intent_that_was_taken_out_is_ended_by_no_deadline(any_room: World) -> None:
+    world = any_room
     intent, asked = await waiting(world)
     portfolio = await portfolio_of(world, "agent", intent, **await due(world, minutes=10))
     await world.call("DELETE", f"/v1/portfolios/{portfolio['id']}/intents/{intent['id']}")
@@ -98,8 +100,8 @@ async def test_an_intent_that_was_taken_out_is_ended_by_no_deadline(any_world: W
     assert (await world.answer(asked, "yes")).status_code == 200
 
 
-async def test_of_several_deadlines_the_first_counts(any_world: World) -> None:
-    world = any_world
+async def test_of_several_deadlines_the_first_counts(any_room: World) -> None:
+    world = any_room
     intent, asked = await waiting(world)
     for minutes in (30, 10, 20):
         await portfolio_of(world, "agent", intent, **await due(world, minutes=minutes))
@@ -111,8 +113,8 @@ async def test_of_several_deadlines_the_first_counts(any_world: World) -> None:
     assert types.count("intent.suspension_expired") == 1
 
 
-async def test_a_question_that_has_expired_before_the_deadline_has_its_fallback(any_world: World) -> None:
-    world = any_world
+async def test_a_question_that_has_expired_before_the_deadline_has_its_fallback(any_room: World) -> None:
+    world = any_room
     fallback = {"fallback_policy": "complete_with_fallback", "fallback_value": "yes"}
     intent, asked = await waiting(world, timeout_seconds=300, **fallback)
     await portfolio_of(world, "agent", intent, **await due(world, minutes=10))
@@ -121,8 +123,8 @@ async def test_a_question_that_has_expired_before_the_deadline_has_its_fallback(
     assert (await world.show(asked))["resolution"] == "expired"
 
 
-async def test_both_over_when_the_clock_comes_to_them_what_was_due_first_counts(any_world: World) -> None:
-    world = any_world
+async def test_both_over_when_the_clock_comes_to_them_what_was_due_first_counts(any_room: World) -> None:
+    world = any_room
     fallback = {"fallback_policy": "complete_with_fallback", "fallback_value": "yes"}
     pairs = [await waiting(world, timeout_seconds=seconds, **fallback) for seconds in (300, 1200)]
     await portfolio_of(world, "agent", *(intent for intent, _ in pairs), **await due(world, minutes=10))
@@ -134,8 +136,8 @@ async def test_both_over_when_the_clock_comes_to_them_what_was_due_first_counts(
 
 
 @pytest.mark.slow
-async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_with_it(any_world: World) -> None:
-    world = any_world
+async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_with_it(any_room: World) -> None:
+    world = any_room
     pairs = [await waiting(world) for _ in range(60)]
     portfolio = await portfolio_of(world, "agent", *(intent for intent, _ in pairs), **await due(world, minutes=10))
     world.clock.move_to(world.clock.now() + timedelta(minutes=10))
@@ -148,8 +150,8 @@ async def test_a_deadline_ends_more_members_than_one_portion_and_answers_race_wi
     assert all(len(world.agent.told_of(asked)) == 1 for _, asked in pairs)
 
 
-async def test_the_deadline_finds_an_intent_between_the_published_clients_steps(any_world: World) -> None:
-    world = any_world
+async def test_the_deadline_finds_an_intent_between_the_published_clients_steps(any_room: World) -> None:
+    world = any_room
     early, late = await world.active_intent(), await world.active_intent()
     await portfolio_of(world, "agent", early, late, **await due(world, minutes=10))
     await world.advance(minutes=9, seconds=30)

@@ -11,6 +11,8 @@ import pytest
 from tests.journeys.test_quorum import cli
 from tests.world import World, after
 
+in_room = pytest.mark.asyncio(loop_scope="module")
+
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
 
@@ -44,17 +46,18 @@ async def test_the_person_is_asked_at_once_and_may_answer(any_world: World) -> N
     assert message.button("ans:0") is None, "the end withdraws that notice as well"
 
 
-async def test_it_is_no_attempt_and_the_ladder_goes_on_as_planned(world: World) -> None:
-    asked = await world.ask(responders=[ALICE], retry_policy=HOURLY)
-    before = await world.show(asked)
-    await assign(world, asked, CAROL)
-    shown = await world.show(asked)
+@in_room
+async def test_it_is_no_attempt_and_the_ladder_goes_on_as_planned(room: World) -> None:
+    asked = await room.ask(responders=[ALICE], retry_policy=HOURLY)
+    before = await room.show(asked)
+    await assign(room, asked, CAROL)
+    shown = await room.show(asked)
     for name in ("attempt", "next_attempt_at", "expires_at", "claimed_by"):
         assert shown[name] == before[name]
-    await world.advance(minutes=59, seconds=59)
-    assert (await world.show(asked))["attempt"] == 1
-    await world.advance(seconds=1)
-    assert (await world.show(asked))["attempt"] == 2
+    await room.advance(minutes=59, seconds=59)
+    assert (await room.show(asked))["attempt"] == 1
+    await room.advance(seconds=1)
+    assert (await room.show(asked))["attempt"] == 2
 
 
 async def test_later_attempts_ask_the_person_too(world: World) -> None:
@@ -66,46 +69,50 @@ async def test_later_attempts_ask_the_person_too(world: World) -> None:
     assert "Handed over to carol@example.com" in (await world.mailbox.expect(to=ALICE)).text
 
 
-async def test_timeline_and_events_tell_who_handed_it_to_whom(world: World) -> None:
-    asked = await world.ask(responders=[ALICE])
-    await assign(world, asked, CAROL)
-    await world.settle()
-    items = await world.timeline(asked)
+@in_room
+async def test_timeline_and_events_tell_who_handed_it_to_whom(room: World) -> None:
+    asked = await room.ask(responders=[ALICE])
+    await assign(room, asked, CAROL)
+    await room.settle()
+    items = await room.timeline(asked)
     (event,) = [item for item in items if item.get("type") == "intent.suspension_assigned"]
     assert (event["actor"], event["payload"]["assigned_to"], event["payload"]["assigned_by"]) == (ALICE, CAROL, ALICE)
     (delivery,) = [item for item in items if item["kind"] == "delivery" and item["recipient"] == CAROL]
     assert (delivery["status"], delivery["attempt"], delivery["channel"]) == ("delivered", 1, "slack")
 
 
-async def test_a_claim_passes_on_with_the_end_it_had(world: World) -> None:
-    asked = await world.ask(responders=[ALICE], retry_policy=HOURLY)
-    await claim(world, asked)
-    await world.advance(minutes=70)
-    await assign(world, asked, CAROL)
-    await world.settle()
-    shown = await world.show(asked)
+@in_room
+async def test_a_claim_passes_on_with_the_end_it_had(room: World) -> None:
+    asked = await room.ask(responders=[ALICE], retry_policy=HOURLY)
+    await claim(room, asked)
+    await room.advance(minutes=70)
+    await assign(room, asked, CAROL)
+    await room.settle()
+    shown = await room.show(asked)
     assert (shown["claimed_by"], shown["claim_until"]) == (CAROL, after(asked, hours=2))
     assert shown["attempt"] == 1, "nothing that waited goes out because of it"
-    await world.advance(minutes=50)
-    shown = await world.show(asked)
+    await room.advance(minutes=50)
+    shown = await room.show(asked)
     assert (shown["claimed_by"], shown["attempt"]) == (None, 3)
 
 
-async def test_whoever_holds_no_claim_can_not_take_anothers_away(world: World) -> None:
-    asked = await world.ask(responders=["group:finance"])
-    await claim(world, asked, "second_operator")
-    refused = await assign(world, asked, CAROL)
+@in_room
+async def test_whoever_holds_no_claim_can_not_take_anothers_away(room: World) -> None:
+    asked = await room.ask(responders=["group:finance"])
+    await claim(room, asked, "second_operator")
+    refused = await assign(room, asked, CAROL)
     assert (refused.status_code, refused.json()["detail"]["error"]) == (409, "claimed_by_another")
-    assert (await assign(world, asked, CAROL, "admin")).status_code == 200
+    assert (await assign(room, asked, CAROL, "admin")).status_code == 200
 
 
-async def test_it_is_passed_on_and_the_first_may_still_answer(world: World) -> None:
-    asked = await world.ask(responders=[ALICE])
-    await assign(world, asked, BOB)
-    assert (await assign(world, asked, CAROL, "second_operator")).status_code == 200
-    assert (await world.show(asked))["assigned_to"] == CAROL
-    assert (await assign(world, asked, BOB)).json()["assigned_to"] == BOB
-    assert (await world.answer(asked, "approve", "second_operator")).status_code == 200
+@in_room
+async def test_it_is_passed_on_and_the_first_may_still_answer(room: World) -> None:
+    asked = await room.ask(responders=[ALICE])
+    await assign(room, asked, BOB)
+    assert (await assign(room, asked, CAROL, "second_operator")).status_code == 200
+    assert (await room.show(asked))["assigned_to"] == CAROL
+    assert (await assign(room, asked, BOB)).json()["assigned_to"] == BOB
+    assert (await room.answer(asked, "approve", "second_operator")).status_code == 200
 
 
 async def test_handing_over_to_somebody_makes_a_question_of_nobody_named_theirs_too(world: World) -> None:
@@ -117,6 +124,7 @@ async def test_handing_over_to_somebody_makes_a_question_of_nobody_named_theirs_
     assert (await world.told(asked))["data"]["responded_by"] == CAROL
 
 
+@in_room
 @pytest.mark.parametrize(
     ("to", "code"),
     [
@@ -131,35 +139,38 @@ async def test_handing_over_to_somebody_makes_a_question_of_nobody_named_theirs_
         (["carol@example.com"], "invalid_request"),
     ],
 )
-async def test_only_one_person_who_may_be_asked_can_take_it_over(world: World, to: Any, code: str) -> None:
-    asked = await world.ask(responders=[ALICE, BOB], on_behalf_of=BOB)
-    refused = await assign(world, asked, to)
+async def test_only_one_person_who_may_be_asked_can_take_it_over(room: World, to: Any, code: str) -> None:
+    asked = await room.ask(responders=[ALICE, BOB], on_behalf_of=BOB)
+    refused = await assign(room, asked, to)
     assert (refused.status_code, refused.json()["detail"]["error"]) == (422, code)
     assert refused.json()["detail"]["fields"][0]["path"] == "to"
-    assert (await world.show(asked))["assigned_to"] is None
+    assert (await room.show(asked))["assigned_to"] is None
 
 
-async def test_whoever_has_answered_already_can_not_take_it_over(world: World) -> None:
-    asked = await world.ask(responders=[ALICE, BOB], answers_required=2)
-    await world.answer(asked, "approve", "second_operator")
-    refused = await assign(world, asked, BOB)
+@in_room
+async def test_whoever_has_answered_already_can_not_take_it_over(room: World) -> None:
+    asked = await room.ask(responders=[ALICE, BOB], answers_required=2)
+    await room.answer(asked, "approve", "second_operator")
+    refused = await assign(room, asked, BOB)
     assert (refused.status_code, refused.json()["detail"]["error"]) == (422, "recipient_not_allowed")
 
 
-async def test_who_may_hand_over(world: World) -> None:
-    asked = await world.ask(responders=[ALICE])
-    statuses = {role: (await assign(world, asked, CAROL, role)).status_code for role in ("agent", "second_operator")}
+@in_room
+async def test_who_may_hand_over(room: World) -> None:
+    asked = await room.ask(responders=[ALICE])
+    statuses = {role: (await assign(room, asked, CAROL, role)).status_code for role in ("agent", "second_operator")}
     assert statuses == {"agent": 403, "second_operator": 403}
-    assert (await assign(world, asked, CAROL, None)).status_code == 401
-    assert (await assign(world, {"suspension_id": "unknown"}, CAROL)).status_code == 404
-    assert (await assign(world, asked, CAROL, "admin")).status_code == 200
+    assert (await assign(room, asked, CAROL, None)).status_code == 401
+    assert (await assign(room, {"suspension_id": "unknown"}, CAROL)).status_code == 404
+    assert (await assign(room, asked, CAROL, "admin")).status_code == 200
 
 
-async def test_what_has_ended_can_not_be_handed_over(world: World) -> None:
-    answered, expired = await world.ask(), await world.ask(timeout_seconds=60)
-    await world.answer(answered, "approve")
-    await world.advance(seconds=60)
-    errors = [(await assign(world, one, CAROL)).json()["detail"]["error"] for one in (answered, expired)]
+@in_room
+async def test_what_has_ended_can_not_be_handed_over(room: World) -> None:
+    answered, expired = await room.ask(), await room.ask(timeout_seconds=60)
+    await room.answer(answered, "approve")
+    await room.advance(seconds=60)
+    errors = [(await assign(room, one, CAROL)).json()["detail"]["error"] for one in (answered, expired)]
     assert errors == ["already_answered", "suspension_ended"]
 
 
@@ -174,7 +185,8 @@ async def test_repeated_under_one_key_it_asks_once(any_world: World) -> None:
     assert (await any_world.event_types(asked)).count("intent.suspension_assigned") == 1
 
 
-async def test_from_the_command_line(world: World) -> None:
-    asked = await world.ask(responders=[ALICE])
-    assert f"{asked['ref']}: handed over to {CAROL}" in await cli(world, "operator", "assign", asked["ref"], CAROL)
-    assert f"handed over to Carol <{CAROL}>" in await cli(world, "operator", "show", asked["ref"])
+@in_room
+async def test_from_the_command_line(room: World) -> None:
+    asked = await room.ask(responders=[ALICE])
+    assert f"{asked['ref']}: handed over to {CAROL}" in await cli(room, "operator", "assign", asked["ref"], CAROL)
+    assert f"handed over to Carol <{CAROL}>" in await cli(room, "operator", "show", asked["ref"])

@@ -9,6 +9,8 @@ import pytest
 from tests.journeys.portfolios import at, portfolio_of, suspend
 from tests.world import World
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 OURS = ("portfolio.member_suspended", "portfolio.member_resumed")
 
 
@@ -18,8 +20,8 @@ async def said(world: World, asked: dict[str, Any]) -> list[tuple[str, dict[str,
 
 
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "fallback"])
-async def test_each_portfolio_of_a_member_hears_that_it_waits_and_goes_on(any_world: World, answered: bool) -> None:
-    world = any_world
+async def test_each_portfolio_of_a_member_hears_that_it_waits_and_goes_on(any_room: World, answered: bool) -> None:
+    world = any_room
     intent = await world.active_intent()
     portfolios = sorted([(await portfolio_of(world, "agent", intent))["id"] for _ in range(2)])
     fallback = {"fallback_policy": "complete_with_fallback", "fallback_value": "yes"}
@@ -33,9 +35,9 @@ async def test_each_portfolio_of_a_member_hears_that_it_waits_and_goes_on(any_wo
     ]
 
 
-async def test_a_member_that_its_deadline_abandons_is_not_resumed(world: World) -> None:
-    intent = await world.active_intent()
-    await portfolio_of(world, "agent", intent, governance={"deadline": at(world, hours=1)})
-    asked = await suspend(world, intent)
-    await world.advance(hours=2)
-    assert [type_ for type_, _ in await said(world, asked)] == ["portfolio.member_suspended"]
+async def test_a_member_that_its_deadline_abandons_is_not_resumed(room: World) -> None:
+    intent = await room.active_intent()
+    await portfolio_of(room, "agent", intent, governance={"deadline": at(room, hours=1)})
+    asked = await suspend(room, intent)
+    await room.advance(hours=2)
+    assert [type_ for type_, _ in await said(room, asked)] == ["portfolio.member_suspended"]
