@@ -29,7 +29,8 @@ _MOST_TOGETHER = 64
 _MANY_ROWS = 500
 _PAGES_IN_WAL = 1000
 """A commit that finds so many carries them over into the file, and its callers wait for that. Those of a transaction
-that has changed many rows have waited long enough: the next commit does it."""
+that has changed many rows have waited long enough: the next commit does it, whatever it is, so that the WAL stays small
+though one long transaction follows the other."""
 
 _STANDSTILL = 0.1
 """So many seconds in which no transaction ends are taken for a wait for locks."""
@@ -44,6 +45,7 @@ class GroupWriter:
     def __init__(self, engine: sa.Engine, check: Callable[[], None]) -> None:
         self._engine = engine
         self._check = check
+        self._left_to_the_next = False
         self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="db-write", daemon=True)
         self._thread.start()
@@ -79,9 +81,10 @@ class GroupWriter:
             driver.execute("BEGIN IMMEDIATE")
             self._run_jobs(conn, driver, first, done)
             self._check()
-            is_long = driver.total_changes - changed >= _MANY_ROWS
-            driver.execute(f"PRAGMA wal_autocheckpoint={0 if is_long else _PAGES_IN_WAL}")
+            leaves = driver.total_changes - changed >= _MANY_ROWS and not self._left_to_the_next
+            driver.execute(f"PRAGMA wal_autocheckpoint={0 if leaves else _PAGES_IN_WAL}")
             driver.execute("COMMIT")
+            self._left_to_the_next = leaves
         except BaseException as failure:
             if driver.in_transaction:
                 driver.execute("ROLLBACK")

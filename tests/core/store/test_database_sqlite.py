@@ -56,15 +56,19 @@ async def test_a_crowd_shares_one_commit(sqlite: Database) -> None:
     assert statements.count("BEGIN IMMEDIATE") == 1
 
 
-async def test_a_long_transaction_leaves_the_checkpoint_to_the_next_one(sqlite: Database) -> None:
+@pytest.mark.parametrize("next_rows", [1, 1500], ids=["short", "long"])
+async def test_a_long_transaction_leaves_the_checkpoint_to_the_next_one(sqlite: Database, next_rows: int) -> None:
     """The file grows at a checkpoint only: what was committed is in the WAL until then."""
     file, title = Path(file_of(sqlite)), "t" * 4000
     size = file.stat().st_size
-    await sqlite.write(
-        lambda tx: [intents.insert(tx, replace(an_intent(f"intent-{n}"), title=title)) for n in range(1500)]
-    )
+
+    async def keep_many(name: str, rows: int) -> None:
+        those = [replace(an_intent(f"{name}-{n}"), title=title) for n in range(rows)]
+        await sqlite.write(lambda tx: [intents.insert(tx, one) for one in those])
+
+    await keep_many("first", 1500)
     assert file.stat().st_size == size
-    await keep_intents(sqlite, an_intent("next"))
+    await keep_many("next", next_rows)
     assert file.stat().st_size > size + 1500 * len(title)
 
 
