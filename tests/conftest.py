@@ -53,6 +53,7 @@ _LONG = (
 
 def pytest_configure() -> None:
     use_memory()
+    gc.set_threshold(50_000, 10, 10)  # of 700, it takes an eighth of the whole time
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -89,7 +90,6 @@ def pytest_collection_finish() -> None:
     """What has been imported and collected stays until the end: the garbage collector need not look at it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)  # of 700, it takes an eighth of the whole time
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
