@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.bench.containers import Place
 
 TASKS = 1000
-ROUNDS = 9
+ROUNDS = 31
 
 
 async def mirrored(place: Place) -> None:
