@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -74,16 +77,40 @@ def _run(program: str, arguments: list[str], database_url: str, look: Callable[[
     check_program(program)
     connection, environ = _connection(database_url)
     command = [program, *arguments, "--dbname", connection]
-    with subprocess.Popen(  # noqa: S603 (all ours)
-        command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            said = _said(process, look)
-        except BaseException:
-            process.kill()
-            raise
+    with ExitStack() as ending:
+        with _put_off(signal.SIGTERM, signal.SIGINT):
+            process = ending.enter_context(
+                subprocess.Popen(  # noqa: S603 (all ours)
+                    command,
+                    env=environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            ending.callback(process.kill)  # does nothing to one that has ended
+        said = _said(process, look)
     if process.returncode:
         raise BackupFailed(f"{program} has failed: {reason(program, said)}")
+
+
+@contextmanager
+def _put_off(*signals: signal.Signals) -> Iterator[None]:
+    """Whoever is told to end while it starts a program would leave that behind: it is told afterwards. Only the main
+    thread is told at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in signals}
+    try:
+        yield
+    finally:
+        for one, handler in handlers.items():
+            signal.signal(one, handler or signal.SIG_DFL)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _said(process: subprocess.Popen[str], look: Callable[[], None]) -> str:
