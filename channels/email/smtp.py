@@ -158,6 +158,7 @@ class SmtpLanes:
         self._hello = hello
         self._free = asyncio.Semaphore(lanes)
         self._idle: list[tuple[SmtpSession, float]] = []
+        self._keeps = True
 
     async def deliver(self, mail: OutgoingMail) -> Delivery:
         """Hand one mail over. Never raises for what the server or the network did."""
@@ -187,8 +188,10 @@ class SmtpLanes:
         except BaseException:
             session.close()
             raise
-        if session.is_usable:
+        if session.is_usable and self._keeps:
             self._idle.append((session, asyncio.get_running_loop().time()))
+        elif session.is_usable:
+            await _farewell(session)
 
     async def _begin(self, mail: OutgoingMail, until: float) -> tuple[SmtpSession, Sequence[Reply] | None]:
         """The envelope on a kept connection; on a new one if the server has closed that meanwhile."""
@@ -212,10 +215,16 @@ class SmtpLanes:
         return None
 
     async def close(self) -> None:
+        """Keep no connection any more: those in use are closed after their mail."""
+        self._keeps = False
         idle, self._idle = self._idle, []
         for session, _ in idle:
-            await _ask_soon(session, b"QUIT")
-            session.close()
+            await _farewell(session)
+
+
+async def _farewell(session: SmtpSession) -> None:
+    await _ask_soon(session, b"QUIT")
+    session.close()
 
 
 async def _offered(session: SmtpSession, mail: OutgoingMail, until: float) -> Sequence[Reply] | None:

@@ -114,6 +114,11 @@ class Mailbox(sandbox.Mailbox):
     def delay_next(self, stage: Stage, delay: timedelta, times: int = 1) -> None:
         self._faults.add(SmtpFault(stage, delay=delay, left=times))
 
+    @property
+    def open_connections(self) -> int:
+        """How many there are just now; of ``connections``, all that there were."""
+        return sum(connection.is_open for connection in list(self._connections))
+
     def hang_up(self) -> None:
         """Close every connection, as a server does with idle ones."""
         for connection in list(self._connections):

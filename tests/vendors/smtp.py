@@ -134,6 +134,11 @@ class FaultySmtp(SMTP):
         self.wishes += tuple(f"{name.upper()}={value}" for name, value in _REPORTS.findall(arg))
         return _REPORTS.sub("", arg)
 
+    @property
+    def is_open(self) -> bool:
+        wire = _wire(self)
+        return wire is not None and not wire.is_closing()
+
     def hang_up(self) -> None:
         """As servers do with a connection that nobody uses (RFC 5321 §3.8)."""
         wire = _wire(self)

@@ -21,6 +21,7 @@ from core.errors import ConfigError
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Refused, Sending
 from tests.channels.email.incoming import TOKEN
 from tests.channels.email.test_email_render import ALICE, NOTICE
+from tests.patience import PATIENCE
 from tests.vendors.mail import Mailbox
 from tests.vendors.smtp import Offers, Stage
 
@@ -88,6 +89,21 @@ async def test_one_after_another_shares_one_connection(channel: EmailChannel, ma
         await send(channel, number)
 
     assert mailbox.connections == 1
+
+
+async def test_a_channel_that_is_closed_keeps_no_connection_that_was_in_use_meanwhile(
+    channel: EmailChannel, mailbox: Mailbox
+) -> None:
+    """As after a reload: the mail that is under way goes out, and nobody uses its connection again."""
+    mailbox.delay_next(Stage.DATA, timedelta(seconds=0.1))
+    under_way = asyncio.create_task(send(channel))
+    async with asyncio.timeout(PATIENCE):
+        while not mailbox.open_connections:
+            await asyncio.sleep(0.01)
+        await channel.close()
+        assert isinstance(await under_way, Delivered)
+        while mailbox.open_connections:
+            await asyncio.sleep(0.01)
 
 
 async def test_an_unknown_mailbox_is_refused_for_good(channel: EmailChannel, mailbox: Mailbox) -> None:
