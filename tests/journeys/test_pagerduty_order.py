@@ -95,6 +95,26 @@ async def test_resolved_told_before_acknowledged_is_the_same(any_world: World) -
     assert await claimed_by(any_world, asked) == "alice@example.com"
 
 
+async def note(world: World, incident: Incident, who: User, ago: float) -> None:
+    """The webhook of "I'm on it", written into the incident so many seconds ago."""
+    written = note_data(incident, world.pager.account.annotate(incident, who, "I'm on it"))
+    at = world.clock.now() - timedelta(seconds=ago)
+    assert (await world.pager.webhooks.send(envelope("incident.annotated", written, who, at))).status_code == 202
+
+
+async def test_a_note_that_claims_counts_from_when_it_was_written(any_world: World) -> None:
+    asked, incident = await page(any_world)
+
+    await say(any_world, incident, "unacknowledged", ALICE, ago=1)
+    await note(any_world, incident, ALICE, ago=2)
+    assert await claimed_by(any_world, asked) is None
+
+    await note(any_world, incident, BOB, ago=0)
+    assert await claimed_by(any_world, asked) == "bob@example.com"
+    await say(any_world, incident, "unacknowledged", BOB, ago=0)
+    assert await claimed_by(any_world, asked) is None
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_shuffled_and_repeated_webhooks_end_as_the_ordered_ones(world: World, seed: int) -> None:
     """Three incidents, each with its own story; a note answers the second."""

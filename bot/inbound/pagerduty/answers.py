@@ -28,11 +28,13 @@ from channels.pagerduty.webhooks import (
     FieldsSet,
     IncidentNote,
     UncountedReply,
+    Webhook,
     Where,
     read_answer_in,
     read_note,
 )
 from core.domain.answers import GivenAnswer
+from core.domain.incident_claims import IncidentChange, Move
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address
 from core.domain.reception import AlreadyYours, Counted, Disagrees, NotAnAnswer, NotYours, Recorded, TooLate
@@ -43,7 +45,7 @@ from core.engine.engine import Engine
 from core.engine.permissions import Permissions
 from core.engine.transitions import tell_row
 from core.errors import NotShownWhole
-from core.inbound.incidents import Incidents, Saying
+from core.inbound.incidents import Heard, Incidents, Saying
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
 from core.store import incidents as kept
@@ -69,6 +71,19 @@ def unless_early(found: FoundQuestions) -> Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookEvent:
+    """A webhook's event on its way through. ``ids`` are what it is known by if it comes again."""
+
+    webhook: Webhook
+    ids: Sequence[str]
+    at: datetime
+
+    @property
+    def key(self) -> str:
+        return self.ids[-1] if self.ids else f"{self.at.isoformat()} {type(self.webhook.happening).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
 class PagerDutyAnswers:
     """``public_url`` is where our pages are. ``decision_field`` is the name or id of the custom field that answers;
     ``assignees_may`` whether everybody to whom an incident is assigned may answer what it asks."""
@@ -88,7 +103,7 @@ class PagerDutyAnswers:
 
     # --- Notes ----------------------------------------------------------------------------------------------------
 
-    async def note(self, ids: Sequence[str], said: Annotated) -> Taken:
+    async def note(self, event: WebhookEvent, said: Annotated) -> Taken:
         note = read_note(said.text)
         found = await self.lookup.questions(said.where, Needs.ANSWER)
         if not found.questions:
@@ -97,13 +112,13 @@ class PagerDutyAnswers:
         # One that has ended still counts as one that may be meant: its author may not have heard of the end.
         meant = [one for one in found.questions if _means(note, one)]
         if len(meant) == 1:
-            await self._read(ids, said, note, meant[0])
+            await self._read(event, said, note, meant[0])
         else:
             log.info("pagerduty.note_ignored", reason="which_question")
-            await self._which(ids, said, waiting)
+            await self._which(event.ids, said, waiting)
         return Taken.DONE
 
-    async def _read(self, ids: Sequence[str], said: Annotated, note: IncidentNote, question: Suspension) -> None:
+    async def _read(self, event: WebhookEvent, said: Annotated, note: IncidentNote, question: Suspension) -> None:
         ask, shown = question.ask, await self.shown(question)
         choices = shown_choices(shown.ask.choices)
         reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question)
@@ -113,14 +128,14 @@ class PagerDutyAnswers:
         person = await self.people.person(said.user)
         if person is None:
             await self.turn_away((question,), f"{CHANNEL}:{said.user}", "unknown_person")
-            await self.incidents.remember(ids)
+            await self.incidents.remember(event.ids)
         elif isinstance(reading, Matched):
             person = await self.with_assignment(person, said.user, said.where, [question])
             value = reading.value if reading.index is None else None
             given = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
-            await self.give(ids, said.where.incident, question, given)
+            await self.give(event.ids, said.where.incident, question, given)
         elif isinstance(reading, ClaimWord):
-            await self._claim(ids, said, question, person)
+            await self._claim(event, said, question, person)
         else:
             log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             person = await self.with_assignment(person, said.user, said.where, [question])
@@ -131,7 +146,7 @@ class PagerDutyAnswers:
                 whose = hashlib.sha256(person.identity.encode()).hexdigest()[:16]
                 rows = [self._row(said.where.incident, question, echo)]
                 sayings = (Saying(rows, hourly=(question.id, whose)), *sayings)
-            await self.incidents.remember(ids, *(sayings if question.is_open else ()))
+            await self.incidents.remember(event.ids, *(sayings if question.is_open else ()))
 
     async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
         """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
@@ -145,15 +160,14 @@ class PagerDutyAnswers:
         proposal = await self.proposals.of(note.text, shown_choices(shown.ask.choices))
         return None if proposal is None else words.proposed(shown, proposal, page)
 
-    async def _claim(self, ids: Sequence[str], said: Annotated, question: Suspension, person: Actor) -> None:
-        """A note that says "I'm on it", and nothing else, does what an acknowledgement does."""
-        person = await self.with_assignment(person, said.user, said.where, [question])
-        claimed = await self.engine.claim(question.id, person, CHANNEL)
-        if isinstance(claimed, NotYours):
-            await self.turn_away((claimed.suspension,), person.identity, claimed.error.code)
-        elif not isinstance(claimed, Suspension):
-            log.info("pagerduty.claim_refused", ref=question.ask.ref, code=claimed.error.code)
-        await self.incidents.remember(ids)
+    async def _claim(self, event: WebhookEvent, said: Annotated, question: Suspension, person: Actor) -> None:
+        """A note that says "I'm on it", and nothing else, does what an acknowledgement of that question does, and
+        counts from when it was written."""
+        person = await self.with_assignment(person, said.user, said.where, [question], event.at)
+        move = Move(event.key, event.at, IncidentChange.ACKNOWLEDGED, person.identity)
+        done = await self.incidents.moved(Heard(said.where.incident, event.ids, [question.id], move, person))
+        for code in done.refused.values():
+            await self.turn_away((question,), person.identity, code)
 
     async def _which(self, ids: Sequence[str], said: Annotated, waiting: Sequence[Suspension]) -> None:
         pages = {one.ask.ref: await self.only_at(one) for one in waiting}
@@ -174,13 +188,13 @@ class PagerDutyAnswers:
 
     # --- The decision field ---------------------------------------------------------------------------------------
 
-    async def fields(self, ids: Sequence[str], said: FieldsSet) -> Taken:
+    async def fields(self, event: WebhookEvent, said: FieldsSet) -> Taken:
         """A value out of a list of choices, or text, in the field that the configuration names."""
         value = said.fields.get(self.decision_field) if self.decision_field is not None else None
         if value is None:
             return Taken.DONE
         if said.user is None:
-            return await self.nobody(ids, UncountedReply(said.where, None, "not_a_person"))
+            return await self.nobody(event.ids, UncountedReply(said.where, None, "not_a_person"))
         found = await self.lookup.questions(said.where, Needs.ANSWER)
         if not found.questions:
             return unless_early(found)
@@ -188,15 +202,15 @@ class PagerDutyAnswers:
         if len(found.questions) > 1:
             log.info("pagerduty.field_ignored", reason="which_question")
             waiting = tuple(one for one in found.questions if one.is_open)
-            await self._which(ids, Annotated(said.where, said.user, value), waiting)
+            await self._which(event.ids, Annotated(said.where, said.user, value), waiting)
             return Taken.DONE
         note, tagged = IncidentNote(found.questions[0].ask.ref, value), read_note(value)
         if tagged.ref is not None:
             note = tagged
         if _means(note, found.questions[0]):
-            await self._read(ids, Annotated(said.where, said.user, value), note, found.questions[0])
+            await self._read(event, Annotated(said.where, said.user, value), note, found.questions[0])
         else:
-            await self.incidents.remember(ids)
+            await self.incidents.remember(event.ids)
         return Taken.DONE
 
     # --- What never counts ----------------------------------------------------------------------------------------

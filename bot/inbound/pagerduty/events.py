@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import assert_never
 
 import structlog
 
-from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, unless_early
+from bot.inbound.pagerduty.answers import PagerDutyAnswers, Taken, WebhookEvent, unless_early
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
 from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
 from bot.inbound.pagerduty.texts import undecided
@@ -31,7 +30,6 @@ from channels.pagerduty.webhooks import (
     Resolved,
     Unacknowledged,
     UncountedReply,
-    Webhook,
     Where,
 )
 from core.domain.answers import GivenAnswer
@@ -45,19 +43,6 @@ from core.store.markers import Marker
 from core.store.outbox import Row
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookEvent:
-    """A webhook's event on its way through. ``ids`` are what it is known by if it comes again."""
-
-    webhook: Webhook
-    ids: Sequence[str]
-    at: datetime
-
-    @property
-    def key(self) -> str:
-        return self.ids[-1] if self.ids else f"{self.at.isoformat()} {type(self.webhook.happening).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +80,9 @@ class PagerDutyMeaning:
             case Reassigned(where):
                 return await self._assigned(event, where)
             case Annotated():
-                return await self.answers.note(event.ids, happening)
+                return await self.answers.note(event, happening)
             case FieldsSet():
-                return await self.answers.fields(event.ids, happening)
+                return await self.answers.fields(event, happening)
             case UncountedReply():
                 return await self.answers.nobody(event.ids, happening)
             case Ignored(reason):

@@ -19,8 +19,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.inbound.pagerduty.answers import Taken
-from bot.inbound.pagerduty.events import PagerDutyMeaning, WebhookEvent
+from bot.inbound.pagerduty.answers import Taken, WebhookEvent
+from bot.inbound.pagerduty.events import PagerDutyMeaning
 from bot.inbound.pagerduty.identity import CHANNEL
 from channels.pagerduty.rest import ApiUnavailable
 from channels.pagerduty.webhooks import Ignored, read_webhook

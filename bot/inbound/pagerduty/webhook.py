@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.inbound.pagerduty.answers import Taken
-from bot.inbound.pagerduty.events import PagerDutyMeaning, WebhookEvent
+from bot.inbound.pagerduty.answers import Taken, WebhookEvent
+from bot.inbound.pagerduty.events import PagerDutyMeaning
 from bot.inbound.pagerduty.identity import CHANNEL
 from bot.inbound.pagerduty.parking import PagerDutyParking
 from channels.pagerduty.rest import ApiUnavailable
