@@ -208,6 +208,7 @@ class KeyRing:
         self._configured: Mapping[str, StoredKey] = {}
         self._secrets: Mapping[str, Sequence[str]] = {}
         self._stored: Mapping[str, StoredKey] = {}
+        self._stored_roles: Mapping[str, frozenset[Role]] = {}
         self._reads_own = settings.answers.operators_read == "own_groups"
         self._people: Responders | None = None
         self._watched: dict[asyncio.Event, Sequence[str]] = {}
@@ -232,6 +233,7 @@ class KeyRing:
         key that is not valid any more is told."""
         found = await self._database.read(api_keys.every)
         self._stored = {key.name: key for key in found}
+        self._stored_roles = _roles_of(self._valid())
         self._tell_watchers()
 
     def _tell_watchers(self) -> None:
@@ -309,8 +311,7 @@ class KeyRing:
 
     def stored_roles(self, name: str) -> frozenset[Role]:
         """The roles of the stored keys that are ``name``'s, who has this identity; none if there is no such key."""
-        mine = (key.roles for key in self._valid() if canonical(key.name) == name)
-        return frozenset(Role(role) for roles in mine for role in roles)
+        return self._stored_roles.get(name, _NO_ROLES)
 
     def stored_names(self) -> Collection[str]:
         """The names of all stored keys that are valid."""
@@ -333,6 +334,18 @@ class KeyRing:
         made = (root.webhook_secrets(name, stored.generation, stored.salt) for root in roots)
         derived = tuple(chain.from_iterable(made))
         return derived if derived and self.shuts_out_file(name) else (*configured, *derived)
+
+
+_NO_ROLES: frozenset[Role] = frozenset()
+
+
+def _roles_of(keys: Iterable[StoredKey]) -> Mapping[str, frozenset[Role]]:
+    """What the keys of one identity may do together, by identity."""
+    found: dict[str, frozenset[Role]] = {}
+    for key in keys:
+        name = canonical(key.name)
+        found[name] = found.get(name, _NO_ROLES) | frozenset(map(Role, key.roles))
+    return found
 
 
 def key_of_file(entry: ApiKey, root: RootKey) -> StoredKey:

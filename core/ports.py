@@ -173,7 +173,7 @@ class Sweepable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Callback:
     """One signed POST to a waiting agent. ``body`` is frozen when the suspension ends; ``id`` is the ``webhook-id``.
 

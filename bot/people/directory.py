@@ -10,10 +10,11 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
@@ -22,6 +23,7 @@ from bot.config.channels import DEFAULT_SERVICE
 from bot.config.people_and_keys import ApiKey
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.people.slack_accounts import Accounts, NoAccounts
+from core.domain.copies import replace
 from core.domain.hours import Hours
 from core.domain.people import (
     Actor,
@@ -65,7 +67,7 @@ class _Contents:
     services: frozenset[str]
     pagers: frozenset[str]
     keys: Mapping[str, Sequence[ApiKey]]
-    patterns: Sequence[str] | None
+    patterns: re.Pattern[str] | None
     configured: frozenset[str]
 
     @classmethod
@@ -86,7 +88,7 @@ class _Contents:
             services=services,
             pagers=frozenset(settings.own_routing_keys),
             keys=_keys_of(settings),
-            patterns=None if allow is None else tuple(map(_pattern, allow)),
+            patterns=None if allow is None else _any_of(map(_pattern, allow)),
             configured=frozenset(_configured(settings, services)),
         )
 
@@ -127,8 +129,7 @@ class Directory:
             return True
         if now.patterns is None:
             return self._is_known(recipient)
-        forms = self._forms(recipient)
-        return any(fnmatchcase(form.lower(), pattern) for form in forms for pattern in now.patterns)
+        return any(now.patterns.match(form.lower()) for form in self._forms(recipient))
 
     def _forms(self, recipient: Recipient) -> Collection[str]:
         """What a pattern may match to allow ``recipient``."""
@@ -452,6 +453,11 @@ def _pattern(written: str) -> str:
     """A pattern of the allow-list as references are spelled: in lower case, its domain as the DNS has it."""
     name, at, domain = written.lower().rpartition("@")
     return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else written.lower()
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Matches what one of the shell patterns does; nothing if there are none."""
+    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
 
 
 def _configured(settings: Settings, services: Collection[str]) -> Iterable[str]:

@@ -12,10 +12,11 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from email.utils import parseaddr
 
 from channels.email.head import is_address, mailbox_in
+from core.domain.copies import replace
 from core.domain.people import Address, dns_domain, owner
 from core.errors import ConfigError
 

@@ -5,7 +5,6 @@ Source: facts on mail §B1.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
@@ -15,6 +14,7 @@ from channels.email.delivery_reports import RETURN_ID
 from channels.email.mime import OutgoingMail, compose, display_address, header_text
 from channels.email.template_views import ROOMS, MailBudget, View, message_view, notice_view, of_both, one_line
 from channels.email.templates import MailBodies, Templates
+from core.domain.copies import replace
 from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut
 from core.domain.people import Address
 

@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from unicodedata import east_asian_width
@@ -25,6 +25,7 @@ from channels.email.quoting import MARKER
 from channels.grammar.forms import form_properties, form_schema_of
 from channels.grammar.phrases import plain, questions_in
 from core.domain.action import HIDDEN, hides
+from core.domain.copies import replace
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
 from core.domain.suspension import Kind, ResponseType, Style
 from core.domain.wording import told_at
@@ -78,7 +79,7 @@ LONGEST_MAILTO = 1_900
 """Characters. Some mail programs cut longer links."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MailBudget:
     """How much of each part a mail has room for: characters, and how many rows, notes and choices.
 

@@ -11,7 +11,7 @@ notifications and screen readers say); …/reference/block-kit/block-elements/bu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from pydantic import JsonValue
@@ -34,6 +34,7 @@ from channels.slack.mrkdwn import (
     width,
 )
 from channels.slack.payloads import Carried, written
+from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut
 from core.domain.suspension import ResponseType, Status, Style
 

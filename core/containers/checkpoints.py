@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -25,6 +25,7 @@ from core.domain.checkpoint import (
     checkpoint_said,
     question_of,
 )
+from core.domain.copies import replace
 from core.domain.intent_links import Link
 from core.domain.people import Actor
 from core.domain.plan import TaskPlan, check_goes_on

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from core.domain.aggregate import Aggregate, few
+from core.domain.copies import replace
 from core.domain.intent import Intent, check_version
 from core.domain.intent_links import Link
 from core.domain.people import Actor

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.domain.aggregate import Aggregate
+from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.intent_links import Link
 from core.domain.people import Actor, Role

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -22,6 +22,7 @@ import sqlalchemy as sa
 import structlog
 
 from core.delivery import alerts
+from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable

@@ -9,11 +9,12 @@ Source: API.md §2, "Whom to ask"; docs/decisions/0024.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.people import Address, RecipientKind
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -28,6 +27,7 @@ from core.delivery.queues import Lanes
 from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
 from core.delivery.turns import whole_second
+from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
 from core.domain.suspension import Suspension

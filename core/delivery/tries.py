@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_never, cast
 
@@ -24,6 +24,7 @@ from core.delivery.pause import Pausing
 from core.delivery.read_ahead import ReadAhead
 from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
+from core.domain.copies import replace
 from core.domain.notice import (
     Links,
     Message,

@@ -16,6 +16,8 @@ from core.domain.people import canonical
 from core.domain.quorum import is_shared
 from core.domain.suspension import Suspension
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+
 
 @dataclass(frozen=True, slots=True)
 class Audience:
@@ -51,7 +53,7 @@ class Audience:
             "answered": self.answered,
             "is_shared": self.is_shared,
         }
-        return json.dumps(kept, separators=(",", ":"))
+        return _COMPACT.encode(kept)
 
     @classmethod
     def read(cls, text: str) -> Audience:

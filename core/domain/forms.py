@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
 from pydantic import JsonValue
+
+from core.domain.copies import replace
 
 LONG_TEXT = 255
 """A text that may be longer than this gets several lines."""

@@ -118,7 +118,7 @@ class Actor:
         return Role.OPERATOR in self.roles and not self.reads_all
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Address:
     """One place to send to. ``value`` is in the channel's own words: ``C…``/``U…``, a mailbox, a PagerDuty service.
 

@@ -6,12 +6,13 @@ Source: RFC-0012 (states); RFC-0026 §2 rule 4 (``suspended_tasks``); API.md §7
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.task import TaskStatus
 from core.errors import InvalidRequest, InvalidTransition, PlanEnded, VersionConflict
 

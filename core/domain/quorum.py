@@ -8,11 +8,11 @@ Source: API.md §4, ``answers_required``; docs/decisions/0009.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.people import canonical
 from core.domain.suspension import Given, Status, Suspension
 from core.domain.vocabulary import ANSWER_RECORDED, AnswerGiven, Event, Outcome

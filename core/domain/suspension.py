@@ -73,7 +73,7 @@ class FallbackPolicy(StrEnum):
         return self is not FallbackPolicy.FAIL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """One option the responder may pick (RFC-0025 §4.2)."""
 
@@ -165,7 +165,7 @@ class Resume:
     payload_schema: Mapping[str, JsonValue] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ask:
     """Everything about a suspension that never changes once it is open.
 
@@ -294,7 +294,7 @@ class Ended:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Suspension:
     """One question and how far it has come.
 

@@ -9,12 +9,13 @@ Source: RFC-0012 (states), by way of RFC-0010 ("task-level retry policies") and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.errors import InvalidTransition, TaskNotClaimable, VersionConflict
 
 

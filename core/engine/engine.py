@@ -7,7 +7,6 @@ Each verb loads, decides, saves and commits. Every way in (API, Slack, mail, Pag
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.answers import GivenAnswer
+from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, check_version
 from core.domain.notice import WhenCut
 from core.domain.people import Actor, Role, canonical

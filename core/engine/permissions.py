@@ -6,11 +6,12 @@ Source: API.md §2, "Who may answer", §4, ``answers_required``; RFC-0025 §11; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from core.domain.answers import GivenAnswer
 from core.domain.audience import Audience, audience_of
+from core.domain.copies import replace
 from core.domain.people import Actor, RecipientKind, Role, canonical, parse_recipient
 from core.domain.request import AskRequest
 from core.domain.suspension import PlannedAttempt, Suspension

@@ -6,10 +6,11 @@ Source: API.md §2, "Whom to ask"; RFC-0026 §4.2(3), §11.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.people import Recipient, RecipientKind, parse_recipient
 from core.domain.policy import ResolvedPolicy
 from core.domain.request import AskRequest
@@ -38,7 +39,7 @@ class AttemptProblem:
     path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     attempts: tuple[PlannedAttempt, ...]
     problems: tuple[AttemptProblem, ...]

@@ -8,13 +8,14 @@ Source: API.md §2, §3, §5.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.domain.audience import audience_of
+from core.domain.copies import replace
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenPurpose

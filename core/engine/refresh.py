@@ -9,11 +9,12 @@ Source: docs/decisions/0017.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
     ANSWER_RECORDED,

@@ -6,7 +6,7 @@ The engine (answers, claims, the clock) and the relay (refused deliveries) move 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, assert_never
@@ -14,6 +14,7 @@ from typing import Protocol, assert_never
 from pydantic import JsonValue
 
 from core.domain.callback import asked_back_body, callback_body, lane_of_callback
+from core.domain.copies import replace
 from core.domain.intent import Dependent, Intent, IntentStatus
 from core.domain.machine import decide
 from core.domain.notice import Message, Purpose

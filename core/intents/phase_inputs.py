@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.domain.task import Task

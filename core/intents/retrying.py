@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.people import Actor, Role
 from core.domain.retry import (

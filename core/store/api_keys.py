@@ -9,12 +9,13 @@ Source: API.md §1, §5; docs/decisions/0032.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from core.domain.copies import replace
 from core.store.database import Tx
 from core.store.tables import api_keys
 from core.store.upserts import upsert

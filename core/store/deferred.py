@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from core.store.failures import in_sqlalchemys_words
+from core.store.failures import InSqlalchemysWords
 
 if TYPE_CHECKING:
     from core.store.statement_pipeline import Asked, StatementPipeline, StatementResult
@@ -36,7 +36,7 @@ def later(
     """It waits; on a connection of any other engine it is executed now. If it changes no row, what ``otherwise`` makes
     is raised, as a failure would be."""
     pipeline = _pipeline(conn)
-    with in_sqlalchemys_words(conn, text):
+    with InSqlalchemysWords(conn, text):
         asked = pipeline.later(text, values)
     asked.otherwise = otherwise
     if not conn.get_execution_options().get(_DEFERS):
@@ -63,11 +63,11 @@ def send(conn: sa.Connection) -> None:
     pipeline = _pipeline(conn)
     if not pipeline.waiting:
         return
-    with in_sqlalchemys_words(conn, pipeline.waiting[-1].text):
+    with InSqlalchemysWords(conn, pipeline.waiting[-1].text):
         sent = pipeline.send()
     for one in sent:
         if one.answer is not None and (failure := one.answer.failure) is not None:
-            with in_sqlalchemys_words(conn, one.text):
+            with InSqlalchemysWords(conn, one.text):
                 raise failure
         if one.otherwise is not None and one.answer is not None and one.answer.rowcount == 0:
             pipeline.is_refused = True
@@ -79,7 +79,7 @@ def _send_the_last(conn: sa.Connection) -> None:
     one of the statements waits for a lock. In a failed transaction it would answer ROLLBACK, and nobody would know."""
     send(conn)
     if _pipeline(conn).has_failed:
-        with in_sqlalchemys_words(conn, "COMMIT"):
+        with InSqlalchemysWords(conn, "COMMIT"):
             errors: Any = conn.dialect.loaded_dbapi.errors
             raise errors.InFailedSqlTransaction("a statement of the transaction has failed")
 

@@ -49,21 +49,30 @@ _OF_POSTGRES = {
 _ABORTED = "25P02"  # an earlier statement failed, and somebody went on all the same: a bug of ours
 
 
-@contextlib.contextmanager
-def in_sqlalchemys_words(conn: sa.Connection, text: str) -> Iterator[None]:
+class InSqlalchemysWords:
     """What the driver raises inside, where SQLAlchemy is not asked, is what SQLAlchemy would raise. A connection that
     has broken is no longer used, nor are those that were made with it. The values must not be in an error's text: they
     are what people wrote."""
-    dialect = conn.dialect
-    try:
-        yield
-    except dialect.loaded_dbapi.Error as failure:
-        broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)
+
+    __slots__ = ("_conn", "_text")
+
+    def __init__(self, conn: sa.Connection, text: str) -> None:
+        self._conn = conn
+        self._text = text
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, failure: BaseException | None, _trace: object) -> None:
+        dialect = self._conn.dialect
+        if not isinstance(failure, dialect.loaded_dbapi.Error):
+            return
+        broken = dialect.is_disconnect(failure, self._conn.connection.driver_connection, None)
         if broken:
-            conn.invalidate(failure)
-            conn.engine.dispose()
+            self._conn.invalidate(failure)
+            self._conn.engine.dispose()
         raise DBAPIError.instance(
-            text,
+            self._text,
             None,
             failure,
             dialect.loaded_dbapi.Error,

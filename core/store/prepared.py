@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from core.store import deferred
-from core.store.failures import in_sqlalchemys_words
+from core.store.failures import InSqlalchemysWords
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -80,7 +80,7 @@ class Prepared:
             _run(conn, compiled, values[0])
         else:
             rows = [_placed(compiled, one) for one in values]
-            with in_sqlalchemys_words(conn, compiled.text):
+            with InSqlalchemysWords(conn, compiled.text):
                 _driver(conn).executemany(compiled.text, rows)
 
     def run_rows(self, conn: sa.Connection, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -89,7 +89,7 @@ class Prepared:
         _check(compiled, frozenset(names))
         lists = {name: [value] * len(rows) for name, value in compiled.fixed.items()} | by_column(names, rows)
         placed = (converted(convert, lists[name]) for name, convert in compiled.places)
-        with in_sqlalchemys_words(conn, compiled.text):
+        with InSqlalchemysWords(conn, compiled.text):
             _driver(conn).executemany(compiled.text, zip(*placed, strict=True))
 
     def change(self, conn: sa.Connection, values: Values, otherwise: Callable[[], Exception]) -> None:
@@ -163,7 +163,7 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
     placed = _placed(compiled, values)
     if conn.dialect.name == "postgresql":
         return deferred.now(conn, compiled.text, placed)
-    with in_sqlalchemys_words(conn, compiled.text):
+    with InSqlalchemysWords(conn, compiled.text):
         return _driver(conn).execute(compiled.text, placed)
 
 

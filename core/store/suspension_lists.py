@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from core.domain.copies import replace
 from core.domain.people import Actor
 from core.domain.suspension import Status, Suspension
 from core.store import search

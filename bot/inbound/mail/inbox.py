@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -22,6 +22,7 @@ from bot.inbound.proposals import Proposals
 from channels.email.authentication import LAST_REPLY, LastReply
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
+from core.domain.copies import replace
 from core.domain.tokens import TokenPurpose
 from core.engine.engine import Engine
 from core.errors import DatabaseUnavailable

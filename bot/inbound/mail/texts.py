@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import tzinfo
 
 from bot.inbound.proposals import confirmed, meant
+from core.domain.copies import replace
 from core.domain.machine import held_until, next_attempt_at
 from core.domain.notice import LinkTo, Message, Opens, Proposal, Purpose, build_ending, shown_choices, shown_value
 from core.domain.quorum import answer_of

@@ -5,7 +5,6 @@ Source: RFC-0002; API.md §7; decision 0059.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -20,6 +19,7 @@ from bot.web.api.paging import IdempotencyKey, IfMatch, Offset, once, version
 from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.containers.graph import Around, IntentGraph
+from core.domain.copies import replace
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.wire import Open

@@ -9,11 +9,12 @@ Source: RFC-0026 §11; RFC-0025 §11; API.md §8.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinder, ignore
 from core.domain.redaction.kinds import Finding
 from core.domain.request import AskRequest
