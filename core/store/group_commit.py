@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -21,7 +21,16 @@ from core.store.failures import in_our_words, translated
 
 T = TypeVar("T")
 Hooks = list[Callable[[], None]]
-Done = tuple[Call[Any], Hooks, Any, BaseException | None]
+
+
+class Done(NamedTuple):
+    """A job that was run, and what came of it."""
+
+    call: Call[Any]
+    hooks: Hooks
+    value: Any
+    error: BaseException | None = None
+
 
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
@@ -46,6 +55,8 @@ class GroupWriter:
         self._engine = engine
         self._check = check
         self._left_to_the_next = False
+        self._checkpoints: tuple[Any, int] | None = None
+        """The connection that was last told how many pages make one, and how many."""
         self._queue: queue.SimpleQueue[Call[Any] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="db-write", daemon=True)
         self._thread.start()
@@ -67,10 +78,10 @@ class GroupWriter:
                 with translated(), self._engine.connect() as conn:
                     self._commit_together(conn, first, done)
             except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
-                told = [call for call, *_ in done] or [first]
-                done = [(call, [], None, failure) for call in told]
-            for call, hooks, value, error in done:
-                call.settle(hooks, value, error)
+                told = [one.call for one in done] or [first]
+                done = [Done(call, [], None, failure) for call in told]
+            for one in done:
+                one.call.settle(one.hooks, one.value, one.error)
 
     def _commit_together(self, conn: sa.Connection, first: Call[Any], done: list[Done]) -> None:
         """Run ``first`` and whatever else has arrived, commit once."""
@@ -82,7 +93,7 @@ class GroupWriter:
             self._run_jobs(conn, driver, first, done)
             self._check()
             leaves = driver.total_changes - changed >= _MANY_ROWS and not self._left_to_the_next
-            driver.execute(f"PRAGMA wal_autocheckpoint={0 if leaves else _PAGES_IN_WAL}")
+            self._checkpoint_at(driver, 0 if leaves else _PAGES_IN_WAL)
             driver.execute("COMMIT")
             self._left_to_the_next = leaves
         except BaseException as failure:
@@ -92,24 +103,35 @@ class GroupWriter:
                 conn.invalidate()  # a file that is opened anew may be a good one again
             raise
 
+    def _checkpoint_at(self, driver: Any, pages: int) -> None:
+        if self._checkpoints != (driver, pages):
+            driver.execute(f"PRAGMA wal_autocheckpoint={pages}")
+            self._checkpoints = (driver, pages)
+
     def _run_jobs(self, conn: sa.Connection, driver: Any, first: Call[Any], done: list[Done]) -> None:
-        call = first
-        while True:
-            tx = Tx(conn)
-            try:
-                driver.execute("SAVEPOINT job")
-                value = call.job(tx)
-            except BaseException as error:
-                done.append((call, [], None, in_our_words(error)))
-                if not driver.in_transaction:  # a full disk: SQLite has taken all of it back, and not this job alone
-                    raise
-                driver.execute("ROLLBACK TO job")
-            else:
-                done.append((call, tx.hooks, value, None))
-            driver.execute("RELEASE job")
-            if len(done) >= _MOST_TOGETHER or (following := self._following()) is None:
+        """Hardly a job fails after it has changed something. So none has a savepoint until one does: then all is taken
+        back, and these and what comes after them have one each."""
+        perform: Callable[[sa.Connection, Any, Call[Any]], Done] = _performed
+        for call in self._arriving(first):
+            changed = driver.total_changes
+            one = perform(conn, driver, call)
+            done.append(one)
+            _raise_what_ended(driver, one)
+            if one.error is not None and perform is _performed and driver.total_changes != changed:
+                perform = _performed_alone
+                driver.execute("ROLLBACK")
+                driver.execute("BEGIN IMMEDIATE")
+                for place, taken_back in enumerate(done):
+                    done[place] = perform(conn, driver, taken_back.call)
+                    _raise_what_ended(driver, done[place])
+
+    def _arriving(self, first: Call[Any]) -> Iterator[Call[Any]]:
+        yield first
+        for _ in range(_MOST_TOGETHER - 1):
+            following = self._following()
+            if following is None:
                 return
-            call = following
+            yield following
 
     def _following(self) -> Call[Any] | None:
         """The next job that has arrived. The end of the queue stays in it, for :meth:`_run` to find."""
@@ -123,6 +145,31 @@ class GroupWriter:
                 return None
             if not following.given_up:
                 return following
+
+
+def _performed(conn: sa.Connection, _driver: Any, call: Call[Any]) -> Done:
+    tx = Tx(conn)
+    try:
+        return Done(call, tx.hooks, call.job(tx))
+    except BaseException as error:  # noqa: BLE001 (told to the caller)
+        return Done(call, [], None, in_our_words(error))
+
+
+def _performed_alone(conn: sa.Connection, driver: Any, call: Call[Any]) -> Done:
+    """As :func:`_performed`; what it has changed stands only if it does not fail."""
+    driver.execute("SAVEPOINT job")
+    one = _performed(conn, driver, call)
+    if driver.in_transaction:
+        if one.error is not None:
+            driver.execute("ROLLBACK TO job")
+        driver.execute("RELEASE job")
+    return one
+
+
+def _raise_what_ended(driver: Any, one: Done) -> None:
+    """A full disk: SQLite has taken all of it back, and not this job alone."""
+    if one.error is not None and not driver.in_transaction:
+        raise one.error
 
 
 def _has_bad_disk(failure: BaseException) -> bool:

@@ -100,6 +100,22 @@ async def test_a_failing_job_does_not_undo_its_neighbours(database: Database) ->
     assert await database.read(count) == 20
 
 
+async def test_hooks_run_once_though_a_neighbour_fails(database: Database) -> None:
+    happened: list[int] = []
+
+    def keep_or_fail(number: int) -> Any:
+        def job(tx: Tx) -> None:
+            intents.insert(tx, an_intent(f"intent-{number}"))
+            tx.after_commit(lambda: happened.append(number))
+            if number == 2:
+                raise Conflict(str(number))
+
+        return job
+
+    await together(database, *map(keep_or_fail, range(5)))
+    assert sorted(happened) == [0, 1, 3, 4]
+
+
 async def test_a_broken_constraint_does_not_undo_the_neighbours(database: Database) -> None:
     jobs = [lambda tx, n=number: intents.insert(tx, an_intent(f"intent-{n % 5}")) for number in range(10)]
     results = await together(database, *jobs)
