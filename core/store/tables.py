@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
@@ -53,7 +54,12 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        return None if value is None else _COMPACT.encode(value)
+        if value is None:
+            return None
+        try:
+            return to_json(value, inf_nan_mode="constants").decode()
+        except PydanticSerializationError:  # a lone surrogate, which an older version has let in
+            return _COMPACT.encode(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
