@@ -41,6 +41,8 @@ _SPACES = re.compile(r"\s+")
 
 def clean(text: str) -> str:
     """``text`` with its lines as they were, and nothing in it that can't be seen."""
+    if text.isascii() and text.isprintable():
+        return text.strip()
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
