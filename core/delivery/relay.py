@@ -23,6 +23,7 @@ from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
 from core.delivery.on_call import OnCallAddresses
 from core.delivery.pause import Pausing
+from core.delivery.portions import Portions
 from core.delivery.queues import Lanes
 from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
@@ -120,6 +121,7 @@ class Relay:
         self._sends: set[asyncio.Task[None]] = set()
         self._orphaned_rows = OrphanedRows(database, lanes)
         self._backlog = Backlog(database, lanes, clock)
+        self._portions = Portions(database)
 
     async def start(self) -> None:
         """Begin to send."""
@@ -252,11 +254,11 @@ class Relay:
     # --- Settling -------------------------------------------------------------------------------------------------
 
     async def _settle(self, row: Row, outcome: Delivery | Dropped) -> None:
-        """One transaction for what became of a try."""
+        """Write down what became of a try, in one transaction; those that got through share one."""
         now = self.clock.now()
         match outcome:
             case Delivered() as delivered:
-                await self.database.write(lambda tx: self._delivered(tx, row, delivered, now))
+                await self._portions.write(lambda tx: self._delivered(tx, row, delivered, now))
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case Dropped() as dropped:
@@ -268,23 +270,27 @@ class Relay:
             case _ as unknown:
                 assert_never(unknown)
 
-    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
+    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> Callable[[], None]:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
-        that was brought up to date meanwhile, which may have come later than its end."""
+        that was brought up to date meanwhile, which may have come later than its end. To be called once everything of
+        this transaction is asked of the database."""
         has_ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else _never
         receipt, remark = delivered.receipt, delivered.remark
-        there: Row | None = replace(row, receipt=receipt)
-        settled = outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark)
-        ended = has_ended()
-        if settled:
-            if ended is None:
+        settle = outbox.settle_soon(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark)
+
+        def follow() -> None:
+            settled, ended = settle(), has_ended()
+            there: Row | None = replace(row, receipt=receipt)
+            if not settled:
+                there = leases.delivered(tx, row, receipt, now)
+            elif ended is None:
                 self._follow(tx, row, delivered, now)
-        else:
-            there = leases.delivered(tx, row, receipt, now)
-        if ended is not None and there is not None:
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
-        if delivered.amiss is not None:
-            alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
+            if ended is not None and there is not None:
+                self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+            if delivered.amiss is not None:
+                alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
+
+        return follow
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""

@@ -105,6 +105,16 @@ class Prepared:
         """Execute; how many rows were changed."""
         return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
 
+    def count_soon(self, conn: sa.Connection, values: Values) -> Callable[[], int]:
+        """As :meth:`count`; call what is returned for the number. On PostgreSQL it is executed in its turn, as with
+        :meth:`soon`."""
+        compiled = self._compile(conn.dialect, values)
+        if conn.dialect.name != "postgresql":
+            changed = int(_run(conn, compiled, values).rowcount)
+            return lambda: changed
+        asked = deferred.later(conn, compiled.text, _placed(compiled, values))
+        return lambda: deferred.answer(conn, asked).rowcount
+
     def _records(self, conn: sa.Connection, compiled: _Compiled, cursor: Any) -> Sequence[Any]:
         dialect = conn.dialect
         converters = self._converters.get(dialect.name)

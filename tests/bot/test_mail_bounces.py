@@ -232,7 +232,7 @@ async def test_a_bounce_that_overtakes_the_end_of_its_own_send_counts(world: Wor
     await world.mailbox.bounce(mail)
     late = replace(row, status=RowStatus.SENDING, receipt=None)
     await world.service.database.write(
-        lambda tx: world.service.relay._delivered(tx, late, Delivered({"message_id": "<n.x@y>"}), world.clock.now())
+        lambda tx: world.service.relay._delivered(tx, late, Delivered({"message_id": "<n.x@y>"}), world.clock.now())()
     )
     await world.settle()
 
