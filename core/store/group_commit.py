@@ -23,7 +23,7 @@ T = TypeVar("T")
 Hooks = list[Callable[[], None]]
 
 
-class Done(NamedTuple):
+class _Done(NamedTuple):
     """A job that was run, and what came of it."""
 
     call: Call[Any]
@@ -73,17 +73,17 @@ class GroupWriter:
         while (first := self._queue.get()) is not None:
             if first.given_up:
                 continue
-            done: list[Done] = []
+            done: list[_Done] = []
             try:
                 with translated(), self._engine.connect() as conn:
                     self._commit_together(conn, first, done)
             except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
                 told = [one.call for one in done] or [first]
-                done = [Done(call, [], None, failure) for call in told]
+                done = [_Done(call, [], None, failure) for call in told]
             for one in done:
                 one.call.settle(one.hooks, one.value, one.error)
 
-    def _commit_together(self, conn: sa.Connection, first: Call[Any], done: list[Done]) -> None:
+    def _commit_together(self, conn: sa.Connection, first: Call[Any], done: list[_Done]) -> None:
         """Run ``first`` and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
@@ -108,10 +108,10 @@ class GroupWriter:
             driver.execute(f"PRAGMA wal_autocheckpoint={pages}")
             self._checkpoints = (driver, pages)
 
-    def _run_jobs(self, conn: sa.Connection, driver: Any, first: Call[Any], done: list[Done]) -> None:
+    def _run_jobs(self, conn: sa.Connection, driver: Any, first: Call[Any], done: list[_Done]) -> None:
         """Hardly a job fails after it has changed something. So none has a savepoint until one does: then all is taken
         back, and these and what comes after them have one each."""
-        perform: Callable[[sa.Connection, Any, Call[Any]], Done] = _performed
+        perform: Callable[[sa.Connection, Any, Call[Any]], _Done] = _performed
         for call in self._arriving(first):
             changed = driver.total_changes
             one = perform(conn, driver, call)
@@ -147,15 +147,15 @@ class GroupWriter:
                 return following
 
 
-def _performed(conn: sa.Connection, _driver: Any, call: Call[Any]) -> Done:
+def _performed(conn: sa.Connection, _driver: Any, call: Call[Any]) -> _Done:
     tx = Tx(conn)
     try:
-        return Done(call, tx.hooks, call.job(tx))
+        return _Done(call, tx.hooks, call.job(tx))
     except BaseException as error:  # noqa: BLE001 (told to the caller)
-        return Done(call, [], None, in_our_words(error))
+        return _Done(call, [], None, in_our_words(error))
 
 
-def _performed_alone(conn: sa.Connection, driver: Any, call: Call[Any]) -> Done:
+def _performed_alone(conn: sa.Connection, driver: Any, call: Call[Any]) -> _Done:
     """As :func:`_performed`; what it has changed stands only if it does not fail."""
     driver.execute("SAVEPOINT job")
     one = _performed(conn, driver, call)
@@ -166,7 +166,7 @@ def _performed_alone(conn: sa.Connection, driver: Any, call: Call[Any]) -> Done:
     return one
 
 
-def _raise_what_ended(driver: Any, one: Done) -> None:
+def _raise_what_ended(driver: Any, one: _Done) -> None:
     """A full disk: SQLite has taken all of it back, and not this job alone."""
     if one.error is not None and not driver.in_transaction:
         raise one.error
