@@ -223,7 +223,7 @@ def settings_of(
 def _validated(values: Mapping[str, Any], source: _Origin) -> tuple[Settings, list[tuple[known.Path, ConfigProblem]]]:
     """The settings without the sections that are wrong, and what is wrong with those."""
     try:
-        return Settings(**values), []
+        return Settings.model_validate(values), []
     except ValidationError as invalid:
         errors = invalid.errors(include_url=False)
     problems = []
@@ -235,7 +235,7 @@ def _validated(values: Mapping[str, Any], source: _Origin) -> tuple[Settings, li
         found = None if is_missing else kind_of(error["input"], is_secret=known.is_secret(path))
         problems.append((path, source.refusal(path, _must(kind, error.get("ctx", {})), found)))
     broken = {str(path[0]) for path, _ in problems}
-    return Settings(**{key: value for key, value in values.items() if key not in broken}), problems
+    return Settings.model_validate({key: value for key, value in values.items() if key not in broken}), problems
 
 
 @dataclass(frozen=True, slots=True)

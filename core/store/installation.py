@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from core.store.database import Tx
+from core.store.prepared import Prepared
 from core.store.tables import installation
-from core.store.upserts import insert, upsert
+from core.store.upserts import upsert
 
 _LEARNED = "learned."
 
@@ -44,9 +46,15 @@ def known_check(conn: sa.Connection) -> str | None:
     return _stored(conn, "key_check")
 
 
+_STORED = Prepared(sa.select(installation.c.value).where(installation.c.key == sa.bindparam("key")))
+_MAKE = {
+    dialect: Prepared(kind.insert(installation).on_conflict_do_nothing())
+    for dialect, kind in (("sqlite", sqlite), ("postgresql", postgresql))
+}
+
+
 def _stored(conn: sa.Connection, name: str) -> str | None:
-    found: str | None = conn.scalar(sa.select(installation.c.value).where(installation.c.key == name))
-    return found
+    return _STORED.scalar(conn, {"key": name})
 
 
 def _made_once(tx: Tx, name: str, value: str) -> str:
@@ -54,5 +62,5 @@ def _made_once(tx: Tx, name: str, value: str) -> str:
     found = _stored(tx.conn, name)
     if found is not None:
         return found
-    tx.conn.execute(insert(tx, installation).values(key=name, value=value).on_conflict_do_nothing())
+    _MAKE[tx.conn.dialect.name].run(tx.conn, {"key": name, "value": value})
     return str(_stored(tx.conn, name))

@@ -16,11 +16,12 @@ from sqlalchemy.pool import NullPool
 from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_numbers
 from core.store.database import Database, cannot_be_used, opening
+from core.store.prepared import Prepared
 
 HEAD = "0020"
 """The newest revision that this version knows."""
 
-_VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
+_VERSION = Prepared(sa.select(sa.column("version_num", sa.Text)).select_from(sa.table("alembic_version")))
 
 
 def current_revision(database: Database) -> str | None:
@@ -34,7 +35,7 @@ def current_revision(database: Database) -> str | None:
         with database.engine.connect() as conn:
             if not sa.inspect(conn).has_table("alembic_version"):
                 return None
-            return conn.scalar(sa.select(_VERSIONS.c.version_num))
+            return _VERSION.scalar(conn, {})
     except DBAPIError as failure:
         raise cannot_be_used(database.engine.url, failure) from failure
 
