@@ -326,7 +326,7 @@ def _give_up(suspension: Suspension, signal: Abandoned, now: datetime) -> Outcom
 def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> Outcome:
     """Every time that is still to come moves by the same, a claim's end included: their order stays what it was.
 
-    A look that is due by now stays so: it finds out what is left to wait for.
+    A look that is due by now stays so if a claim has held attempts: it finds out what is left to wait for.
     """
     if suspension.look_at is None:
         return Outcome(suspension)  # no time was ever agreed, and none is waited for
@@ -337,7 +337,8 @@ def _reschedule(suspension: Suspension, signal: Rescheduled, now: datetime) -> O
         outage_shift=suspension.outage_shift + signal.by,
         claim=None if claim is None else replace(claim, until=claim.until + signal.by),
     )
-    moved = _with_look_due(moved, now) if suspension.look_at <= now else _with_next_look(moved, now)
+    may_hold = claim is not None or bool(suspension.held)
+    moved = _with_look_due(moved, now) if may_hold and suspension.look_at <= now else _with_next_look(moved, now)
     payload = {
         "suspension_id": suspension.id,
         "reason": signal.reason,
