@@ -11,11 +11,13 @@ Source: API.md §3, "After an outage of ours"; docs/decisions/0007-an-outage-mov
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+import sqlalchemy as sa
 import structlog
 
 from core.domain.intent import Intent
@@ -30,11 +32,17 @@ from core.store.suspensions import EVER
 
 log = structlog.get_logger(__name__)
 
-AT_ONCE = 50
+AT_ONCE = 20
 """Questions that one transaction moves at most: an answer never waits for more."""
 
-_REST = 0.5
-"""So many times as long as a transaction took: two thirds of the time are the most that moving takes beside clients."""
+_FOUND_TOGETHER = 20
+"""The questions of so many transactions are looked for in one read."""
+
+_TURN = 0.2
+"""Seconds that questions move for before somebody looks at what else is due."""
+
+_REST = 1.5
+"""So many times as long as a transaction took: two fifths of the time are the most that moving takes beside clients."""
 
 _LONGEST_REST = 0.2
 """In seconds. What is due meanwhile waits for the end of a rest."""
@@ -85,77 +93,100 @@ class CatchingUp:
     clock: Clock
     _done: int = 0
     """The newest outage that every question has heard of, as far as this process has seen."""
+    _newest: int = 0
+    _found: deque[str] = field(default_factory=deque)
+    """Whose turn it is next."""
     _reached: Place | None = field(default=None)
-    _is_behind: bool = False
-    """Whether some may still have an outage to hear of."""
+    """The last of those, in the order in which they were asked."""
+    _all_held: bool = False
+    """Somebody else held all that the last transaction was to move."""
+    _written: int = 0
+    """How many transactions anybody had begun when the last one ended."""
 
+    is_behind: bool = False
+    """Whether some may still have an outage to hear of."""
     due_from: datetime = EVER
     """While some are behind: what is due before that is due by its old times. It waits for :meth:`some`."""
     due_at_once: Sequence[str] = ()
     """What :meth:`some` has found due by old times that do not move."""
 
     async def some(self) -> bool:
-        """Move a bounded number of questions; whether there may be more. Those come first that will be due soonest, and
-        then those that were asked first."""
+        """Move questions until one of them is due, or :data:`_TURN` is over; whether there may be more. Those come
+        first that will be due soonest, and then those that were asked first."""
         last = await self.database.read(outages.newest)
         self.due_at_once = ()
         if last is None or last.id == self._done:
-            self._is_behind, self.due_from = False, EVER
+            self.is_behind, self.due_from = False, EVER
             return False
-        self._is_behind, self.due_from = True, last.due_from or EVER
-        return await self._overdue() or await self._in_turn(last.id)
+        if last.id != self._newest:
+            self._found.clear()  # others may be due sooner now
+        self._newest, self.is_behind, self.due_from = last.id, True, last.due_from or EVER
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _TURN
+        while self._found or await self._find():
+            part = [self._found.popleft() for _ in range(min(AT_ONCE, len(self._found)))]
+            if await self._among_others(part) or loop.time() >= until:
+                break
+        return self.is_behind
 
-    async def _overdue(self) -> bool:
-        """False if there are none, or if somebody else has them locked."""
-        found = await self.database.read(lambda conn: outages.overdue(conn, self.due_from, AT_ONCE))
-        return bool(found) and await self._among_others(found)
-
-    async def _in_turn(self, newest: int) -> bool:
-        found = await self.database.read(lambda conn: outages.behind(conn, self._reached, AT_ONCE))
+    async def _find(self) -> bool:
+        """Whether there are any whose turn it is. If not, none is behind, or the next round starts with the oldest."""
+        most = AT_ONCE * _FOUND_TOGETHER
+        overdue = () if self._all_held else await self.database.read(partial(self._overdue, most=most))
+        if overdue:
+            self._found.extend(overdue)
+            return True
+        found = await self.database.read(lambda conn: outages.behind(conn, self._reached, most))
         if not found and self._reached is None:
-            self._done, self._is_behind, self.due_from = newest, False, EVER
-            return False
-        if found:
-            await self._among_others([which for _, which in found])
-        self._reached = found[-1] if len(found) == AT_ONCE else None  # somebody else may have held one: once more
-        return True
+            self._done, self.is_behind, self.due_from = self._newest, False, EVER
+        self._found.extend(suspension_id for _, suspension_id in found)
+        self._reached = found[-1] if len(found) == most else None  # somebody else may have held one: once more
+        return bool(found)
+
+    def _overdue(self, conn: sa.Connection, most: int) -> Sequence[str]:
+        return outages.overdue(conn, self.due_from, most)
 
     async def _among_others(self, suspension_ids: Sequence[str]) -> bool:
-        """Move, and then rest if anybody else has written meanwhile: so that clients get their turns. False if somebody
-        else has all of them locked."""
-        loop, written = asyncio.get_running_loop(), self.database.written
+        """Move, and then rest if anybody else writes meanwhile: so that clients get their turns. Whether one of them is
+        due."""
+        loop = asyncio.get_running_loop()
         started = loop.time()
-        found = await self.database.write(partial(self._move, suspension_ids=suspension_ids))
+        found, soonest = await self.database.write(partial(self._move, suspension_ids=suspension_ids))
+        took, others = loop.time() - started, self.database.written - self._written - 1
+        self._written, self._all_held = self.database.written, not found
         self.due_at_once = [one.suspension.id for one in found if _is_due(one, self.due_from)]
+        if self.due_at_once or (soonest is not None and soonest <= self.clock.now()):
+            return True
         if not found:
             await asyncio.sleep(_LONGEST_REST)
-        elif self.database.written > written + 1:
-            await asyncio.sleep(min(_REST * (loop.time() - started), _LONGEST_REST))
-        return bool(found)
+        elif others:
+            await asyncio.sleep(min(_REST * took, _LONGEST_REST))
+        return False
 
     async def those(self, suspension_ids: Sequence[str]) -> bool:
         """Move those of these questions that are behind; whether any of them was. To be called after :meth:`some`."""
-        if not self._is_behind:
+        if not self.is_behind:
             return False
         parts = [suspension_ids[start : start + AT_ONCE] for start in range(0, len(suspension_ids), AT_ONCE)]
         moved = [await self.database.write(partial(self._move, suspension_ids=part)) for part in parts]
-        return any(moved)
+        return any(found for found, _ in moved)
 
-    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> Sequence[Behind]:
-        """Those that were behind, as they were; whoever else has them locked left out."""
+    def _move(self, tx: Tx, suspension_ids: Sequence[str]) -> tuple[Sequence[Behind], datetime | None]:
+        """Those that were behind, as they were, and when the clock has to look at the first of them; whoever else has
+        them locked left out."""
         held = intents.lock_free_of_suspensions(tx, suspension_ids)
         found = [one for one in outages.all_behind(tx.conn, suspension_ids) if one.suspension.ask.intent_id in held]
         if not found:
-            return ()
+            return (), None
         moving = [
             (one.suspension, _signals(one), held[one.suspension.ask.intent_id])
             for one in found
             if not one.suspension.ask.keeps_its_times
         ]
-        self.transitions.reschedule(tx, moving, self.clock.now())
+        soonest = self.transitions.reschedule(tx, moving, self.clock.now())
         outages.all_heard(tx, [one.suspension.id for one in found], max(one.outages[-1].id for one in found))
         tx.after_commit(lambda: log.info("suspensions.rescheduled", count=len(moving)))
-        return found
+        return found, soonest
 
 
 def _is_due(behind: Behind, before: datetime) -> bool:

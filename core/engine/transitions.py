@@ -103,14 +103,16 @@ class Transitions:
 
     def reschedule(
         self, tx: Tx, moving: Sequence[tuple[Suspension, Sequence[Rescheduled], Dependent]], now: datetime
-    ) -> None:
-        """As :meth:`move` for many whose times move, each with its intent, in a few statements together."""
+    ) -> datetime | None:
+        """As :meth:`move` for many whose times move, each with its intent, in a few statements together. When the clock
+        has to look at the first of them."""
         outcomes = [(_rescheduled(suspension, signals, now), intent) for suspension, signals, intent in moving]
         moved = [(outcome, intent) for outcome, intent in outcomes if outcome.events]
         suspensions.move_times(tx, [outcome.suspension for outcome, _ in moved])
         logs = [(intent, outcome.events) for outcome, intent in moved]
         intents.advance_dependents(tx, event_log.append_all(tx, logs, now, self.log_key), now)
         self._tell_of(tx, [outcome for outcome, _ in moved])
+        return min((at for outcome, _ in moved if (at := outcome.suspension.look_at) is not None), default=None)
 
     def ask_again(self, tx: Tx, asking: Sequence[tuple[Outcome, Sequence[Row], Dependent]], now: datetime) -> None:
         """As :meth:`move` for many outcomes that do no more than ask again, each with its notices (:meth:`notices`) and

@@ -37,7 +37,7 @@ from core.store.log_seals import (
     sealed_length,
 )
 from core.store.prepared import Prepared
-from core.store.recordsets import Recordset
+from core.store.recordsets import Given, Recordset
 from core.store.tables import events, intents, log_starts
 from core.store.tables import intent_agents as members
 
@@ -152,9 +152,16 @@ def _ends_unsealed(conn: sa.Connection, intent: Intent | Dependent, key: bytes) 
 _NAMES = ("id", "intent_id", "position", "type", "actor", "payload", "created_at", "mac")
 _ROWS = Recordset(*(events.c[name] for name in _NAMES))
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
-_TOGETHER = sa.select(*(_ROWS.c[name] for name in _NAMES), _POSTGRES_TRANSACTION).order_by(_ROWS.place)
+
+
+def _insert_together(given: Given) -> sa.Insert:
+    transaction = {"transaction_id": _POSTGRES_TRANSACTION} if given.dialect == "postgresql" else {}
+    values = {**given.c, **transaction}
+    return events.insert().from_select([*values], sa.select(*values.values()).order_by(given.place))
+
+
 _INSERT = Prepared(events.insert())
-_INSERT_TOGETHER = Prepared(events.insert().from_select([*_NAMES, "transaction_id"], _TOGETHER))
+_INSERT_TOGETHER = _ROWS.together(_insert_together)
 
 
 def is_genuine(line: Logged, previous: str, key: bytes) -> bool:

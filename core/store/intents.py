@@ -176,10 +176,12 @@ _ADVANCE_DEPENDENT = Prepared(
     .values({name: sa.bindparam(name) for name in _ADVANCING_DEPENDENT})
 )
 _MOVED = Recordset(sa.column("_id", sa.Text), *(intents.c[name] for name in _ADVANCING_DEPENDENT))
-_ADVANCE_TOGETHER = Prepared(
-    intents.update()
-    .where(intents.c.id == _MOVED.c["_id"])
-    .values({name: _MOVED.c[name] for name in _ADVANCING_DEPENDENT})
+_ADVANCE_TOGETHER = _MOVED.together(
+    lambda given: (
+        intents.update()
+        .where(intents.c.id == given.c["_id"])
+        .values({name: given.c[name] for name in _ADVANCING_DEPENDENT})
+    )
 )
 
 

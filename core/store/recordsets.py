@@ -1,7 +1,8 @@
 """Many rows as a few values: lists in JSON, which the database takes apart.
 
-A thousand rows are then one statement on PostgreSQL, where each row by itself would cost a message, and
-the text of ``IN (…)`` is the same for a thousand ids as for two, so that it is :class:`Prepared` on both databases.
+A thousand rows are then one statement. On PostgreSQL each row by itself would cost a message; on SQLite it would give
+the interpreter up, and wait for it. The text of ``IN (…)`` is the same for a thousand ids as for two, so that it is
+:class:`Prepared` on both databases.
 
 Source: https://www.postgresql.org/docs/current/functions-json.html; https://www.sqlite.org/json1.html
 """
@@ -9,8 +10,8 @@ Source: https://www.postgresql.org/docs/current/functions-json.html; https://www
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -18,34 +19,75 @@ from core.store.prepared import Prepared, by_column, converted, to_driver
 
 _COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 _PLACE = "place"
+_ROWS = "all_rows"
+
+
+class Given(NamedTuple):
+    """A recordset's rows as a table of one statement: a value for each column (``c.status``), and their order."""
+
+    dialect: str
+    c: Mapping[str, sa.ColumnElement[Any]]
+    place: sa.ColumnElement[int]
+
+
+Together = Mapping[str, Prepared]
+"""One statement over all rows, by the name of the dialect."""
+
+_FEW = 8
 
 
 class Recordset:
-    """Rows with these columns, as a table for one statement on PostgreSQL: ``rows.c.status``, in their order by
-    ``rows.place``. Each column is a list of its own, which the server takes apart sooner than as many objects."""
+    """Rows with these columns, as a table for one statement."""
 
     def __init__(self, *columns: sa.ColumnClause[Any]) -> None:
         self._columns = columns
         self._names = [column.name for column in columns]
-        rows = sa.select(*map(_taken_apart, (*self._names, _PLACE))).subquery("rows").c
-        self.c = {column.name: sa.cast(rows[column.name], column.type) for column in columns}
-        self.place: sa.ColumnElement[int] = sa.cast(rows[_PLACE], sa.Integer)
 
-    def run(self, conn: sa.Connection, rows: Sequence[Sequence[Any]], *, each: Prepared, together: Prepared) -> None:
-        """``rows`` have a value for every column, in their order. PostgreSQL executes ``together``, which is over this
-        recordset, once; SQLite ``each`` for one after the other, whose values have the columns' names."""
+    def together(self, statement: Callable[[Given], sa.Insert | sa.Update]) -> Together:
+        """What ``statement`` makes of the rows, for :meth:`run`."""
+        taken_apart = {"sqlite": self._on_sqlite(), "postgresql": self._on_postgres()}
+        return {dialect: Prepared(statement(self._given(dialect, rows))) for dialect, rows in taken_apart.items()}
+
+    def _given(self, dialect: str, rows: sa.Select[Any]) -> Given:
+        own = rows.subquery("rows").c
+        columns = {column.name: sa.cast(own[column.name], column.type) for column in self._columns}
+        return Given(dialect, columns, sa.cast(own[_PLACE], sa.Integer))
+
+    def _on_postgres(self) -> sa.Select[Any]:
+        """Each column is a list of its own, which the server takes apart sooner than as many objects."""
+        columns: list[sa.ColumnElement[Any]] = [*map(_taken_apart, (*self._names, _PLACE))]
+        return sa.select(*columns)
+
+    def _on_sqlite(self) -> sa.Select[Any]:
+        """Each row is a list."""
+        given = sa.func.json_each(sa.bindparam(_ROWS, type_=sa.Text)).table_valued("key", "value", name="given").c
+        columns: list[sa.ColumnElement[Any]] = [
+            sa.func.json_extract(given.value, sa.literal_column(f"'$[{place}]'")).label(name)
+            for place, name in enumerate(self._names)
+        ]
+        return sa.select(*columns, given.key.label(_PLACE))
+
+    def run(self, conn: sa.Connection, rows: Sequence[Sequence[Any]], *, each: Prepared, together: Together) -> None:
+        """``rows`` have a value for every column, in their order. Of a few, SQLite executes ``each`` for one after the
+        other, whose values have the columns' names; many are one statement, which does not give the interpreter up for
+        every row, and wait for it again."""
         if not rows:
             return
-        if conn.dialect.name == "postgresql":
-            together.run(conn, self._lists(conn.dialect, rows))
-        else:
+        dialect = conn.dialect.name
+        if dialect == "sqlite" and len(rows) < _FEW:
             each.run_rows(conn, self._names, rows)
+            return
+        lists = self._lists(conn.dialect, rows)
+        if dialect == "sqlite":
+            together[dialect].run(conn, {_ROWS: _COMPACT.encode([*zip(*lists.values(), strict=True)])})
+        else:
+            given = {**lists, _PLACE: range(len(rows))}
+            together[dialect].run(conn, {_list_of(name): _COMPACT.encode([*one]) for name, one in given.items()})
 
-    def _lists(self, dialect: sa.Dialect, rows: Sequence[Sequence[Any]]) -> Mapping[str, str]:
+    def _lists(self, dialect: sa.Dialect, rows: Sequence[Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
         given = by_column(self._names, rows)
         kinds = {column.name: to_driver(column.type, dialect) for column in self._columns}
-        lists = {name: converted(kinds[name], values) for name, values in given.items()}
-        return {_list_of(name): _COMPACT.encode(one) for name, one in {**lists, _PLACE: [*range(len(rows))]}.items()}
+        return {name: converted(kinds[name], values) for name, values in given.items()}
 
 
 def _list_of(name: str) -> str:

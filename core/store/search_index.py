@@ -64,8 +64,8 @@ def note(tx: Tx, cursor: Cursor, reached: Cursor, ids: Sequence[str]) -> None:
 
 _NUMBERED = Recordset(*search_entries.c)
 _NUMBER = Prepared(search_entries.insert())
-_NUMBER_TOGETHER = Prepared(
-    search_entries.insert().from_select(search_entries.c.keys(), sa.select(*_NUMBERED.c.values()))
+_NUMBER_TOGETHER = _NUMBERED.together(
+    lambda given: search_entries.insert().from_select([*given.c], sa.select(*given.c.values()))
 )
 _THERE = by_ids(sa.select(suspensions.c.id), suspensions.c.id)
 _NOTED = by_ids(sa.select(_entry.suspension_id), _entry.suspension_id)

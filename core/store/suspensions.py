@@ -138,8 +138,10 @@ _MOVE = Prepared(
     .where(suspensions.c.id == sa.bindparam("_id"))
     .values({name: sa.bindparam(name) for name in _MOVING})
 )
-_MOVE_TOGETHER = Prepared(
-    suspensions.update().where(suspensions.c.id == _MOVED.c["_id"]).values({name: _MOVED.c[name] for name in _MOVING})
+_MOVE_TOGETHER = _MOVED.together(
+    lambda given: (
+        suspensions.update().where(suspensions.c.id == given.c["_id"]).values({name: given.c[name] for name in _MOVING})
+    )
 )
 
 
@@ -182,10 +184,8 @@ _MOVE_TIMES = Prepared(
     .where(suspensions.c.id == sa.bindparam("_id"))
     .values(_times({name: sa.bindparam(name, type_=suspensions.c[name].type) for name in _TIMES}))
 )
-_MOVE_TIMES_TOGETHER = Prepared(
-    suspensions.update()
-    .where(suspensions.c.id == _MOVED_TIMES.c["_id"])
-    .values(_times({name: _MOVED_TIMES.c[name] for name in _TIMES}))
+_MOVE_TIMES_TOGETHER = _MOVED_TIMES.together(
+    lambda given: suspensions.update().where(suspensions.c.id == given.c["_id"]).values(_times(given.c))
 )
 
 

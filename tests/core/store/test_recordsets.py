@@ -21,8 +21,8 @@ from tests.core.store_examples import an_intent, keep_intents
 NAMES = ("owner", "id", "callback_url", "metadata", "created_at", "updated_at")
 ROWS = Recordset(*(sessions.c[name] for name in NAMES))
 EACH = Prepared(sessions.insert())
-TOGETHER = Prepared(
-    sessions.insert().from_select(NAMES, sa.select(*(ROWS.c[name] for name in NAMES)).order_by(ROWS.place))
+TOGETHER = ROWS.together(
+    lambda given: sessions.insert().from_select(NAMES, sa.select(*given.c.values()).order_by(given.place))
 )
 RENAMED = Recordset(sa.column("_id", sa.Text), sessions.c.owner)
 RENAME_EACH = Prepared(
@@ -30,10 +30,12 @@ RENAME_EACH = Prepared(
     .where(sessions.c.id == sa.bindparam("_id"))
     .values(owner=sa.bindparam("owner"), callback_url="https://kept.example/")
 )
-RENAME_TOGETHER = Prepared(
-    sessions.update()
-    .where(sessions.c.id == RENAMED.c["_id"])
-    .values(owner=RENAMED.c["owner"], callback_url="https://kept.example/")
+RENAME_TOGETHER = RENAMED.together(
+    lambda given: (
+        sessions.update()
+        .where(sessions.c.id == given.c["_id"])
+        .values(owner=given.c["owner"], callback_url="https://kept.example/")
+    )
 )
 SHARED = {"cart": [1, None, "ü \u2028"]}
 GIVEN: Sequence[Sequence[Any]] = [
