@@ -15,7 +15,7 @@ import structlog
 
 from bot.observability.telemetry import Metrics
 from core.domain.suspension import CLOSED, Suspension
-from core.domain.vocabulary import MESSAGE_RECEIVED, RESUMED, SUSPENDED, Event, Notify, Outcome
+from core.domain.vocabulary import MESSAGE_RECEIVED, RESCHEDULED, RESUMED, SUSPENDED, Event, Notify, Outcome
 
 log = structlog.get_logger("suspensions")
 
@@ -38,6 +38,9 @@ class Witness:
             self._metrics.resolution(suspension.status.value, waited.total_seconds())
         for event in outcome.events:
             log.info(line_name(event.type), suspension=suspension.ask.ref, **_fields(suspension, event))
+
+    def rescheduled(self, suspension_id: str, ref: str, attempt: int, by: timedelta) -> None:
+        log.info(line_name(RESCHEDULED), suspension=ref, attempt=attempt)
 
     def looked(self, late: timedelta) -> None:
         self._metrics.work_lag(late.total_seconds())

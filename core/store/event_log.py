@@ -37,7 +37,7 @@ from core.store.log_seals import (
     sealed_length,
 )
 from core.store.prepared import Prepared
-from core.store.recordsets import Given, Recordset
+from core.store.recordsets import GivenRows, Recordset
 from core.store.tables import events, intents, log_starts
 from core.store.tables import intent_agents as members
 
@@ -154,7 +154,7 @@ _ROWS = Recordset(*(events.c[name] for name in _NAMES))
 _POSTGRES_TRANSACTION: sa.ColumnClause[int] = sa.literal_column("pg_current_xact_id()::text::bigint")
 
 
-def _insert_together(given: Given) -> sa.Insert:
+def _insert_together(given: GivenRows) -> sa.Insert:
     transaction = {"transaction_id": _POSTGRES_TRANSACTION} if given.dialect == "postgresql" else {}
     values = {**given.c, **transaction}
     return events.insert().from_select([*values], sa.select(*values.values()).order_by(given.place))

@@ -22,7 +22,7 @@ _PLACE = "place"
 _ROWS = "all_rows"
 
 
-class Given(NamedTuple):
+class GivenRows(NamedTuple):
     """A recordset's rows as a table of one statement: a value for each column (``c.status``), and their order."""
 
     dialect: str
@@ -43,15 +43,15 @@ class Recordset:
         self._columns = columns
         self._names = [column.name for column in columns]
 
-    def together(self, statement: Callable[[Given], sa.Insert | sa.Update]) -> Together:
+    def together(self, statement: Callable[[GivenRows], sa.Insert | sa.Update]) -> Together:
         """What ``statement`` makes of the rows, for :meth:`run`."""
         taken_apart = {"sqlite": self._on_sqlite(), "postgresql": self._on_postgres()}
         return {dialect: Prepared(statement(self._given(dialect, rows))) for dialect, rows in taken_apart.items()}
 
-    def _given(self, dialect: str, rows: sa.Select[Any]) -> Given:
+    def _given(self, dialect: str, rows: sa.Select[Any]) -> GivenRows:
         own = rows.subquery("rows").c
         columns = {column.name: sa.cast(own[column.name], column.type) for column in self._columns}
-        return Given(dialect, columns, sa.cast(own[_PLACE], sa.Integer))
+        return GivenRows(dialect, columns, sa.cast(own[_PLACE], sa.Integer))
 
     def _on_postgres(self) -> sa.Select[Any]:
         """Each column is a list of its own, which the server takes apart sooner than as many objects."""

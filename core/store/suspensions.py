@@ -168,24 +168,29 @@ def move_times(tx: Tx, moved: Sequence[Suspension]) -> None:
 _TIMES = ("claim", "clarifications", "shift", "outage_shift", "look_at", "expires_at", "version")
 
 
-def _times(given: Mapping[str, sa.ColumnElement[Any]]) -> dict[str, sa.ColumnElement[Any]]:
-    """What was of the version before is of the new one: no word of whom the question asks has changed."""
+def times_of(given: Mapping[str, sa.ColumnElement[Any]]) -> dict[str, sa.ColumnElement[Any]]:
+    """The values of an update that moves times; ``version`` is among those ``given``. What was of the version before is
+    of the new one: no word of whom the question asks has changed."""
     own = suspensions.c
     kept = {
         column.name: sa.case((column == own.version, given["version"]), else_=column)
         for column in (own.audience_version, own.entered_version)
     }
-    return {**{name: given[name] for name in _TIMES}, **kept}
+    return {**given, **kept}
 
 
 _MOVED_TIMES = Recordset(sa.column("_id", sa.Text), *(suspensions.c[name] for name in _TIMES))
 _MOVE_TIMES = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"))
-    .values(_times({name: sa.bindparam(name, type_=suspensions.c[name].type) for name in _TIMES}))
+    .values(times_of({name: sa.bindparam(name, type_=suspensions.c[name].type) for name in _TIMES}))
 )
 _MOVE_TIMES_TOGETHER = _MOVED_TIMES.together(
-    lambda given: suspensions.update().where(suspensions.c.id == given.c["_id"]).values(_times(given.c))
+    lambda given: (
+        suspensions.update()
+        .where(suspensions.c.id == given.c["_id"])
+        .values(times_of({name: given.c[name] for name in _TIMES}))
+    )
 )
 
 

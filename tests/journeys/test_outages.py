@@ -210,6 +210,29 @@ async def test_more_questions_than_fit_one_batch_all_move_once(town: Town, monke
             assert (await times(world, one))[1] == after(one, hours=8)
 
 
+async def test_plain_and_other_questions_move_together_and_their_logs_hold(town: Town) -> None:
+    async with town.open() as world:
+        plain = [await world.ask(f"Question {n}?", retry_policy=HOURLY, channel_hint="email") for n in range(9)]
+        claimed = await world.ask(retry_policy=HOURLY)
+        bounded = await world.ask(deadline_seconds=9000, timeout_seconds=3600, retry_policy={"max_attempts": 3})
+        await world.call("POST", f"/v1/suspensions/{claimed['suspension_id']}/claim", "operator", json={"seconds": 1800})
+    async with town.open(away=timedelta(hours=5)) as world:
+        for one in plain:
+            [moved] = [event for event in await world.events(one) if event["event_type"] == MOVED]
+            assert moved["payload"] == {
+                "suspension_id": one["suspension_id"],
+                "reason": "outage",
+                "shift_seconds": 5 * 3600,
+                "previous_expires_at": after(one, hours=3),
+                "expires_at": after(one, hours=8),
+                "next_attempt_at": after(one, hours=6),
+            }
+            assert await times(world, one) == (after(one, hours=6), after(one, hours=8))
+        assert (await world.show(claimed))["claim_until"] == after(claimed, hours=5, minutes=30)
+        assert (await times(world, bounded))[1] == after(bounded, hours=7, minutes=30)
+        assert (await world.call("GET", "/v1/audit/verify", "admin")).json()["first_broken"] is None
+
+
 async def test_a_question_that_somebody_holds_moves_once_it_is_free(
     tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
