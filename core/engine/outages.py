@@ -43,7 +43,7 @@ _TURN = 0.2
 """Seconds that questions move for before somebody looks at what else is due."""
 
 _REST = 1.0
-"""So many times as long as a transaction took: two fifths of the time are the most that moving takes beside clients."""
+"""So many times as long as a transaction took: half of the time is the most that moving takes beside clients."""
 
 _LONGEST_REST = 0.2
 """In seconds. What is due meanwhile waits for the end of a rest."""

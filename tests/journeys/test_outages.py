@@ -215,7 +215,8 @@ async def test_plain_and_other_questions_move_together_and_their_logs_hold(town:
         plain = [await world.ask(f"Question {n}?", retry_policy=HOURLY, channel_hint="email") for n in range(9)]
         claimed = await world.ask(retry_policy=HOURLY)
         bounded = await world.ask(deadline_seconds=9000, timeout_seconds=3600, retry_policy={"max_attempts": 3})
-        await world.call("POST", f"/v1/suspensions/{claimed['suspension_id']}/claim", "operator", json={"seconds": 1800})
+        path = f"/v1/suspensions/{claimed['suspension_id']}/claim"
+        await world.call("POST", path, "operator", json={"seconds": 1800})
     async with town.open(away=timedelta(hours=5)) as world:
         for one in plain:
             [moved] = [event for event in await world.events(one) if event["event_type"] == MOVED]
