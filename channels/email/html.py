@@ -30,12 +30,22 @@ _BLOCKS = frozenset(
     | {"section", "table", "tbody", "tfoot", "thead", "tr", "ul"}
 )
 _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
+_INLINE = ("", "")
+_SPACING = {
+    **dict.fromkeys(_BLOCKS, ("\n", "\n")),
+    **dict.fromkeys(_PARAGRAPHS, ("\n", "\n\n")),
+    **dict.fromkeys(("td", "th"), ("", " ")),
+    "br": ("\n", ""),
+}
+"""By tag, what stands before its text and after it."""
 _RENAMED = re.compile(r"^(?:x_)+")
 _BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 _PLAIN_TAGS = frozenset(
     {"html", "head", "meta", "title", "body", "div", "p", "br", "span", "font", "b", "strong", "i", "em", "u"}
     | {"a", "ul", "ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
 )
+_PLAIN_IF_BARE = _PLAIN_TAGS - {"head"}
+"""Plain without a closer look, if they have no attributes."""
 _PLAIN_STYLE = re.compile(
     r"(?:font-family|font-weight|font-style|margin(?:-\w+)?|padding(?:-\w+)?|text-align|direction|caret-color)"
     r":[\w\s,.%'\"#&-]{0,200}"
@@ -82,9 +92,10 @@ def _collect(root: etree._Element, pieces: list[str]) -> bool:
             pieces.append(_collapsed(element.tail))
             continue
         tag = element.tag if isinstance(element.tag, str) else ""
-        mark = _mark(element, tag)
+        bare = not element.keys()
+        mark = _mark(element, tag, bare)
         above = above and mark not in {_QUOTE, _REST}
-        is_plain = is_plain and (not above or _is_plain(element, tag))
+        is_plain = is_plain and (not above or (bare and tag in _PLAIN_IF_BARE) or _is_plain(element, tag))
         if mark == _QUOTE and not (quotable and _quotes_us(element)):
             mark, quotable = None, False  # nor is anything inside it a quote of ours
         if mark is not None:
@@ -92,16 +103,21 @@ def _collect(root: etree._Element, pieces: list[str]) -> bool:
         if mark is not None and mark != _SIGNATURE:
             pieces.append(_collapsed(element.tail))
             continue
-        pieces.append(_drawn(element, tag))
-        struck = _STRUCK if tag in quoting.STRUCK or quoting.STRUCK_STYLE.search(element.get("style") or "") else ""
-        pieces.append("\n" + struck if tag in _BLOCKS else struck)
-        pieces.append(_collapsed(element.text))
+        opening, closes = _SPACING.get(tag, _INLINE)
+        struck = _STRUCK if tag in quoting.STRUCK else ""
+        if not bare:
+            pieces.append(_drawn(element, tag))
+            struck = _STRUCK if quoting.STRUCK_STYLE.search(element.get("style") or "") else struck
+        pieces.append(opening + struck)
+        if text := element.text:
+            pieces.append(_collapsed(text))
         if len(element):
-            stack.append((element, struck + _closing(tag), quotable))
-            stack.extend((child, None, quotable) for child in reversed(element))
-        else:
-            pieces.append(struck + _closing(tag))
-            pieces.append(_collapsed(element.tail))
+            stack.append((element, struck + closes, quotable))
+            stack.extend([(child, None, quotable) for child in reversed(element)])
+            continue
+        pieces.append(struck + closes)
+        if tail := element.tail:
+            pieces.append(_collapsed(tail))
     return is_plain
 
 
@@ -117,7 +133,8 @@ def _drawn(element: etree._Element, tag: str) -> str:
 
 def _quotes_us(element: etree._Element) -> bool:
     """Whether the container holds a mail of ours: a quote of anything else is shown like the writer's own words."""
-    return quoting.MARKER in " ".join("".join(map(str, element.itertext())).casefold().split())
+    text = str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
+    return quoting.MARKER in " ".join(text.casefold().split())
 
 
 def _is_plain(element: etree._Element, tag: str) -> bool:
@@ -132,21 +149,13 @@ def _is_plain(element: etree._Element, tag: str) -> bool:
     )
 
 
-def _closing(tag: str) -> str:
-    if tag in _PARAGRAPHS:
-        return "\n\n"
-    if tag in {"td", "th"}:
-        return " "
-    return "\n" if tag in _BLOCKS and tag != "br" else ""
-
-
-def _mark(element: etree._Element, tag: str) -> str | None:
+def _mark(element: etree._Element, tag: str, bare: bool) -> str | None:
     """What stands for an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
     if not tag or tag in _SKIPPED:
         return ""
     if tag == "blockquote":
         return _QUOTE
-    return _mark_by_attributes(element) if element.attrib else None
+    return None if bare else _mark_by_attributes(element)
 
 
 def _mark_by_attributes(element: etree._Element) -> str | None:

@@ -65,14 +65,15 @@ class OwnWords:
 def own_words(text: str) -> OwnWords:
     """What the person wrote above everything that is quoted, signed or legal."""
     lines = [_visible(line) for line in text[:_LONGEST_TEXT].splitlines()]
+    near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
         if not line:
             continue
-        if _quote_begins(lines, position):
+        if position in near and _quote_begins(lines, position):
             words = _below(lines) if _wrote_below(lines[position:]) else OwnWords(_stripped(lines[:position]))
             may_be_amount = AMOUNT.match(line) is not None and sum(map(_is_quoted, lines[position:])) <= _FEW_QUOTED
             return replace(words, doubt="amount_or_quote") if may_be_amount else words
-        if _says_nothing_special(line):
+        if _says_nothing_special(line, held):
             continue
         if _is_mark(line):
             return _signed(lines, position)
@@ -86,12 +87,17 @@ def own_words(text: str) -> OwnWords:
 _FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
 
 
-def _says_nothing_special(line: str) -> bool:
+def _held(text: str) -> tuple[str, ...]:
+    """What of ``HOLDS`` stands anywhere in the text: mostly nothing, and then no line has to be searched for it."""
+    return tuple(part for part in HOLDS if part in text)
+
+
+def _says_nothing_special(line: str, held: Sequence[str]) -> bool:
     """Whether the line can't be a mark, by its first word: nearly every line, at a tenth of the cost."""
     found = _FIRST_WORD.match(line)
     if found is None or found[1].lower() in OPENERS:
         return False
-    return MARKER[:5] not in line.lower() and not any(part in line for part in HOLDS)
+    return MARKER[:5] not in line.lower() and not (held and any(part in line for part in held))
 
 
 def _signed(lines: Sequence[str], position: int) -> OwnWords:
@@ -129,6 +135,23 @@ def _visible(line: str) -> str:
     if line.isascii():
         return line.replace("\0", "").rstrip()
     return _UNSEEN.sub("", _SPACES.sub(" ", line)).rstrip()
+
+
+def _near_quotes(lines: Sequence[str]) -> set[int]:
+    """The positions down to the first quoted line where :func:`_quote_begins` may hold: that line and the two above it,
+    and every line that ends as an attribution does, with those that it may be wrapped over."""
+    near: set[int] = set()
+    until = len(lines)
+    for at, line in enumerate(lines):
+        if line.endswith((":", "：")):
+            near.update(range(at - _WRAPPED_OVER + 1, at + 1))
+        if line.lstrip().startswith((">", "＞", "|")):
+            near.update(range(at - 2, at + 1))
+            if _is_quoted(line):
+                until = min(until, at + _WRAPPED_OVER)  # an attribution above may end below the ">" of its address
+        if at >= until:
+            break
+    return near
 
 
 def _quote_begins(lines: Sequence[str], position: int) -> bool:
