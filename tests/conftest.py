@@ -174,6 +174,21 @@ async def room(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]
         yield world
 
 
+@pytest_asyncio.fixture(loop_scope="module")
+async def quiet_room(room: World) -> World:
+    """The :func:`room` without open questions and mails of other tests, and an hour later: limits count anew.
+
+    For tests that are about the same few people, or the only ones to get mail.
+    """
+    while found := (await room.call("GET", "/v1/suspensions", "admin", params={"status": "open"})).json()["items"]:
+        for one in found:
+            cancelled = await room.call("POST", f"/v1/suspensions/{one['id']}/cancel", "admin", json={})
+            assert cancelled.status_code == 200, cancelled.text
+    await room.advance(hours=1)
+    room.mailbox.mails.clear()
+    return room
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["sqlite", "postgresql"])
 async def any_room(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """As :func:`room`, on each database."""
