@@ -159,7 +159,7 @@ class Service:
             await self.relay.look(),
             await self.retention.look(),
             await self.outbox_retention.look(),
-            None if self.engine.is_catching_up else await self.search_indexing.look(),  # it may lag
+            await self.search_indexing.look(),
             await self.arrivals.look(),
             self.sweeping.look(),
         ]

@@ -337,11 +337,6 @@ class Engine:
                 return self._clock.now() + _TAKEN_NOW  # whoever holds all of them may still put them back
         return self._clock.now() if behind else await self.database.read(suspensions.next_look)
 
-    @property
-    def is_catching_up(self) -> bool:
-        """Whether questions may still have an outage to hear of, as far as the last look has seen."""
-        return self._catching_up.is_behind
-
     def _share_of_due(self, conn: sa.Connection) -> list[str]:
         return suspensions.share_of_due(conn, self._clock.now(), _AT_ONCE, self._catching_up.due_from)
 

@@ -107,7 +107,7 @@ class CatchingUp:
     _written: int = 0
     """How many transactions anybody had begun when the last one ended."""
 
-    is_behind: bool = False
+    _is_behind: bool = False
     """Whether some may still have an outage to hear of."""
     due_from: datetime = EVER
     """While some are behind: what is due before that is due by its old times. It waits for :meth:`some`."""
@@ -120,18 +120,18 @@ class CatchingUp:
         last = await self.database.read(outages.newest)
         self.due_at_once = ()
         if last is None or last.id == self._done:
-            self.is_behind, self.due_from = False, EVER
+            self._is_behind, self.due_from = False, EVER
             return False
         if last.id != self._newest:
             self._found.clear()  # others may be due sooner now
-        self._newest, self.is_behind, self.due_from = last.id, True, last.due_from or EVER
+        self._newest, self._is_behind, self.due_from = last.id, True, last.due_from or EVER
         loop = asyncio.get_running_loop()
         until = loop.time() + _TURN
         while self._found or await self._find():
             part = [self._found.popleft() for _ in range(min(AT_ONCE, len(self._found)))]
             if await self._among_others(part) or loop.time() >= until:
                 break
-        return self.is_behind
+        return self._is_behind
 
     async def _find(self) -> bool:
         """Whether there are any whose turn it is. If not, none is behind, or the next round starts with the oldest."""
@@ -142,7 +142,7 @@ class CatchingUp:
             return True
         found = await self.database.read(lambda conn: outages.behind(conn, self._reached, most))
         if not found and self._reached is None:
-            self._done, self.is_behind, self.due_from = self._newest, False, EVER
+            self._done, self._is_behind, self.due_from = self._newest, False, EVER
         self._found.extend(suspension_id for _, suspension_id in found)
         self._reached = found[-1] if len(found) == most else None  # somebody else may have held one: once more
         return bool(found)
@@ -169,7 +169,7 @@ class CatchingUp:
 
     async def those(self, suspension_ids: Sequence[str]) -> bool:
         """Move those of these questions that are behind; whether any of them was. To be called after :meth:`some`."""
-        if not self.is_behind:
+        if not self._is_behind:
             return False
         parts = [suspension_ids[start : start + AT_ONCE] for start in range(0, len(suspension_ids), AT_ONCE)]
         moved = [await self.database.write(partial(self._move, suspension_ids=part)) for part in parts]
@@ -181,7 +181,8 @@ class CatchingUp:
         newest = outages.newest(tx.conn)
         plain = [] if newest is None else plain_times.behind_by(tx, suspension_ids, newest)
         looks = [self.transitions.reschedule_plain(tx, plain, newest, now)] if plain and newest is not None else []
-        rest = [*{*suspension_ids}.difference(one.times.suspension_id for one in plain)]
+        done = {one.times.suspension_id for one in plain}
+        rest = [one for one in suspension_ids if one not in done]
         found = self._behind(tx, rest) if rest else []
         moving = [
             (one.suspension, _signals(one), intent) for one, intent in found if not one.suspension.ask.keeps_its_times

@@ -287,6 +287,6 @@ async def test_a_proposer_is_named_in_the_configuration(tmp_path: Path, sqlite_u
 
 
 @pytest.mark.parametrize("name", ["nothing.there:x", "bot.inbound.proposals", "bot.inbound.proposals:PATIENCE", ":"])
-def test_a_proposer_that_can_not_be_one_is_refused_at_the_start(name: str) -> None:
+async def test_a_proposer_that_can_not_be_one_is_refused_at_the_start(name: str) -> None:
     with pytest.raises(ConfigError, match=r"answers\.proposer"):
         load_proposer(name)
