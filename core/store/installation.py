@@ -5,12 +5,10 @@ from __future__ import annotations
 import uuid
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.store.database import Tx
-from core.store.prepared import Prepared
 from core.store.tables import installation
-from core.store.upserts import upsert
+from core.store.upserts import insert, upsert
 
 _LEARNED = "learned."
 
@@ -46,15 +44,9 @@ def known_check(conn: sa.Connection) -> str | None:
     return _stored(conn, "key_check")
 
 
-_STORED = Prepared(sa.select(installation.c.value).where(installation.c.key == sa.bindparam("key")))
-_MAKE = {
-    dialect: Prepared(kind.insert(installation).on_conflict_do_nothing())
-    for dialect, kind in (("sqlite", sqlite), ("postgresql", postgresql))
-}
-
-
 def _stored(conn: sa.Connection, name: str) -> str | None:
-    return _STORED.scalar(conn, {"key": name})
+    found: str | None = conn.scalar(sa.select(installation.c.value).where(installation.c.key == name))
+    return found
 
 
 def _made_once(tx: Tx, name: str, value: str) -> str:
@@ -62,5 +54,5 @@ def _made_once(tx: Tx, name: str, value: str) -> str:
     found = _stored(tx.conn, name)
     if found is not None:
         return found
-    _MAKE[tx.conn.dialect.name].run(tx.conn, {"key": name, "value": value})
+    tx.conn.execute(insert(tx, installation).values(key=name, value=value).on_conflict_do_nothing())
     return str(_stored(tx.conn, name))

@@ -16,12 +16,11 @@ from sqlalchemy.pool import NullPool
 from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_numbers
 from core.store.database import Database, cannot_be_used, opening
-from core.store.prepared import Prepared
 
 HEAD = "0020"
 """The newest revision that this version knows."""
 
-_VERSION = Prepared(sa.select(sa.column("version_num", sa.Text)).select_from(sa.table("alembic_version")))
+_VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))
 
 
 def current_revision(database: Database) -> str | None:
@@ -35,7 +34,7 @@ def current_revision(database: Database) -> str | None:
         with database.engine.connect() as conn:
             if not sa.inspect(conn).has_table("alembic_version"):
                 return None
-            return _VERSION.scalar(conn, {})
+            return conn.scalar(sa.select(_VERSIONS.c.version_num))
     except DBAPIError as failure:
         raise cannot_be_used(database.engine.url, failure) from failure
 
