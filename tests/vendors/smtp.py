@@ -148,7 +148,9 @@ class FaultySmtp(SMTP):
 
     @syntax("DATA")
     async def smtp_DATA(self, arg: str) -> None:
-        reply = await _happen(self, self.faults.take(Stage.DATA))
+        """Without a recipient nothing happens but the usual 503: the client has sent it along with a RCPT that was
+        refused (RFC 2920 §3.1)."""
+        reply = await _happen(self, self.faults.take(Stage.DATA)) if self.envelope.rcpt_tos else None
         if reply is None:
             await super().smtp_DATA(arg)
         else:
