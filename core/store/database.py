@@ -175,12 +175,20 @@ def _open_sqlite(url: sa.URL, deadlines: Deadlines) -> Database:
         raise DatabaseUnavailable("SQLite needs a file: an in-memory database would lose every question.")
     if not path.parent.is_dir():
         raise DatabaseUnavailable(f"The folder of the database does not exist: {path.parent}.")
+    file = DatabaseFile(path)
+    writing, reading = (_sqlite_engine(url, file, deadlines, connections) for connections in (1, _READERS + 1))
+    writer = GroupWriter(writing, file.check)
+    return Database(writing, dialect="sqlite", file=file, writer=writer, deadlines=deadlines, reading=reading)
+
+
+def _sqlite_engine(url: sa.URL, file: DatabaseFile, deadlines: Deadlines, connections: int) -> sa.Engine:
+    """Whoever writes keeps one connection. Another one would have to read anew what this one has written."""
     seconds = deadlines.statement.total_seconds()
     engine = sa.create_engine(
         url.set(drivername="sqlite+pysqlite"),
         poolclass=QueuePool,
-        pool_size=_READERS + 2,
-        max_overflow=4,
+        pool_size=connections,
+        max_overflow=5,
         pool_timeout=seconds,
         hide_parameters=True,
         connect_args={
@@ -190,12 +198,10 @@ def _open_sqlite(url: sa.URL, deadlines: Deadlines) -> Database:
             "cached_statements": 512,
         },
     )
-    file = DatabaseFile(path)
     busy = int(seconds * 1000)
     sa.event.listen(engine, "do_connect", lambda _dialect, _record, arguments, options: _find(file, arguments, options))
     sa.event.listen(engine, "connect", lambda connection, _record: _set_pragmas(connection, busy))
-    writer = GroupWriter(engine, file.check)
-    return Database(engine, dialect="sqlite", file=file, writer=writer, deadlines=deadlines)
+    return engine
 
 
 def _find(file: DatabaseFile, arguments: list[Any], options: dict[str, Any]) -> None:

@@ -178,12 +178,12 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
 
 
 def _driver(conn: sa.Connection) -> Any:
-    return conn.connection.driver_connection
+    return conn.connection.dbapi_connection  # the driver's own, on SQLite
 
 
 def _placed(compiled: _Compiled, values: Values) -> list[Any]:
     _check(compiled, values.keys())
-    given = {**compiled.fixed, **values}
+    given = {**compiled.fixed, **values} if compiled.fixed else values
     return [given[name] if convert is None else convert(given[name]) for name, convert in compiled.places]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import random
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ from core.store import inbox_entries
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset, by_ids, listed
-from core.store.tables import archived, outages, outbox, suspensions
+from core.store.tables import archived, json_text, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -60,6 +60,8 @@ COLUMNS = (
 def insert(tx: Tx, suspension: Suspension) -> None:
     """Keep a new suspension. Raises ``IntegrityError`` where its ref, its intent or its signal id is taken."""
     ask, audience = suspension.ask, audience_of(suspension)
+    text = json_text(_ASK.dump_python(ask, mode="json"))
+    _keep(text, ask)
     _INSERT.run(
         tx.conn,
         {
@@ -71,7 +73,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "signal_id": ask.resume.signal_id,
             "invocation_id": ask.resume.invocation_id,
             "question": ask.question,
-            "ask": _ASK.dump_python(ask, mode="json"),
+            "ask": text,
             "suspended_at": ask.suspended_at,
             **_moving(suspension, audience),
         },
@@ -126,7 +128,11 @@ _MOVING = (
     "agents",
     "entered_version",
 )
-_INSERT = Prepared(suspensions.insert().values(caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()))
+_INSERT = Prepared(
+    suspensions.insert().values(
+        ask=sa.bindparam("ask", type_=sa.Text), caught_up=sa.select(sa.func.max(outages.c.id)).scalar_subquery()
+    )
+)
 _UPDATE = Prepared(
     suspensions.update()
     .where(suspensions.c.id == sa.bindparam("_id"), suspensions.c.version == sa.bindparam("_version"))
@@ -245,12 +251,27 @@ def record(row: Any) -> Suspension:
 
 _KEPT = 512
 _LONGEST_KEPT = 20_000
+_kept: dict[str, Ask] = {}
+"""By their text, the oldest first. Nobody may change what is inside."""
+_keeping = threading.Lock()
 
 
 def _ask(text: str) -> Ask:
-    """A question is looked at again and again while it is open, and never changes: the last :data:`_KEPT` that are not
-    longer than :data:`_LONGEST_KEPT` letters are read once. Nobody may change what is inside."""
-    return _kept_ask(text) if len(text) <= _LONGEST_KEPT else _read_ask(text)
+    """A question is looked at again and again while it is open, and never changes: the last :data:`_KEPT` that were
+    written or read, and are not longer than :data:`_LONGEST_KEPT` letters, are not read again."""
+    ask = _kept.get(text)
+    if ask is None:
+        ask = _read_ask(text)
+        _keep(text, ask)
+    return ask
+
+
+def _keep(text: str, ask: Ask) -> None:
+    if len(text) <= _LONGEST_KEPT:
+        with _keeping:
+            _kept[text] = ask
+            if len(_kept) > _KEPT:
+                del _kept[next(iter(_kept))]
 
 
 def _read_ask(text: str) -> Ask:
@@ -258,9 +279,6 @@ def _read_ask(text: str) -> Ask:
         return _ASK.validate_json(text)
     except ValidationError:  # pydantic takes no lone surrogate, and an older version has let them in
         return _ASK.validate_python(json.loads(text))
-
-
-_kept_ask = lru_cache(maxsize=_KEPT)(_read_ask)
 
 
 _BY_ID = Prepared(sa.select(*COLUMNS).where(suspensions.c.id == sa.bindparam("id")))

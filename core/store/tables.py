@@ -54,15 +54,18 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
-        if value is None:
-            return None
-        try:
-            return to_json(value, inf_nan_mode="constants").decode()
-        except PydanticSerializationError:  # a lone surrogate, which an older version has let in
-            return _COMPACT.encode(value)
+        return None if value is None else json_text(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
+
+
+def json_text(value: Any) -> str:
+    """As a column of :class:`Json` has it."""
+    try:
+        return to_json(value, inf_nan_mode="constants").decode()
+    except PydanticSerializationError:  # a lone surrogate, which an older version has let in
+        return _COMPACT.encode(value)
 
 
 metadata = sa.MetaData(

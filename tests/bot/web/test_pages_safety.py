@@ -229,7 +229,8 @@ async def test_a_database_that_is_away_is_a_page_that_says_try_again(world: Worl
     browser = world.browser()
     link = await world.link_of(ALICE)
     file = Path(world.service.database.engine.url.database or "")
-    world.service.database.engine.dispose()
+    for engine in (world.service.database.engine, world.service.database.reading):
+        engine.dispose()
     away = file.rename(file.with_suffix(".away"))
     file.mkdir()
     page = await browser.get(link)
