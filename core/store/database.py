@@ -189,6 +189,7 @@ def _sqlite_engine(url: sa.URL, file: DatabaseFile, deadlines: Deadlines, connec
         poolclass=QueuePool,
         pool_size=connections,
         max_overflow=5,
+        pool_use_lifo=True,  # what was read last is in the cache of its connection
         pool_timeout=seconds,
         hide_parameters=True,
         connect_args={

@@ -36,7 +36,7 @@ MOST = 50
 PERSON = "one@example.com"
 INTERVAL = 2  # seconds
 COPIES = 360
-AT_ONCE = 60
+AT_ONCE = 20
 LOOKS = 3
 """At each question, before it is answered."""
 

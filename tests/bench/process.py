@@ -1,4 +1,4 @@
-"""What a process costs, read from ``/proc``: memory and processor time."""
+"""What a process costs: memory and processor time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+_OF_ALL_THREADS = 2
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -21,9 +21,11 @@ def resident(pid: int) -> float:
 
 
 def processor_seconds(pid: int) -> float:
-    """User and system seconds since the process began, its threads included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    """User and system seconds since the process began, its threads included.
+
+    By the process's own clock (``clock_getcpuclockid(3)``): ``/proc`` counts in hundredths of a second.
+    """
+    return time.clock_gettime(~pid << 3 | _OF_ALL_THREADS)
 
 
 async def share_of_a_core(pid: int, seconds: float) -> float:
