@@ -34,7 +34,13 @@ from core.store.suspensions import EVER
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 40
-"""Questions that one transaction moves at most: an answer never waits for more."""
+"""Questions that one transaction moves: an answer never waits for more."""
+
+_BESIDE_FEW = 20
+"""So many beside a client or two: each of their transactions waits for a whole one of these."""
+
+_CROWD = 4
+"""If so many others begin while one transaction is under way, they wait for each other anyway."""
 
 _FOUND_TOGETHER = 10
 """The questions of so many transactions are looked for in one read."""
@@ -46,7 +52,9 @@ _REST = 1.0
 """So many times as long as a transaction took: half of the time is the most that moving takes beside clients."""
 
 _LONGEST_REST = 0.02
-"""In seconds. Beside a crowd most of a transaction's time is a wait for its turn, which takes nothing from anybody."""
+"""In seconds."""
+_SHORT_REST = 0.004
+"""Beside a crowd, where most of a transaction's time is a wait for its turn. That takes nothing from anybody."""
 
 _HELD = 0.2
 """Seconds until those are tried again that somebody else has locked."""
@@ -106,6 +114,8 @@ class CatchingUp:
     """Somebody else held all that the last transaction was to move."""
     _written: int = 0
     """How many transactions anybody had begun when the last one ended."""
+    _at_once: int = AT_ONCE
+    """Questions that the next transaction moves, by how many others there are."""
 
     _is_behind: bool = False
     """Whether some may still have an outage to hear of."""
@@ -128,7 +138,7 @@ class CatchingUp:
         loop = asyncio.get_running_loop()
         until = loop.time() + _TURN
         while self._found or await self._find():
-            part = [self._found.popleft() for _ in range(min(AT_ONCE, len(self._found)))]
+            part = [self._found.popleft() for _ in range(min(self._at_once, len(self._found)))]
             if await self._among_others(part) or loop.time() >= until:
                 break
         return self._is_behind
@@ -154,9 +164,11 @@ class CatchingUp:
         """Move, and then rest if anybody else writes meanwhile: so that clients get their turns. Whether one of them is
         due."""
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started, before = loop.time(), self.database.written
         moved = await self.database.write(partial(self._move, suspension_ids=suspension_ids))
         took, others = loop.time() - started, self.database.written - self._written - 1
+        is_crowded = self.database.written - before - 1 >= _CROWD
+        self._at_once = _BESIDE_FEW if others and not is_crowded else AT_ONCE
         self._written, self._all_held = self.database.written, not moved.number
         self.due_at_once = moved.due_at_once
         if moved.due_at_once or (moved.soonest is not None and moved.soonest <= self.clock.now()):
@@ -164,7 +176,7 @@ class CatchingUp:
         if not moved.number:
             await asyncio.sleep(_HELD)
         elif others:
-            await asyncio.sleep(min(_REST * took, _LONGEST_REST))
+            await asyncio.sleep(min(_REST * took, _SHORT_REST if is_crowded else _LONGEST_REST))
         return False
 
     async def those(self, suspension_ids: Sequence[str]) -> bool:
