@@ -8,21 +8,35 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from bot.sandbox.pagerduty.webhooks import Delivery, envelope, incident_data, signature
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, User
-from tests.world import World
+from tests.world import World, after
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ALICE = User("PALICE", "Alice", "alice@example.com")
 BOB = User("PBOB", "Bob", "bob@example.com")
 CAROL = User("PCAROL", "Carol", "carol@example.com")
 STRANGER = User("PEVE", "Eve", "eve@elsewhere.example")
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(room: World) -> World:
+    """What PagerDuty and the agent were told in other tests is forgotten."""
+    await room.settle()
+    await room.pager.webhooks.answered()
+    room.pager.webhooks.deliveries.clear()
+    room.agent.resumed.clear()
+    return room
 
 
 async def page(world: World, question: str = "Refund order 12345?", **fields: Any) -> tuple[dict[str, Any], Incident]:
@@ -57,7 +71,7 @@ async def test_an_acknowledgement_claims_for_half_an_hour_and_answers_nothing(wo
 
     shown = await world.show(asked)
     assert shown["claimed_by"] == "alice@example.com"
-    assert shown["claim_until"] == "2026-03-24T10:30:00Z"
+    assert shown["claim_until"] == after(asked, minutes=30)
     assert await is_open(world, asked)
 
 
@@ -69,7 +83,7 @@ async def test_an_acknowledgement_that_arrives_late_holds_no_longer_than_it_woul
     assert (await world.pager.webhooks.send(stale)).status_code == 202
     assert (await world.show(asked))["claimed_by"] is None
     assert (await world.pager.webhooks.send(late)).status_code == 202
-    assert (await world.show(asked))["claim_until"] == "2026-03-24T10:10:00Z"
+    assert (await world.show(asked))["claim_until"] == after(asked, minutes=10)
 
 
 async def test_giving_an_acknowledgement_back_releases_the_claim(world: World) -> None:
@@ -347,31 +361,37 @@ async def test_an_incident_that_is_not_ours_is_accepted_and_changes_nothing(worl
 async def test_while_pagerduty_can_not_be_asked_it_has_to_come_again(world: World, status: int) -> None:
     asked, incident = await page(world)
     world.pager.rest.down_with = status
-    assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
-    assert await is_open(world, asked)
+    try:
+        assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
+        assert await is_open(world, asked)
+    finally:
+        world.pager.rest.down_with = None
 
-    world.pager.rest.down_with = None
     await world.advance(seconds=20)  # after a 429 it is left alone for so long
     assert (await world.pager.webhooks.deliver(world.pager.webhooks.deliveries[-1])).status_code == 202
     assert not await is_open(world, asked)
 
 
-def change_schema(world: World, statement: str) -> None:
+@contextlib.contextmanager
+def schema_changed(world: World, change: str, back: str) -> Iterator[None]:
+    """For as long as the block lasts."""
     path = world.service.database.path
     assert path is not None
-    with contextlib.closing(sqlite3.connect(path)) as conn:
-        conn.execute(statement)
-        conn.commit()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.execute(change)
+        try:
+            yield
+        finally:
+            conn.execute(back)
 
 
 async def test_while_the_database_fails_pagerduty_has_to_come_again(world: World) -> None:
     asked, incident = await page(world)
-    change_schema(world, "ALTER TABLE seen RENAME TO seen_away")
 
-    assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
-    assert await is_open(world, asked)
+    with schema_changed(world, "ALTER TABLE seen RENAME TO seen_away", "ALTER TABLE seen_away RENAME TO seen"):
+        assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
+        assert await is_open(world, asked)
 
-    change_schema(world, "ALTER TABLE seen_away RENAME TO seen")
     assert (await world.pager.webhooks.deliver(world.pager.webhooks.deliveries[-1])).status_code == 202
     assert not await is_open(world, asked)
 
@@ -379,12 +399,12 @@ async def test_while_the_database_fails_pagerduty_has_to_come_again(world: World
 async def test_a_crash_between_the_answer_and_its_remembering_loses_and_doubles_nothing(world: World) -> None:
     asked, incident = await page(world)
     ours = "NEW.channel = 'pagerduty'"
-    change_schema(world, f"CREATE TRIGGER crash BEFORE INSERT ON seen WHEN {ours} BEGIN SELECT RAISE(ABORT, 'no'); END")
+    crash = f"CREATE TRIGGER crash BEFORE INSERT ON seen WHEN {ours} BEGIN SELECT RAISE(ABORT, 'no'); END"
 
-    assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
-    assert not await is_open(world, asked)
+    with schema_changed(world, crash, "DROP TRIGGER crash"):
+        assert (await world.pager.add_note(incident, ALICE, "approve")).status_code == 503
+        assert not await is_open(world, asked)
 
-    change_schema(world, "DROP TRIGGER crash")
     assert (await world.pager.webhooks.deliver(world.pager.webhooks.deliveries[-1])).status_code == 202
     await world.settle()
     assert [(await world.agent.expect()).value, len(world.agent.resumed)] == ["approve", 1]
