@@ -7,11 +7,12 @@ Source: API.md §2, §3; facts on channels §C; docs/decisions/0023.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from bot.sandbox.pagerduty.world import Incident, IncidentStatus, Service, User
 from bot.sandbox.slack.world import Message as SlackMessage
@@ -22,11 +23,28 @@ from core.inbound.reports import Incoming
 from tests.vendors.pagerduty import EventFault
 from tests.world import OWN_PAGER_USER, World, running
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 ALICE = User("PALICE", "Alice", "alice@example.com")
 PAYMENTS, BOBS = "Q" * 32, "B" * 32
 PAGING = {"channel_hint": "pagerduty", "notify_to": "pagerduty:default"}
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
 BOB = {"name": "Bob", "email": "bob@example.com", "pagerduty_user_id": "PBOB"}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(quiet_room: World) -> AsyncIterator[World]:
+    """PagerDuty knows nothing of other tests' questions; at the end it is as well, and has the same users, again."""
+    pager = quiet_room.pager
+    await pager.webhooks.answered()
+    for seen in (pager.incidents, pager.events, pager.pages):
+        seen.clear()
+    users, token = dict(pager.account.users), pager.rest.token
+    yield quiet_room
+    pager.account.users, pager.rest.token, pager.rest.down_with = users, token, None
+    pager.rest.limit_next(0)
+    pager.rest.answering.set()
+    pager.behave()
 
 
 def add_service(world: World, name: str, routing_key: str) -> None:
