@@ -160,7 +160,7 @@ def _words(message: Message, sender: str) -> OwnWords:
 
 def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
     """A page without a plain part beside it is believed only if it could hide nothing."""
-    struck = any("~~" in line for line in shown.lines)
+    struck = "~~" in "\n".join(shown.lines)
     return None if page.is_plain and not struck else "html_alone"
 
 

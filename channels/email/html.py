@@ -14,9 +14,11 @@ from lxml import etree
 
 from channels.email import quoting
 
-_QUOTE = "\n>\n"
-_REST = "\n-----Original Message-----\n"
-_SIGNATURE = "\n-- \n"
+_BREAK = "\0"
+"""Ends a line while the page is put together: no text of a tree can hold it, so the breaks in a text stay spaces."""
+_QUOTE = f"{_BREAK}>{_BREAK}"
+_REST = f"{_BREAK}-----Original Message-----{_BREAK}"
+_SIGNATURE = f"{_BREAK}-- {_BREAK}"
 _STRUCK = "~~"
 _LONGEST = 300_000
 """Characters that are parsed: the person's own words are at the top, and a tree costs a hundred times its text."""
@@ -32,20 +34,20 @@ _BLOCKS = frozenset(
 _PARAGRAPHS = frozenset({"p", "blockquote", "table", "ul", "ol", "pre"})
 _INLINE = ("", "")
 _SPACING = {
-    **dict.fromkeys(_BLOCKS, ("\n", "\n")),
-    **dict.fromkeys(_PARAGRAPHS, ("\n", "\n\n")),
+    **dict.fromkeys(_BLOCKS, (_BREAK, _BREAK)),
+    **dict.fromkeys(_PARAGRAPHS, (_BREAK, _BREAK * 2)),
+    **dict.fromkeys(quoting.STRUCK, (_STRUCK, _STRUCK)),
     **dict.fromkeys(("td", "th"), ("", " ")),
-    "br": ("\n", ""),
+    "br": (_BREAK, ""),
 }
 """By tag, what stands before its text and after it."""
 _RENAMED = re.compile(r"^(?:x_)+")
-_BREAKS = str.maketrans("\t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029", " " * 11)
 _PLAIN_TAGS = frozenset(
     {"html", "head", "meta", "title", "body", "div", "p", "br", "span", "font", "b", "strong", "i", "em", "u"}
     | {"a", "ul", "ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
 )
 _PLAIN_IF_BARE = _PLAIN_TAGS - {"head"}
-"""Plain without a closer look, if they have no attributes."""
+"""Read and plain without a closer look, if they have no attributes."""
 _PLAIN_STYLE = re.compile(
     r"(?:font-family|font-weight|font-style|margin(?:-\w+)?|padding(?:-\w+)?|text-align|direction|caret-color)"
     r":[\w\s,.%'\"#&-]{0,200}"
@@ -69,72 +71,74 @@ class HtmlText:
 def read_page(html: str) -> HtmlText:
     """Empty if there is no text, or it can't be read."""
     parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+    page = _EMBEDDED.sub("", html) if "data:" in html.lower() else html
     try:
-        root = etree.fromstring(_EMBEDDED.sub("", html)[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
+        root = etree.fromstring(page[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
     except etree.LxmlError:
         return HtmlText()
     if root is None:
         return HtmlText()
     pieces: list[str] = []
     is_plain = _collect(root, pieces)
-    return HtmlText("\n".join(" ".join(line.split()) for line in "".join(pieces).splitlines()), is_plain)
+    lines = "".join(pieces).removesuffix(_BREAK).split(_BREAK)
+    return HtmlText("\n".join([" ".join(line.split()) if line else "" for line in lines]), is_plain)
 
 
 def _collect(root: etree._Element, pieces: list[str]) -> bool:
     """Depth first, without recursion: a reply may be nested as deep as the parser lets it. Tells whether everything
     above the first quote is plain."""
-    stack: list[tuple[etree._Element, str | None, bool]] = [(root, None, True)]
-    is_plain, above = True, True
-    while stack:
-        element, closing, quotable = stack.pop()
-        if closing is not None:
-            pieces.append(closing)
-            pieces.append(_collapsed(element.tail))
-            continue
-        tag = element.tag if isinstance(element.tag, str) else ""
-        bare = not element.keys()
-        mark = _mark(element, tag, bare)
-        above = above and mark not in {_QUOTE, _REST}
-        is_plain = is_plain and (not above or (bare and tag in _PLAIN_IF_BARE) or _is_plain(element, tag))
-        if mark == _QUOTE and not (quotable and _quotes_us(element)):
-            mark, quotable = None, False  # nor is anything inside it a quote of ours
-        if mark is not None:
-            pieces.append(mark)
-        if mark is not None and mark != _SIGNATURE:
-            pieces.append(_collapsed(element.tail))
-            continue
-        opening, closes = _SPACING.get(tag, _INLINE)
-        struck = _STRUCK if tag in quoting.STRUCK else ""
-        if not bare:
-            pieces.append(_drawn(element, tag))
-            struck = _STRUCK if quoting.STRUCK_STYLE.search(element.get("style") or "") else struck
-        pieces.append(opening + struck)
-        if text := element.text:
-            pieces.append(_collapsed(text))
-        if len(element):
-            stack.append((element, struck + closes, quotable))
-            stack.extend([(child, None, quotable) for child in reversed(element)])
-            continue
-        pieces.append(struck + closes)
+    element: etree._Element | None = root
+    parents: list[tuple[etree._Element, str, bool]] = []
+    is_plain, above, quotable = True, True, True
+    while element is not None:
+        tag, is_read, quotable_inside = element.tag, True, quotable
+        opening, closing = _SPACING.get(tag, _INLINE)
+        if element.keys() or tag not in _PLAIN_IF_BARE:
+            mark = _mark(element, tag)
+            above = above and mark not in {_QUOTE, _REST}
+            is_plain = is_plain and (not above or _is_plain(element, tag))
+            if mark == _QUOTE and not (quotable and _quotes_us(element)):
+                mark, quotable_inside = None, False  # nor is anything inside it a quote of ours
+            is_read = mark is None or mark == _SIGNATURE
+            opening, closing = _drawn(element, tag) if is_read else _INLINE
+            opening = (mark or "") + opening
+        pieces.append(opening)
+        if is_read and (text := element.text):
+            pieces.append(text)
         if tail := element.tail:
-            pieces.append(_collapsed(tail))
+            closing += tail
+        if is_read and len(element):
+            parents.append((element, closing, quotable))
+            element, quotable = element[0], quotable_inside
+            continue
+        pieces.append(closing)
+        while parents and (following := element.getnext()) is None:
+            element, closing, quotable = parents.pop()
+            pieces.append(closing)
+        element = following if parents else None
     return is_plain
 
 
 _SIGN = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 
 
-def _drawn(element: etree._Element, tag: str) -> str:
-    """What a reader sees of an element that holds no text: a sign sent as a picture, a field that is filled in."""
+def _drawn(element: etree._Element, tag: str) -> tuple[str, str]:
+    """What a reader sees before the text of an element and after it: also a sign sent as a picture, a field that is
+    filled in."""
+    opening, closing = _SPACING.get(tag, _INLINE)
     if tag == "img":
-        return " ".join(_SIGN.findall(element.get("alt") or ""))
-    return _collapsed(element.get("value")) if tag == "input" else ""
+        opening = " ".join(_SIGN.findall(element.get("alt") or ""))
+    elif tag == "input":
+        opening = element.get("value") or ""
+    if tag not in quoting.STRUCK and quoting.STRUCK_STYLE.search(element.get("style") or ""):
+        opening, closing = opening + _STRUCK, _STRUCK + closing
+    return opening, closing
 
 
 def _quotes_us(element: etree._Element) -> bool:
     """Whether the container holds a mail of ours: a quote of anything else is shown like the writer's own words."""
-    text = str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
-    return quoting.MARKER in " ".join(text.casefold().split())
+    text = str(etree.tostring(element, method="text", encoding="unicode", with_tail=False)).casefold()
+    return quoting.MARKER[:5] in text and quoting.MARKER in " ".join(text.split())
 
 
 def _is_plain(element: etree._Element, tag: str) -> bool:
@@ -149,13 +153,13 @@ def _is_plain(element: etree._Element, tag: str) -> bool:
     )
 
 
-def _mark(element: etree._Element, tag: str, bare: bool) -> str | None:
+def _mark(element: etree._Element, tag: str) -> str | None:
     """What stands for an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
-    if not tag or tag in _SKIPPED:
+    if tag in _SKIPPED or not isinstance(tag, str):
         return ""
     if tag == "blockquote":
         return _QUOTE
-    return None if bare else _mark_by_attributes(element)
+    return _mark_by_attributes(element) if element.keys() else None
 
 
 def _mark_by_attributes(element: etree._Element) -> str | None:
@@ -174,10 +178,3 @@ def _mark_by_attributes(element: etree._Element) -> str | None:
 def _plain(name: str) -> str:
     """Outlook on the web renames what it quotes: ``x_gmail_quote``, ``x_x_divRplyFwdMsg``."""
     return _RENAMED.sub("", name)
-
-
-def _collapsed(text: str | None) -> str:
-    """On one line, as a browser shows it."""
-    if not text:
-        return ""
-    return text if text.isprintable() else text.translate(_BREAKS)

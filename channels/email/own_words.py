@@ -64,7 +64,7 @@ class OwnWords:
 
 def own_words(text: str) -> OwnWords:
     """What the person wrote above everything that is quoted, signed or legal."""
-    lines = [_visible(line) for line in text[:_LONGEST_TEXT].splitlines()]
+    lines = _visible(text[:_LONGEST_TEXT])
     near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
         if not line:
@@ -88,8 +88,10 @@ _FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
 
 
 def _held(text: str) -> tuple[str, ...]:
-    """What of ``HOLDS`` stands anywhere in the text: mostly nothing, and then no line has to be searched for it."""
-    return tuple(part for part in HOLDS if part in text)
+    """What of ``HOLDS``, or of the marker, stands anywhere in the text: mostly nothing, and then no line has to be
+    searched for it."""
+    marker = (MARKER[:5],) if MARKER[:5] in text.lower() else ()
+    return (*marker, *(part for part in HOLDS if part in text))
 
 
 def _says_nothing_special(line: str, held: Sequence[str]) -> bool:
@@ -97,7 +99,7 @@ def _says_nothing_special(line: str, held: Sequence[str]) -> bool:
     found = _FIRST_WORD.match(line)
     if found is None or found[1].lower() in OPENERS:
         return False
-    return MARKER[:5] not in line.lower() and not (held and any(part in line for part in held))
+    return not held or (MARKER[:5] not in line.lower() and not any(part in line for part in held))
 
 
 def _signed(lines: Sequence[str], position: int) -> OwnWords:
@@ -131,10 +133,14 @@ _SPACES = re.compile("[\u00a0\u2007\u202f]")
 _UNSEEN = re.compile("[\0\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 
 
-def _visible(line: str) -> str:
-    if line.isascii():
-        return line.replace("\0", "").rstrip()
-    return _UNSEEN.sub("", _SPACES.sub(" ", line)).rstrip()
+def _visible(text: str) -> list[str]:
+    """Its lines, without what nobody sees in them."""
+    lines = text.splitlines()
+    if not text.isascii():
+        lines = [line if line.isascii() else _UNSEEN.sub("", _SPACES.sub(" ", line)) for line in lines]
+    if "\0" in text:
+        lines = [line.replace("\0", "") for line in lines]
+    return list(map(str.rstrip, lines))
 
 
 def _near_quotes(lines: Sequence[str]) -> set[int]:
@@ -143,14 +149,16 @@ def _near_quotes(lines: Sequence[str]) -> set[int]:
     near: set[int] = set()
     until = len(lines)
     for at, line in enumerate(lines):
-        if line.endswith((":", "：")):
+        if at > until:
+            break
+        if not line:
+            continue
+        if line[-1] in ":：":
             near.update(range(at - _WRAPPED_OVER + 1, at + 1))
-        if line.lstrip().startswith((">", "＞", "|")):
+        if line.lstrip()[0] in ">＞|":
             near.update(range(at - 2, at + 1))
             if _is_quoted(line):
                 until = min(until, at + _WRAPPED_OVER)  # an attribution above may end below the ">" of its address
-        if at >= until:
-            break
     return near
 
 
@@ -273,5 +281,6 @@ def _is_rest_of_quote(lines: Sequence[str], position: int) -> bool:
 
 def _stripped(lines: Sequence[str]) -> tuple[str, ...]:
     """Without the empty lines around it."""
-    filled = [position for position, line in enumerate(lines) if line.strip()]
-    return tuple(lines[filled[0] : filled[-1] + 1]) if filled else ()
+    first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+    last = next((at for at in range(len(lines), first, -1) if lines[at - 1].strip()), first)
+    return tuple(lines[first:last])

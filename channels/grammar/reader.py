@@ -74,7 +74,7 @@ def read_answer(
     question: str = "",
 ) -> Reading:
     """What ``lines`` say to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
-    own = [line.rstrip() for line in lines if not line.lstrip().startswith(">")]
+    own = [line for line in map(str.rstrip, lines) if line.lstrip()[:1] != ">"]
     text = "\n".join(own).strip()
     if not text:
         return Nothing()
@@ -128,7 +128,7 @@ def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Readin
 
 
 def _read_choice(lines: Sequence[str], names: Names) -> Reading:
-    block = [line for line in lines if line.strip()]
+    block = list(filter(str.strip, lines))
     above, reason = _reasoned(block)
     if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
         return Unclear("too_long")
