@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 40
 """Questions that one transaction moves: an answer never waits for more."""
 
-_BESIDE_FEW = 20
+_BESIDE_FEW = 16
 """So many beside a client or two: each of their transactions waits for a whole one of these."""
 
 _CROWD = 4
@@ -114,8 +114,8 @@ class CatchingUp:
     """Somebody else held all that the last transaction was to move."""
     _written: int = 0
     """How many transactions anybody had begun when the last one ended."""
-    _at_once: int = AT_ONCE
-    """Questions that the next transaction moves, by how many others there are."""
+    _beside_few: bool = False
+    """Others wrote when the last transaction was under way or before it, and were no crowd."""
 
     _is_behind: bool = False
     """Whether some may still have an outage to hear of."""
@@ -138,7 +138,8 @@ class CatchingUp:
         loop = asyncio.get_running_loop()
         until = loop.time() + _TURN
         while self._found or await self._find():
-            part = [self._found.popleft() for _ in range(min(self._at_once, len(self._found)))]
+            most = min(AT_ONCE, _BESIDE_FEW) if self._beside_few else AT_ONCE
+            part = [self._found.popleft() for _ in range(min(most, len(self._found)))]
             if await self._among_others(part) or loop.time() >= until:
                 break
         return self._is_behind
@@ -168,7 +169,7 @@ class CatchingUp:
         moved = await self.database.write(partial(self._move, suspension_ids=suspension_ids))
         took, others = loop.time() - started, self.database.written - self._written - 1
         is_crowded = self.database.written - before - 1 >= _CROWD
-        self._at_once = _BESIDE_FEW if others and not is_crowded else AT_ONCE
+        self._beside_few = others > 0 and not is_crowded
         self._written, self._all_held = self.database.written, not moved.number
         self.due_at_once = moved.due_at_once
         if moved.due_at_once or (moved.soonest is not None and moved.soonest <= self.clock.now()):
