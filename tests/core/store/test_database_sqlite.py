@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from core.errors import DatabaseUnavailable
 from core.store import intents, schema
-from core.store.database import Database, open_database
+from core.store.database import Database, Tx, open_database
 from tests.core.store_examples import an_intent, keep_intents
 
 PATIENCE = 30.0
@@ -92,6 +92,25 @@ async def test_readers_do_not_wait_for_the_writer(sqlite: Database) -> None:
         assert await sqlite.read(lambda conn: intents.get(conn, "intent-1")) is None
     go_on.set()
     await writing
+
+
+async def test_whoever_writes_keeps_the_pages_that_it_has_written(sqlite: Database) -> None:
+    """Every connection forgets its pages when another one has written."""
+    wrote, read = set(), set()
+    for number in range(10):
+        wrote.add(await sqlite.write(lambda tx, number=number: _inserted(tx, number)))
+        read |= {*await asyncio.gather(*(sqlite.read(_connection) for _ in range(6)))}
+    assert len(wrote) == 1
+    assert not wrote & read
+
+
+def _inserted(tx: Tx, number: int) -> Any:
+    intents.insert(tx, an_intent(f"intent-{number}"))
+    return _connection(tx.conn)
+
+
+def _connection(conn: sa.Connection) -> Any:
+    return conn.connection.driver_connection
 
 
 async def test_a_file_locked_by_another_program_is_unavailable_and_then_again_in_order(sqlite: Database) -> None:
