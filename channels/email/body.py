@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from email.message import Message
 
 from channels.email.classify import reads_like_a_machine
@@ -20,7 +21,6 @@ from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
 from channels.grammar.letters import goes_on_below_name, is_signature, unsigned
-from core.domain.copies import replace
 
 _MEANT = {
     "ascii": "cp1252",

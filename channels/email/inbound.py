@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from email import message_from_bytes
 from email.errors import MessageError
@@ -33,7 +33,6 @@ from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
-from core.domain.copies import replace
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 

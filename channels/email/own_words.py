@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from channels.email.quoting import (
     ADDRESS,
@@ -29,7 +29,6 @@ from channels.email.quoting import (
     SIGNATURE,
     WROTE,
 )
-from core.domain.copies import replace
 
 _LONGEST_TEXT = 100_000
 """Characters that are looked at. A longer text than may be an answer stays longer than that."""
