@@ -54,7 +54,7 @@ _REST = 1.0
 _LONGEST_REST = 0.02
 """In seconds."""
 _SHORT_REST = 0.004
-"""Beside a crowd, where most of a transaction's time is a wait for its turn. That takes nothing from anybody."""
+"""In seconds, beside a crowd: there most of a transaction's time is a wait for its turn."""
 
 _HELD = 0.2
 """Seconds until those are tried again that somebody else has locked."""

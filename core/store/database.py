@@ -182,7 +182,7 @@ def _open_sqlite(url: sa.URL, deadlines: Deadlines) -> Database:
 
 
 def _sqlite_engine(url: sa.URL, file: DatabaseFile, deadlines: Deadlines, connections: int) -> sa.Engine:
-    """Whoever writes keeps one connection. Another one would have to read anew what this one has written."""
+    """So many ``connections`` stay open. Whoever writes keeps one: another would read anew what it has written."""
     seconds = deadlines.statement.total_seconds()
     engine = sa.create_engine(
         url.set(drivername="sqlite+pysqlite"),

@@ -121,6 +121,15 @@ async def test_a_suspension_comes_back_as_it_went_in(database: Database, suspens
     assert by_ref == suspension
 
 
+def test_however_many_questions_come_the_memory_holds_the_last_few_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suspensions, "_kept", kept := {})
+    ask = a_question()
+    for number in range(1000):
+        suspensions._keep(f"question {number}", ask)
+    suspensions._keep("long " * 5000, ask)
+    assert [*kept] == [f"question {number}" for number in range(488, 1000)]
+
+
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
