@@ -47,6 +47,8 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return cut(text.strip(), longest)
     return cut(_SPACES.sub(" ", clean(_SPACES.sub(" ", text))), longest)
 
 
@@ -61,7 +63,10 @@ def as_text(value: JsonValue) -> str:
         return "\n".join(f"{one_line(key, _LONGEST_KEY)}: {as_text(one)}" for key, one in value.items())
     if isinstance(value, list) and value and all(map(_is_plain, value)):
         return ", ".join(map(as_text, value))
-    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return clean(value if isinstance(value, str) else _as_json(value))
+
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def direction(text: str) -> str:

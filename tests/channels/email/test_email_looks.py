@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from channels.email.examples import EXAMPLES, FIRST, MESSAGES, NOTICES, Example
 from channels.email.html import read_page
+from channels.email.mime import compose
 from channels.email.own_words import own_words
 from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, is_cut, message_mail, notice_mail
 from channels.email.template_views import is_brief
@@ -193,6 +195,42 @@ def test_a_mail_that_shows_everything_does_not_say_that_it_is_cut() -> None:
 
     assert len(page_of(fifty).xpath("//th[@scope='row']")) == 50
     assert "only a part" not in text_of(fifty)
+
+
+@pytest.mark.parametrize("question", ["Refund?", "Refund 5 € to “Zoë”?"])
+def test_html_goes_as_it_is_with_references_for_the_few_letters_that_are_not_ascii(question: str) -> None:
+    mail = notice_mail(replace(FIRST, question=question), ALICE, "d1", OURS)
+    body = parsed(mail).get_body(("html",))
+
+    assert isinstance(body, EmailMessage)
+    assert body["Content-Transfer-Encoding"] == "7bit"
+    assert mail.content.isascii()
+    assert question in page_of(parsed(mail)).text_content()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 991, "a\x00b", "--=_handraise_alternative", "Zoë", "a\u2028b"],
+    ids=["a long line", "a control character", "the boundary", "a letter", "a line end of its own"],
+)
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_what_can_t_go_as_it_is_is_encoded_and_arrives_whole(text: str, kind: str) -> None:
+    content = compose(
+        {"Subject": "s"}, "a text" if kind == "html" else text, f"<style>p {{ content: '{text}' }}</style>"
+    )
+    body = message_from_bytes(content, policy=policy.default).get_body((kind,))
+
+    assert isinstance(body, EmailMessage)
+    assert body["Content-Transfer-Encoding"] in {"quoted-printable", "base64"}
+    assert text in body.get_content()
+    assert all(len(line) <= 78 for line in content.split(b"\r\n"))
+
+
+def test_a_plain_line_goes_as_it_is_up_to_what_a_line_may_have() -> None:
+    content = compose({"Subject": "s"}, "x" * 990)
+
+    assert b"Content-Transfer-Encoding: 7bit" in content
+    assert content.endswith(b"\r\n" + b"x" * 990)
 
 
 def test_japanese_is_sent_in_the_shorter_encoding() -> None:
