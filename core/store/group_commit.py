@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -41,6 +42,9 @@ _PAGES_IN_WAL = 1000
 that has changed many rows have waited long enough: the next commit does it, whatever it is, so that the WAL stays small
 though one long transaction follows the other."""
 
+_GATHERING = 0.002
+"""So many seconds does a job that is in no hurry wait for others to be committed with."""
+
 _STANDSTILL = 0.1
 """So many seconds in which no transaction ends are taken for a wait for locks."""
 _TAKEN = object()
@@ -73,24 +77,25 @@ class GroupWriter:
         while (first := self._queue.get()) is not None:
             if first.given_up:
                 continue
+            gathered = self._gathered(first)
             done: list[_Done] = []
             try:
                 with translated(), self._engine.connect() as conn:
-                    self._commit_together(conn, first, done)
+                    self._commit_together(conn, gathered, done)
             except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
-                told = [one.call for one in done] or [first]
+                told = dict.fromkeys((*gathered, *(one.call for one in done)))
                 done = [_Done(call, [], None, failure) for call in told]
             for one in done:
                 one.call.settle(one.hooks, one.value, one.error)
 
-    def _commit_together(self, conn: sa.Connection, first: Call[Any], done: list[_Done]) -> None:
-        """Run ``first`` and whatever else has arrived, commit once."""
+    def _commit_together(self, conn: sa.Connection, gathered: Sequence[Call[Any]], done: list[_Done]) -> None:
+        """Run what was ``gathered`` and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
         changed = driver.total_changes
         try:
             driver.execute("BEGIN IMMEDIATE")
-            self._run_jobs(conn, driver, first, done)
+            self._run_jobs(conn, driver, gathered, done)
             self._check()
             leaves = driver.total_changes - changed >= _MANY_ROWS and not self._left_to_the_next
             self._checkpoint_at(driver, 0 if leaves else _PAGES_IN_WAL)
@@ -108,11 +113,11 @@ class GroupWriter:
             driver.execute(f"PRAGMA wal_autocheckpoint={pages}")
             self._checkpoints = (driver, pages)
 
-    def _run_jobs(self, conn: sa.Connection, driver: Any, first: Call[Any], done: list[_Done]) -> None:
+    def _run_jobs(self, conn: sa.Connection, driver: Any, gathered: Sequence[Call[Any]], done: list[_Done]) -> None:
         """Hardly a job fails after it has changed something. So none has a savepoint until one does: then all is taken
         back, and these and what comes after them have one each."""
         perform: Callable[[sa.Connection, Any, Call[Any]], _Done] = _performed
-        for call in self._arriving(first):
+        for call in self._arriving(gathered):
             changed = driver.total_changes
             one = perform(conn, driver, call)
             done.append(one)
@@ -125,19 +130,31 @@ class GroupWriter:
                     done[place] = perform(conn, driver, taken_back.call)
                     _raise_what_ended(driver, done[place])
 
-    def _arriving(self, first: Call[Any]) -> Iterator[Call[Any]]:
-        yield first
-        for _ in range(_MOST_TOGETHER - 1):
+    def _arriving(self, gathered: Sequence[Call[Any]]) -> Iterator[Call[Any]]:
+        yield from gathered
+        for _ in range(_MOST_TOGETHER - len(gathered)):
             following = self._following()
             if following is None:
                 return
             yield following
 
-    def _following(self) -> Call[Any] | None:
-        """The next job that has arrived. The end of the queue stays in it, for :meth:`_run` to find."""
+    def _gathered(self, first: Call[Any]) -> list[Call[Any]]:
+        """``first``, and what else comes in time if it is in no hurry: until somebody is, or its time is over."""
+        together = [first]
+        until = time.monotonic() + _GATHERING
+        while together[-1].can_wait and (left := until - time.monotonic()) > 0 and len(together) < _MOST_TOGETHER:
+            following = self._following(left)
+            if following is None:
+                break
+            together.append(following)
+        return together
+
+    def _following(self, patience: float = 0) -> Call[Any] | None:
+        """The next job that has arrived, or does so within ``patience`` (seconds). The end of the queue stays in it,
+        for :meth:`_run` to find."""
         while True:
             try:
-                following = self._queue.get_nowait()
+                following = self._queue.get(patience > 0, patience or None)
             except queue.Empty:
                 return None
             if following is None:
