@@ -19,7 +19,7 @@ from channels.email.html import read_page
 from channels.email.mime import compose
 from channels.email.own_words import own_words
 from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, is_cut, message_mail, notice_mail
-from channels.email.template_views import is_brief
+from channels.email.template_views import is_brief, one_line
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice, WhenCut
@@ -215,15 +215,21 @@ def test_html_goes_as_it_is_with_references_for_the_few_letters_that_are_not_asc
 )
 @pytest.mark.parametrize("kind", ["plain", "html"])
 def test_what_can_t_go_as_it_is_is_encoded_and_arrives_whole(text: str, kind: str) -> None:
-    content = compose(
-        {"Subject": "s"}, "a text" if kind == "html" else text, f"<style>p {{ content: '{text}' }}</style>"
-    )
+    html = f"<style>p {{ content: '{text}' }}</style>" + "<p>A line of a page that has many.</p>\n" * 40
+    content = compose({"Subject": "s"}, "a text" if kind == "html" else text, html)
     body = message_from_bytes(content, policy=policy.default).get_body((kind,))
 
     assert isinstance(body, EmailMessage)
     assert body["Content-Transfer-Encoding"] in {"quoted-printable", "base64"}
     assert text in body.get_content()
     assert all(len(line) <= 78 for line in content.split(b"\r\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(" a  b ", "a b"), ("a\tb\n\nc", "a b c"), (" ab ", "ab"), ("abcde", "abc…"), ("a\u200bb", "ab")]
+)
+def test_a_text_is_one_line(text: str, line: str) -> None:
+    assert one_line(text, 4 if line.endswith("…") else 9) == line
 
 
 def test_a_plain_line_goes_as_it_is_up_to_what_a_line_may_have() -> None:
