@@ -206,8 +206,8 @@ class Turns:
         return row
 
     def sent(self, row: Row) -> bool:
-        """It got through, and is settled soon: the next one need not wait for that. ``False`` if it has to, as many
-        wait for it already as may be under way. After a crash all of them are sent once more."""
+        """It got through, and is settled soon: the next row may be sent before that. ``False`` if as many rows as may
+        be under way wait to be settled already: it keeps its turn then. A crash sends once more what is not settled."""
         if len(self._sent) >= self.width.most:
             return False
         self._sent.add(row.id)
