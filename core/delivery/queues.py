@@ -128,12 +128,6 @@ class Lanes:
             await ready.wait()
         return row
 
-    def sent(self, row: Row, took: timedelta) -> None:
-        """``row`` got through; it stays in hand until it is :meth:`done`."""
-        self.answered(row, took)
-        if self._turns[row.channel].sent(row):
-            self._ready[row.channel].set()
-
     def done(self, row: Row) -> None:
         self._turns[row.channel].done(row)
         self._ready[row.channel].set()

@@ -188,8 +188,6 @@ class Relay:
         if isinstance(outcome, OnHold):
             await self.pausing.hold(in_hand)
             return
-        if isinstance(outcome, Delivered):
-            self.lanes.sent(row, took)
         self.transitions.observer.tried(row.channel, _name(outcome), late)
         self._level(row, outcome)(
             "relay.tried",
@@ -216,9 +214,7 @@ class Relay:
 
     async def _learn(self, row: Row, outcome: Delivery | Dropped, took: timedelta) -> None:
         """What the outcome says of the lane. One that does not answer rests, and keeps nothing in memory meanwhile."""
-        if isinstance(outcome, Delivered | Dropped):
-            return
-        if isinstance(outcome, Deferred | Ambiguous) and outcome.reason in OUR_OWN:
+        if isinstance(outcome, Dropped) or (isinstance(outcome, Deferred | Ambiguous) and outcome.reason in OUR_OWN):
             return
         if not isinstance(outcome, Deferred | Ambiguous) or outcome.reason not in SILENCE:
             self.lanes.answered(row, took)

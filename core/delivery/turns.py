@@ -154,7 +154,6 @@ class Turns:
         self._favoured = _Ring(most, most if width.each is None else max(width.each, most // 2))
         self._others = _Ring(width.others, max(1, width.others // 2))
         self._under_way: dict[str, _Ring] = {}
-        self._sent: set[str] = set()  # rows that got through, and are not settled yet
 
     def __iter__(self) -> Iterator[Row]:
         """Every row that waits."""
@@ -205,23 +204,7 @@ class Turns:
         self._offer(lane)
         return row
 
-    def sent(self, row: Row) -> bool:
-        """It got through, and is settled soon: the next row may be sent before that. ``False`` if as many rows as may
-        be under way wait to be settled already: it keeps its turn then. A crash sends once more what is not settled."""
-        if len(self._sent) >= self.width.most:
-            return False
-        self._sent.add(row.id)
-        self._ended(row)
-        return True
-
     def done(self, row: Row) -> None:
-        """It is settled."""
-        if row.id in self._sent:
-            self._sent.remove(row.id)
-        else:
-            self._ended(row)
-
-    def _ended(self, row: Row) -> None:
         """It is under way no longer."""
         lane = self._lanes[row.lane]
         lane.busy -= 1

@@ -113,27 +113,6 @@ async def test_a_row_is_held_from_when_it_comes_until_it_is_settled_or_given_bac
     assert lanes.held == frozenset()
 
 
-async def test_a_row_that_got_through_is_held_until_it_is_settled(lanes: Lanes) -> None:
-    lanes.hand_over([in_hand("sent")])
-    row = await lanes.next("slack")
-    lanes.sent(row, timedelta(seconds=1))
-    assert lanes.held == {"sent"}
-    lanes.done(row)
-    assert lanes.held == frozenset()
-
-
-async def test_the_next_row_need_not_wait_until_the_one_before_is_settled() -> None:
-    lanes = Lanes({"email": Width(1)})
-    lanes.open()
-    lanes.hand_over([in_hand("a", channel="email"), in_hand("b", channel="email")])
-    first = await lanes.next("email")
-    waiting = asyncio.create_task(lanes.next("email"))
-    await asyncio.sleep(0)
-    lanes.sent(first, timedelta(seconds=1))
-    async with asyncio.timeout(PATIENCE):
-        assert (await waiting).id == "b"
-
-
 async def test_every_start_leases_under_a_name_of_its_own() -> None:
     assert Lanes(["slack"]).owner != Lanes(["slack"]).owner
 

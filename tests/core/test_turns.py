@@ -69,32 +69,6 @@ def test_lanes_take_turns_however_many_rows_one_of_them_has(turns: Turns) -> Non
     assert first == ["many", "few", "many", "few"]
 
 
-def test_what_got_through_makes_room_before_it_is_settled(turns: Turns) -> None:
-    known(turns, "agent")
-    wait(turns, "agent", each=9)
-    first = under_way(turns)
-    assert turns.sent(first[0])
-    (following,) = under_way(turns)
-    turns.done(first[0])
-    assert under_way(turns) == []
-    answer(turns, (*first[1:], following))
-    wait(turns, "agent", each=9)
-    assert len(under_way(turns)) == WIDTH.each
-
-
-def test_no_more_wait_to_be_settled_than_may_be_under_way() -> None:
-    turns = Turns(Width(most=2))
-    wait(turns, "", each=9)
-    first = under_way(turns)
-    assert [turns.sent(row) for row in first] == [True, True]
-    second = under_way(turns)
-    assert [turns.sent(row) for row in second] == [False, False]
-    assert under_way(turns) == []
-    turns.done(first[0])
-    assert turns.sent(second[0])
-    assert len(under_way(turns)) == 1
-
-
 def test_groups_take_turns_however_many_lanes_one_of_them_has(turns: Turns) -> None:
     crowd = [f"crowd\n{number}" for number in range(20)]
     known(turns, *crowd, "alone\nhere")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +12,9 @@ from pydantic import ValidationError
 
 from core.engine.due_attempts import PORTION
 from core.store.tables import suspensions
-from tests.world import World, running
+from tests.world import World
 
-PATIENCE = 30.0
 TWICE = {"timeout_seconds": 86400, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}}
-BY_MAIL = {"question": "Refund order 12345?", "response_type": "text", "channel_hint": "email", "timeout_seconds": 7200}
 ASKED_AGAIN = ["intent.suspended", "intent.suspension_renotified"]
 
 
@@ -67,28 +63,3 @@ async def test_a_question_that_can_not_be_read_keeps_no_other_from_being_asked(a
         await world.service.lanes.empty()
     for one in others:
         assert await world.event_types(one) == ASKED_AGAIN
-
-
-async def test_the_next_mail_leaves_before_the_first_is_written_down(
-    tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From the first mail on nothing is written, until the second has come."""
-    three = ["alice@example.com", "bob@example.com", "carol@example.com"]
-    go_on, held_up = threading.Event(), list[asyncio.Future[object]]()
-    async with running(tmp_path, sqlite_url, email__max_connections=1, email__default_to=three) as world:
-        store = world.mailbox._store
-
-        def stored(*mail: Any) -> None:
-            if not held_up:
-                held_up.append(asyncio.ensure_future(world.service.database.write(lambda _tx: go_on.wait(PATIENCE))))
-            store(*mail)
-
-        monkeypatch.setattr(world.mailbox, "_store", stored)
-        body = {**BY_MAIL, "resume": {"callback_url": world.agent.url}}
-        asked = await world.call("POST", "/v1/suspensions", json=body)
-        assert asked.status_code == 201, asked.text
-        await world.mailbox.expect(to=three[1])
-        go_on.set()
-        await asyncio.gather(*held_up)
-        await world.settle()
-        assert [mail.recipient for mail in world.mailbox.mails] == three
