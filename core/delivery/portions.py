@@ -2,7 +2,7 @@
 
 A try that got through is written down by itself if nothing else is to be. Under load up to :data:`MOST` of them are one
 transaction, which takes little more of the processor than one of them would. On SQLite the one writer commits together
-what comes together (:mod:`core.store.group_commit`), waits a little for more to come, and nobody waits for a turn.
+what comes together (:mod:`core.store.group_commit`), and nobody has to wait for a turn before it does.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Portions:
         self._waiting: list[_Waiting] = []
         self._is_writing = False
 
-    async def write(self, part: Part) -> None:
-        """Returns when ``part`` is committed; raises what :meth:`Database.write` does. It may be run more than once,
-        as any job may."""
+    async def write(self, part: Part, *, can_wait: bool = False) -> None:
+        """Returns when ``part`` is committed; ``can_wait`` and what it raises are those of :meth:`Database.write`. It
+        may be run more than once, as any job may."""
         if self._database.dialect == "sqlite":
-            await self._database.write(lambda tx: part(tx)(), can_wait=True)
+            await self._database.write(lambda tx: part(tx)(), can_wait=can_wait)
             return
         own = _Waiting(part)
         self._waiting.append(own)

@@ -167,6 +167,10 @@ class Lanes:
             if (held := self._in_hand.get(row.id)) is not None:
                 self._in_hand[row.id] = replace(held, suspension=read.get(row.suspension_id or ""), seen_at=at)
 
+    def is_waited_for(self, channel: str) -> bool:
+        """Whether rows wait for a turn there."""
+        return self._turns[channel].waiting > 0
+
     def following(self, channel: str, most: int) -> list[Row]:
         """So many of the rows that wait: those whose turn comes next, where there is but one lane."""
         turns = self._turns[channel]

@@ -258,7 +258,8 @@ class Relay:
         now = self.clock.now()
         match outcome:
             case Delivered() as delivered:
-                await self._portions.write(lambda tx: self._delivered(tx, row, delivered, now))
+                at_leisure = not self.lanes.is_waited_for(row.channel)
+                await self._portions.write(lambda tx: self._delivered(tx, row, delivered, now), can_wait=at_leisure)
             case Refused() as refusal:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case Dropped() as dropped:
