@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, cast
 
 import httptools
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
@@ -72,6 +72,36 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
+class _Joined:
+    """The transport of a connection, which sends the head of a reply together with the first of its body: one write in
+    place of two, and one thing to wake up for in place of two."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head = b""
+        self.holds = False
+        """Whether what is written now is a head."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self.holds:
+            self._head += data
+        else:
+            head, self._head = self._head, b""
+            self._transport.write(head + data if head else data)
+
+    def let_go(self) -> None:
+        """Nothing comes behind the head."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        self.let_go()
+        self._transport.close()
+
+
 class HttpConnection(HttpToolsProtocol):
     """One connection. Its ``phase`` is that of the request that comes in last."""
 
@@ -104,6 +134,8 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._joined = _Joined(transport)
+        self.transport = cast("asyncio.Transport", self._joined)
         self.flow = self._flow = _Flow(transport)
         if not self.all.welcome(self, self.client[0] if self.client else ""):
             self._end(HttpRefusal.CROWDED)
@@ -332,9 +364,19 @@ class HttpConnection(HttpToolsProtocol):
     # --- What goes out ------------------------------------------------------------------------------------------------
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        joined = self._joined
+
+        async def told(message: Message) -> None:
+            joined.holds = message["type"] == "http.response.start"
+            try:
+                await send(message)
+            finally:
+                joined.holds = False
+
         try:
-            await self._application(scope, receive, send)
+            await self._application(scope, receive, told)
         finally:
+            joined.let_go()
             _let_go(scope)
             if self._running is not None and self._running.scope is scope:
                 self._running.body = bytearray()  # of what came before it was said that nobody wants it

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import hmac
 import socket
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -128,6 +129,33 @@ def post(size: int | None, *headers: bytes, path: bytes = b"/v1/intents") -> byt
     """The head of a request; chunked without a size."""
     length = b"Transfer-Encoding: chunked\r\n" if size is None else b"Content-Length: %d\r\n" % size
     return b"POST " + path + b" HTTP/1.1\r\nHost: h\r\n" + b"".join(headers) + length + b"\r\n"
+
+
+# --- Replies ------------------------------------------------------------------------------------------------------
+
+
+def pieces(client: Client) -> int:
+    """How many segments of data have come (``tcpi_data_segs_in``; linux/tcp.h)."""
+    told = client.writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160)
+    return int.from_bytes(told[152:156], sys.byteorder)
+
+
+async def test_a_reply_comes_in_one_piece(door: Doors) -> None:
+    async with client(door) as one:
+        for raw in (ALIVE, b"GET /v1/suspensions HTTP/1.1\r\nHost: h\r\n" + AGENT + b"\r\n"):
+            before = pieces(one)
+            assert await one.ask(raw) == 200
+            assert pieces(one) - before == 1
+
+
+async def test_a_head_without_a_body_is_not_kept_back(door: Doors) -> None:
+    """And the replies keep their order, though the next request has come already."""
+    head = b"HEAD /docs HTTP/1.1\r\nHost: h\r\n\r\n"
+    async with client(door) as one, asyncio.timeout(30):
+        for raw, kinds in ((head, [b"text/html"]), (head + ALIVE, [b"text/html", b"application/json"])):
+            one.say(raw)
+            for kind in kinds:
+                assert kind in await one.reader.readuntil(b"\r\n\r\n")
 
 
 # --- Heads and trailers -------------------------------------------------------------------------------------------
