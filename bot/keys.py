@@ -13,7 +13,6 @@ Source: API.md §1, §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart); gi
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import hashlib
@@ -37,6 +36,7 @@ from bot.config.people_and_keys import ApiKey
 from core.domain.people import Actor, Role, canonical
 from core.domain.renewed_key import RenewedKey
 from core.errors import ConfigError
+from core.hub import Wakeup
 from core.ports import Clock, Responders
 from core.store import api_keys
 from core.store.api_keys import StoredKey
@@ -211,7 +211,7 @@ class KeyRing:
         self._stored_roles: Mapping[str, frozenset[Role]] = {}
         self._reads_own = settings.answers.operators_read == "own_groups"
         self._people: Responders | None = None
-        self._watched: dict[asyncio.Event, Sequence[str]] = {}
+        self._watched: dict[Wakeup, Sequence[str]] = {}
         self.configure(settings.api_keys)
 
     def introduce(self, people: Responders) -> None:
@@ -242,9 +242,9 @@ class KeyRing:
                 gone.set()
 
     @contextmanager
-    def watching(self, api_key: str) -> Iterator[asyncio.Event]:
+    def watching(self, api_key: str) -> Iterator[Wakeup]:
         """An event that is set as soon as ``api_key`` is known not to be valid any more."""
-        gone = asyncio.Event()
+        gone = Wakeup()
         self._watched[gone] = self._root.hashes(api_key)
         try:
             yield gone

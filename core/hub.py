@@ -1,4 +1,6 @@
-"""The hub: wakes whoever waits. Agents in ``wait``, event streams, workers. It carries no data, only "look now"."""
+"""The hub: wakes whoever waits. Agents in ``wait``, event streams, workers. It says "look now", and carries no data but
+for the question that has ended in this process: whoever waits for that need not look.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from core.domain.suspension import Suspension
 from core.store.database import Tx
 
 EVERYTHING = "*"
@@ -25,13 +28,53 @@ class OtherProcesses(Protocol):
         ...
 
 
+class Wakeup(asyncio.Event):
+    """An event that can be waited for beside others (:func:`first_of`) without a task for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited: set[asyncio.Future[None]] = set()
+        """By those who wait for this one or another."""
+
+    def set(self) -> None:
+        super().set()
+        for one in self.awaited:
+            if not one.done():
+                one.set_result(None)
+
+
+async def first_of(*wakeups: Wakeup, patience: float | None = None) -> bool:
+    """Wait for one of ``wakeups``, for ``patience`` (seconds) if that is given; whether it came."""
+    if any(one.is_set() for one in wakeups):
+        return True
+    waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    for one in wakeups:
+        one.awaited.add(waiting)
+    try:
+        async with asyncio.timeout(patience):
+            await waiting
+    except TimeoutError:
+        return False
+    finally:
+        for one in wakeups:
+            one.awaited.discard(waiting)
+    return True
+
+
+class TopicNews(Wakeup):
+    """Set whenever its topic is told; clear it before looking again."""
+
+    ended: Suspension | None = None
+    """The question that it is about, as it was committed in this process, if that has ended since the subscription."""
+
+
 class Hub:
     """A wake-up before anybody waits is not lost: subscribe first, then look. Called from the event loop only, but for
     :meth:`announce`. ``elsewhere`` is set where other processes share the database."""
 
     def __init__(self) -> None:
         self.elsewhere: OtherProcesses | None = None
-        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._waiting: dict[str, set[TopicNews]] = defaultdict(set)
 
     def tell(self, *topics: str) -> None:
         """Wake everybody who subscribed to one of ``topics``."""
@@ -53,14 +96,23 @@ class Hub:
         """As :meth:`announce`: the logs of these intents have grown."""
         self.announce(tx, EVERYTHING, *intent_ids)
 
+    def announce_end(self, tx: Tx, suspension: Suspension) -> None:
+        """Show ``suspension``, which has ended, to whoever waits for it here, once ``tx`` is committed. Announce it
+        afterwards: that wakes them."""
+        tx.after_commit(lambda: self._show(suspension))
+
+    def _show(self, suspension: Suspension) -> None:
+        for news in self._waiting.get(suspension.id, ()):
+            news.ended = suspension
+
     @contextmanager
-    def subscribe(self, topic: str) -> Iterator[asyncio.Event]:
-        """An event that is set whenever ``topic`` is told; clear it before looking again."""
-        event = asyncio.Event()
-        self._waiting[topic].add(event)
+    def subscribe(self, topic: str) -> Iterator[TopicNews]:
+        """What is told of ``topic`` from now on."""
+        news = TopicNews()
+        self._waiting[topic].add(news)
         try:
-            yield event
+            yield news
         finally:
-            self._waiting[topic].discard(event)
+            self._waiting[topic].discard(news)
             if not self._waiting[topic]:
                 del self._waiting[topic]

@@ -27,7 +27,7 @@ from core.domain.callback import lane_of_callback
 from core.domain.portfolio import was_in
 from core.domain.wire import JsonObject, instant
 from core.errors import DatabaseUnavailable
-from core.hub import EVERYTHING, Hub
+from core.hub import EVERYTHING, Hub, first_of
 from core.intents import access
 from core.intents.subscriptions import FOLLOWER, SUBSCRIBED, KeyHolders
 from core.ports import Alarm, Clock
@@ -114,7 +114,9 @@ class Follower:
                     continue
                 held_back = HELD_BACK_SECONDS
                 if step is not Step.MORE:
-                    await _first_of(SWEEP, *([subscribed] if step is Step.IDLE else [news, subscribed]))
+                    await first_of(
+                        *([subscribed] if step is Step.IDLE else [news, subscribed]), patience=SWEEP.total_seconds()
+                    )
                     await asyncio.sleep(GATHER_SECONDS)
 
     async def _step(self) -> Step:
@@ -272,13 +274,3 @@ def event_body(line: Logged, subscription_id: str) -> JsonObject:
             "created_at": instant(line.created_at),
         },
     }
-
-
-async def _first_of(patience: timedelta, *events: asyncio.Event) -> None:
-    """Wait for one of ``events``, for as long as ``patience``."""
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waiting, timeout=patience.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in waiting:
-            task.cancel()

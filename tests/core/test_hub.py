@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
-from core.hub import EVERYTHING, Hub
-from core.store.database import Database
+from core.hub import EVERYTHING, Hub, Wakeup, first_of
+from core.store.database import Database, Tx
+from tests.core.examples import answered, hourly
 
 PATIENCE = 30.0
 
@@ -71,3 +72,46 @@ async def test_whoever_is_gone_is_told_no_more_and_others_still_are() -> None:
 
 async def test_telling_nobody_is_harmless() -> None:
     Hub().tell("susp-1", "susp-2")
+
+
+async def test_a_question_that_has_ended_is_shown_to_whoever_waits_for_it_once_that_is_committed(
+    database: Database,
+) -> None:
+    hub, ended = Hub(), answered(hourly(), hourly().ask.suspended_at).suspension
+
+    def fails(tx: Tx) -> None:
+        hub.announce_end(tx, ended)
+        raise ValueError
+
+    with hub.subscribe(ended.id) as mine, hub.subscribe("another") as other:
+        with pytest.raises(ValueError):
+            await database.write(fails)
+        assert mine.ended is None
+        await database.write(lambda tx: hub.announce_end(tx, ended))
+        assert (mine.ended, other.ended) == (ended, None)
+
+
+async def test_one_of_several_is_enough() -> None:
+    one, other = Wakeup(), Wakeup()
+    async with asyncio.timeout(PATIENCE):
+        waiting = [asyncio.create_task(first_of(one, other)) for _ in range(2)]
+        await asyncio.sleep(0)
+        other.set()
+        assert await asyncio.gather(*waiting) == [True, True]
+        assert await first_of(one, other)
+
+
+async def test_patience_ends_though_nothing_has_come_and_nothing_is_left_behind() -> None:
+    one = Wakeup()
+    assert not await first_of(one, patience=0.01)
+    assert one.awaited == set()
+
+
+async def test_whoever_gives_up_does_not_keep_others_from_being_woken() -> None:
+    one = Wakeup()
+    gives_up, stays = (asyncio.create_task(first_of(one)) for _ in range(2))
+    await asyncio.sleep(0)
+    gives_up.cancel()
+    one.set()
+    async with asyncio.timeout(PATIENCE):
+        assert await stays

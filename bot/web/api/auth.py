@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ from core.engine.queries import ClientQueries
 from core.engine.quotas import Quotas
 from core.engine.receipts import Receipts
 from core.errors import Forbidden, Unauthorized
-from core.hub import Hub
+from core.hub import Hub, Wakeup
 from core.intents.client_steps import ClientSteps
 from core.intents.intent_leases import IntentLeases
 from core.intents.intents import Intents
@@ -97,7 +96,7 @@ async def authenticate(request: Request) -> Actor:
     return actor
 
 
-def while_valid(request: Request) -> AbstractContextManager[asyncio.Event]:
+def while_valid(request: Request) -> AbstractContextManager[Wakeup]:
     """For what stays open long after it was authenticated: an event that is set once the caller's key is revoked or
     has run out."""
     keys: KeyRing = request.app.state.keys
@@ -189,7 +188,7 @@ class Services:
     quotas: Quotas
     links: SignInLinkMaker
     reloading: Reloader
-    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    closing: Wakeup = field(default_factory=Wakeup)
     tracing: Tracing = NO_TRACING
     public_url: str = ""
 

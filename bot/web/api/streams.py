@@ -23,13 +23,13 @@ from bot.web.api import intent_replies
 from bot.web.api.auth import AgentName, Caller, Handler, KeyedRoute, Served, Services, while_valid
 from bot.web.api.direct import Direct
 from bot.web.api.replies import refusals
-from bot.web.api.suspensions import Id, first_of
+from bot.web.api.suspensions import Id
 from bot.web.errors import error_body, status_of
 from core.domain import vocabulary
 from core.domain.people import Actor, Role, canonical
 from core.domain.vocabulary import STATUS_CHANGED
 from core.errors import InvalidRequest, NotFound, Unauthorized
-from core.hub import EVERYTHING
+from core.hub import EVERYTHING, Wakeup, first_of
 from core.intents.intent_leases import LEASE_ENDS
 from core.intents.intents import STATE_PATCHED
 from core.intents.members import AGENT_ASSIGNED
@@ -138,7 +138,7 @@ async def first_cursor(services: Services, last: str | None) -> Cursor:
 
 async def frames(
     services: Services,
-    validity: AbstractContextManager[asyncio.Event],
+    validity: AbstractContextManager[Wakeup],
     topic: str,
     look: Callable[[Cursor], Awaitable[Following]],
     written: Callable[[Logged], Awaitable[str]],
@@ -161,18 +161,8 @@ async def frames(
                 continue
             catch_up = min(catch_up * 2, _LONGEST_CATCH_UP_SECONDS) if found.held_back else _CATCH_UP_SECONDS
             patience = catch_up if found.held_back else HEARTBEAT_SECONDS
-            if not await _something(patience, news, services.closing, gone):
+            if not await first_of(news, services.closing, gone, patience=patience):
                 yield STILL_HERE
-
-
-async def _something(patience: float, *events: asyncio.Event) -> bool:
-    """Wait for one of ``events``, for ``patience`` seconds; whether it came."""
-    try:
-        async with asyncio.timeout(patience):
-            await first_of(*events)
-    except TimeoutError:
-        return False
-    return True
 
 
 async def _written(line: Logged) -> str:

@@ -28,6 +28,7 @@ from core.domain.redaction.redaction import PAGE
 from core.domain.suspension import Suspension
 from core.domain.wire import instant, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
+from core.hub import Wakeup, first_of
 from core.idempotency import Replayed
 from core.store.suspension_lists import Filter
 
@@ -268,7 +269,7 @@ async def _whole(services: Services, suspension: Suspension, actor: Caller) -> R
 
 
 async def wait_for_end(
-    services: Services, suspension_id: str, actor: Caller, patience: timedelta, gone: asyncio.Event
+    services: Services, suspension_id: str, actor: Caller, patience: timedelta, gone: Wakeup
 ) -> Suspension | None:
     """The ended suspension, ``None`` where it is still open when ``patience`` or the server ends.
 
@@ -287,18 +288,10 @@ async def wait_for_end(
                         raise Unauthorized("This API key has been revoked.")
                     if services.closing.is_set():
                         return None
+                    if news.ended is not None and news.ended.ask.created_by == actor.key:
+                        return news.ended  # others' right to read it is looked up anew
         except TimeoutError:
             return None
-
-
-async def first_of(*events: asyncio.Event) -> None:
-    """Return as soon as one of ``events`` is set."""
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
 
 
 def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, suspension_replies.PolicyField]:
