@@ -13,38 +13,57 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
+from weakref import WeakValueDictionary
 
 from core.delivery.turns import Turns, Width
 from core.domain.copies import replace
 from core.domain.suspension import Suspension
-from core.store.outbox import Row
+from core.store.outbox import Row, RowKind
 from core.work.presence import since_start
 
 USUAL_WIDTH = Width(4)
 FRESH = timedelta(milliseconds=100)
-"""How long a question as it was written or read is as good as one read now: on a busy day that takes as long."""
-_NOTHING: Mapping[str, Suspension] = {}
+"""How long a question as it was written or read is as good as one read now if others may write it too: on a busy day
+that takes as long."""
+
+
+@dataclass(slots=True, weakref_slot=True)
+class _Seen:
+    """A question that rows in hand ask: as it was at ``at``, ``None`` if nobody has looked."""
+
+    suspension: Suspension | None = None
+    at: timedelta = timedelta(0)
+
+    def take(self, suspension: Suspension, at: timedelta) -> None:
+        """Whoever read it may come later than whoever has written it since."""
+        if self.suspension is None or suspension.version >= self.suspension.version:
+            self.suspension, self.at = suspension, at
 
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
     """``sure_at``: when its lease was known to stand, by the clock that goes on while the process is frozen.
-    ``suspension`` is as it was at ``seen_at``, if it was written with the row or read since."""
+    ``seen`` is the question of a notice."""
 
     row: Row
     sure_at: timedelta
-    suspension: Suspension | None = None
-    seen_at: timedelta = timedelta(0)
+    seen: _Seen | None
 
 
 class Lanes:
     """Rows leased to this process and not yet settled. ``owner`` is new with every start.
 
-    ``channels`` have the widths of their senders. ``elapsed`` is time since the host was started, never set back.
+    ``channels`` have the widths of their senders. ``elapsed`` is time since the host was started, never set back. If
+    the process is ``alone``, nobody else writes to the database: what is held of a question is as good as reading it,
+    as :meth:`wrote` is told of every change.
     """
 
     def __init__(
-        self, channels: Mapping[str, Width] | Iterable[str], elapsed: Callable[[], timedelta] = since_start
+        self,
+        channels: Mapping[str, Width] | Iterable[str],
+        elapsed: Callable[[], timedelta] = since_start,
+        *,
+        alone: bool = False,
     ) -> None:
         widths = channels if isinstance(channels, Mapping) else dict.fromkeys(channels, USUAL_WIDTH)
         self.owner = uuid.uuid4().hex
@@ -52,6 +71,10 @@ class Lanes:
         self._turns = {channel: Turns(width) for channel, width in widths.items()}
         self._ready = {channel: asyncio.Event() for channel in widths}
         self._in_hand: dict[str, _InHand] = {}
+        self._alone = alone
+        self._seen: WeakValueDictionary[str, _Seen] = WeakValueDictionary()
+        """By the question's id, for as long as a row in hand asks it."""
+        self._unsure_at = timedelta(0)
         self._empty = asyncio.Event()
         self._empty.set()
         self._open = False
@@ -107,14 +130,11 @@ class Lanes:
 
     # --- Rows ---------------------------------------------------------------------------------------------------------
 
-    def hand_over(
-        self, rows: Sequence[Row], sure_at: timedelta | None = None, written: Mapping[str, Suspension] = _NOTHING
-    ) -> None:
-        """Take ``rows``, which were leased to :attr:`owner` after ``sure_at``, together with their suspensions as they
-        were ``written`` (by id)."""
+    def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None:
+        """Take ``rows``, which were leased to :attr:`owner` after ``sure_at``."""
         sure_at = self.elapsed() if sure_at is None else sure_at
         for row in rows:
-            self._in_hand[row.id] = _InHand(row, sure_at, written.get(row.suspension_id or ""), sure_at)
+            self._in_hand[row.id] = _InHand(row, sure_at, self._seen_by(row))
             self._turns[row.channel].add(row)
             self._ready[row.channel].set()
         if rows:
@@ -157,15 +177,40 @@ class Lanes:
     # --- Their suspensions --------------------------------------------------------------------------------------------
 
     def just_seen(self, row: Row) -> Suspension | None:
-        """The suspension of ``row``, if it was written with it or read less than :data:`FRESH` ago."""
+        """The suspension of ``row``, if that was written or read since, by this process alone or less than
+        :data:`FRESH` ago."""
         held = self._in_hand.get(row.id)
-        return None if held is None or self.elapsed() - held.seen_at > FRESH else held.suspension
+        if held is None or held.seen is None:
+            return None
+        return held.seen.suspension if self._alone or self.elapsed() - held.seen.at <= FRESH else None
 
-    def seen(self, rows: Iterable[Row], read: Mapping[str, Suspension], at: timedelta) -> None:
-        """The suspensions of ``rows``, those that are still in hand, were ``read`` after ``at`` (by id)."""
-        for row in rows:
-            if (held := self._in_hand.get(row.id)) is not None:
-                self._in_hand[row.id] = replace(held, suspension=read.get(row.suspension_id or ""), seen_at=at)
+    def read(self, found: Mapping[str, Suspension], at: timedelta) -> None:
+        """These suspensions (by id) were read after ``at``."""
+        if at >= self._unsure_at:
+            self._take(found, at)
+
+    def wrote(self, written: Mapping[str, Suspension]) -> None:
+        """These suspensions (by id) were committed just now, as they stand here."""
+        self._take(written, self.elapsed())
+
+    def wrote_unseen(self) -> None:
+        """Suspensions were changed just now that nobody has read: whatever is held may be out of date."""
+        self._unsure_at = self.elapsed()
+        for seen in self._seen.values():
+            seen.suspension = None
+
+    def _take(self, found: Mapping[str, Suspension], at: timedelta) -> None:
+        for suspension_id, suspension in found.items():
+            if (seen := self._seen.get(suspension_id)) is not None:
+                seen.take(suspension, at)
+
+    def _seen_by(self, row: Row) -> _Seen | None:
+        if row.kind is not RowKind.NOTIFY or row.suspension_id is None:
+            return None
+        seen = self._seen.get(row.suspension_id)
+        if seen is None:
+            seen = self._seen[row.suspension_id] = _Seen()
+        return seen
 
     def is_waited_for(self, channel: str) -> bool:
         """Whether rows wait for a turn there."""

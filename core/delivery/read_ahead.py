@@ -1,8 +1,8 @@
 """The questions of notices whose turn has come, read a few at a time.
 
 After a burst of the clock's, hundreds of notices wait for their turn. One read then brings the questions of several
-that come next. Each is good for :data:`~core.delivery.queues.FRESH`: if a question ends meanwhile, whoever settles its
-notice withdraws it, as one that was on its way.
+that come next. If other processes write too, each is good for :data:`~core.delivery.queues.FRESH`: if a question ends
+meanwhile, whoever settles its notice withdraws it, as one that was on its way.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class ReadAhead:
         if known is not None:
             return known
         reading = self._under_way.get(row.id) or self._begin(row)
-        return (await asyncio.shield(reading)).get(row.suspension_id or "")
+        found = await asyncio.shield(reading)
+        return self.lanes.just_seen(row) or found.get(row.suspension_id or "")
 
     def _begin(self, row: Row) -> Reading:
         rows = [row, *filter(self._is_unknown, self.lanes.following(row.channel, AHEAD))]
@@ -54,7 +55,7 @@ class ReadAhead:
         at = self.lanes.elapsed()
         wanted = [*dict.fromkeys(row.suspension_id for row in rows if row.suspension_id is not None)]
         found = await self.database.read(lambda conn: suspensions.those(conn, wanted))
-        self.lanes.seen(rows, found, at)
+        self.lanes.read(found, at)
         return found
 
     def _ended(self, rows: Sequence[Row]) -> None:

@@ -70,9 +70,11 @@ class Sender(Protocol):
 
     def has_room(self, row: Row) -> bool: ...
 
-    def hand_over(
-        self, rows: Sequence[Row], sure_at: timedelta | None = None, written: Mapping[str, Suspension] = ...
-    ) -> None: ...
+    def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
+
+    def wrote(self, written: Mapping[str, Suspension]) -> None: ...
+
+    def wrote_unseen(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -133,6 +135,7 @@ class Transitions:
         self.alarm.within(tx, min(looks))
 
         def tell() -> None:
+            self.sender.wrote_unseen()
             for one in moved:
                 self.observer.rescheduled(one.times.suspension_id, one.ref, one.times.attempt, by)
 
@@ -161,6 +164,7 @@ class Transitions:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
         Its intent must be locked in this transaction."""
         suspensions.update(tx, replace(suspension, version=suspension.version + 1), version=suspension.version)
+        tx.after_commit(lambda: self.sender.wrote(tx.written))
         self.hub.announce(tx, suspension.id)
 
     def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
@@ -213,6 +217,7 @@ class Transitions:
         topics = [one.id for one in moved]
         if logged:
             topics += [EVERYTHING, *(one.ask.intent_id for one in moved)]
+        tx.after_commit(lambda: self.sender.wrote(tx.written))
         for one in moved:
             if not one.is_open:
                 self.hub.announce_end(tx, one)
@@ -233,7 +238,7 @@ class Transitions:
         outbox.insert(tx, ready, self.sender.owner)
         leaving = [row for row in ready if row.status is RowStatus.SENDING]
         if leaving:
-            tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at, tx.written))
+            tx.after_commit(lambda: self.sender.hand_over(leaving, sure_at))
         if len(leaving) < len(ready):
             self.alarm.within(tx, min(row.due_at for row in ready if row.status is RowStatus.PENDING))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from core.delivery.queues import FRESH, Lanes
 from core.delivery.read_ahead import AHEAD, ReadAhead
 from core.delivery.turns import CAPACITY, Width
+from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.store import suspensions
 from core.store.database import Database, Tx
@@ -91,3 +93,18 @@ async def test_what_was_read_is_good_for_a_moment(
 async def test_a_question_that_is_gone_is_none(database: Database, lanes: Lanes) -> None:
     lanes.hand_over([in_hand("gone", suspension_id="gone")])
     assert await next_of(lanes, ReadAhead(database, lanes)) is None
+
+
+async def test_what_is_written_while_it_is_read_counts(database: Database, elapsed: Elapsed) -> None:
+    """Nobody else writes."""
+    asked = numbered(1)
+    await keep(database, asked)
+    alone = Lanes({"slack": Width(CAPACITY)}, elapsed, alone=True)
+    alone.open()
+    alone.hand_over([in_hand(suspension_id=asked.id)])
+    reading = asyncio.create_task(next_of(alone, ReadAhead(database, alone)))
+    while not any(task.get_name() == "relay-questions" for task in asyncio.all_tasks()):
+        await asyncio.sleep(0)
+    ended = replace(answered(asked, asked.ask.suspended_at).suspension, version=asked.version + 1)
+    alone.wrote({asked.id: ended})
+    assert not is_open(await reading)
