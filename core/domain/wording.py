@@ -28,9 +28,13 @@ def told_at(at: datetime, zone: tzinfo | None = None) -> str:
     utc = at.astimezone(UTC)
     there = utc if zone is None else utc.astimezone(zone)
     if not there.utcoffset():
-        return f"{utc:%Y-%m-%d %H:%M} UTC"
-    short = f"{utc:%H:%M}" if utc.date() == there.date() else f"{utc:%Y-%m-%d %H:%M}"
-    return f"{there:%Y-%m-%d %H:%M} {_zone_name(there)} ({short} UTC)"
+        return f"{_to_the_minute(utc)} UTC"
+    short = f"{utc:%H:%M}" if utc.date() == there.date() else _to_the_minute(utc)
+    return f"{_to_the_minute(there)} {_zone_name(there)} ({short} UTC)"
+
+
+def _to_the_minute(at: datetime) -> str:
+    return at.replace(tzinfo=None).isoformat(" ", "minutes")  # strftime takes three times as long
 
 
 def _zone_name(there: datetime) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from core.store.failures import InSqlalchemysWords
+from core.store.failures import errors_of, in_sqlalchemys_words
 
 if TYPE_CHECKING:
     from core.store.statement_pipeline import Asked, StatementPipeline, StatementResult
@@ -36,8 +36,10 @@ def later(
     """It waits; on a connection of any other engine it is executed now. If it changes no row, what ``otherwise`` makes
     is raised, as a failure would be."""
     pipeline = _pipeline(conn)
-    with InSqlalchemysWords(conn, text):
+    try:
         asked = pipeline.later(text, values)
+    except errors_of(conn) as failure:
+        raise in_sqlalchemys_words(conn, text, failure) from failure
     asked.otherwise = otherwise
     if not conn.get_execution_options().get(_DEFERS):
         send(conn)
@@ -63,12 +65,14 @@ def send(conn: sa.Connection) -> None:
     pipeline = _pipeline(conn)
     if not pipeline.waiting:
         return
-    with InSqlalchemysWords(conn, pipeline.waiting[-1].text):
+    last = pipeline.waiting[-1]
+    try:
         sent = pipeline.send()
+    except errors_of(conn) as failure:
+        raise in_sqlalchemys_words(conn, last.text, failure) from failure
     for one in sent:
-        if one.answer is not None and (failure := one.answer.failure) is not None:
-            with InSqlalchemysWords(conn, one.text):
-                raise failure
+        if one.answer is not None and (refused := one.answer.failure) is not None:
+            raise in_sqlalchemys_words(conn, one.text, refused) from refused
         if one.otherwise is not None and one.answer is not None and one.answer.rowcount == 0:
             pipeline.is_refused = True
             raise one.otherwise()
@@ -79,9 +83,9 @@ def _send_the_last(conn: sa.Connection) -> None:
     one of the statements waits for a lock. In a failed transaction it would answer ROLLBACK, and nobody would know."""
     send(conn)
     if _pipeline(conn).has_failed:
-        with InSqlalchemysWords(conn, "COMMIT"):
-            errors: Any = conn.dialect.loaded_dbapi.errors
-            raise errors.InFailedSqlTransaction("a statement of the transaction has failed")
+        errors: Any = conn.dialect.loaded_dbapi.errors
+        failure = errors.InFailedSqlTransaction("a statement of the transaction has failed")
+        raise in_sqlalchemys_words(conn, "COMMIT", failure) from failure
 
 
 def _pipeline(conn: sa.Connection) -> StatementPipeline:

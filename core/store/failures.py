@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError, DBAPIError, InternalError, OperationalError
@@ -49,37 +50,31 @@ _OF_POSTGRES = {
 _ABORTED = "25P02"  # an earlier statement failed, and somebody went on all the same: a bug of ours
 
 
-class InSqlalchemysWords:
-    """What the driver raises inside, where SQLAlchemy is not asked, is what SQLAlchemy would raise. A connection that
-    has broken is no longer used, nor are those that were made with it. The values must not be in an error's text: they
-    are what people wrote."""
+def in_sqlalchemys_words(conn: sa.Connection, text: str, failure: Any) -> BaseException:
+    """What the driver has raised where SQLAlchemy was not asked, as SQLAlchemy would raise it. A connection that has
+    broken is no longer used, nor are those that were made with it. The values must not be in an error's text: they are
+    what people wrote."""
+    dialect = conn.dialect
+    broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)
+    if broken:
+        conn.invalidate(failure)
+        conn.engine.dispose()
+    told: BaseException = DBAPIError.instance(
+        text,
+        None,
+        failure,
+        dialect.loaded_dbapi.Error,
+        hide_parameters=True,
+        connection_invalidated=broken,
+        dialect=dialect,
+    )
+    return told
 
-    __slots__ = ("_conn", "_text")
 
-    def __init__(self, conn: sa.Connection, text: str) -> None:
-        self._conn = conn
-        self._text = text
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, failure: BaseException | None, _trace: object) -> None:
-        dialect = self._conn.dialect
-        if not isinstance(failure, dialect.loaded_dbapi.Error):
-            return
-        broken = dialect.is_disconnect(failure, self._conn.connection.driver_connection, None)
-        if broken:
-            self._conn.invalidate(failure)
-            self._conn.engine.dispose()
-        raise DBAPIError.instance(
-            self._text,
-            None,
-            failure,
-            dialect.loaded_dbapi.Error,
-            hide_parameters=True,
-            connection_invalidated=broken,
-            dialect=dialect,
-        ) from failure
+def errors_of(conn: sa.Connection) -> type[Exception]:
+    """What the driver raises."""
+    errors: type[Exception] = conn.dialect.loaded_dbapi.Error
+    return errors
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from core.store import deferred
-from core.store.failures import InSqlalchemysWords
+from core.store.failures import errors_of, in_sqlalchemys_words
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -80,8 +80,7 @@ class Prepared:
             _run(conn, compiled, values[0])
         else:
             rows = [_placed(compiled, one) for one in values]
-            with InSqlalchemysWords(conn, compiled.text):
-                _driver(conn).executemany(compiled.text, rows)
+            _run_many(conn, compiled, rows)
 
     def run_rows(self, conn: sa.Connection, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """As :meth:`run` on SQLite, for many rows: each has the values of ``names``, in that order."""
@@ -89,8 +88,7 @@ class Prepared:
         _check(compiled, frozenset(names))
         lists = {name: [value] * len(rows) for name, value in compiled.fixed.items()} | by_column(names, rows)
         placed = (converted(convert, lists[name]) for name, convert in compiled.places)
-        with InSqlalchemysWords(conn, compiled.text):
-            _driver(conn).executemany(compiled.text, zip(*placed, strict=True))
+        _run_many(conn, compiled, zip(*placed, strict=True))
 
     def change(self, conn: sa.Connection, values: Values, otherwise: Callable[[], Exception]) -> None:
         """As :meth:`run`, once. If no row was changed, what ``otherwise`` makes is raised, and nothing of the
@@ -173,8 +171,18 @@ def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
     placed = _placed(compiled, values)
     if conn.dialect.name == "postgresql":
         return deferred.now(conn, compiled.text, placed)
-    with InSqlalchemysWords(conn, compiled.text):
+    try:
         return _driver(conn).execute(compiled.text, placed)
+    except errors_of(conn) as failure:
+        raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
+
+
+def _run_many(conn: sa.Connection, compiled: _Compiled, rows: Iterable[Sequence[Any]]) -> None:
+    """On SQLite, once for each of ``rows``."""
+    try:
+        _driver(conn).executemany(compiled.text, rows)
+    except errors_of(conn) as failure:
+        raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
 
 
 def _driver(conn: sa.Connection) -> Any:

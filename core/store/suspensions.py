@@ -342,7 +342,11 @@ def _free_ref(conn: sa.Connection) -> str:
 
 def new_ref(length: int) -> str:
     """A public name for a question, ``HR-7F3K``. It authorises nothing."""
-    return REF_START + "".join(secrets.choice(_REF_ALPHABET) for _ in range(length))
+    number, signs = secrets.randbelow(len(_REF_ALPHABET) ** length), list[str]()
+    for _ in range(length):  # one number: the system is asked once, not for each sign
+        number, sign = divmod(number, len(_REF_ALPHABET))
+        signs.append(_REF_ALPHABET[sign])
+    return REF_START + "".join(signs)
 
 
 def ref_is_taken(conn: sa.Connection, ref: str) -> bool:

@@ -75,7 +75,7 @@ _SINCE_START = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 def since_start() -> timedelta:
     """Time since the host was started, sleep included where the system counts it; never set back."""
-    return timedelta(seconds=time.clock_gettime(_SINCE_START))
+    return timedelta(0, 0, time.clock_gettime_ns(_SINCE_START) // 1000)  # of whole numbers it is made in half the time
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.responses import Response
 
 from core.domain.wire import JsonObject, Open
@@ -119,4 +120,7 @@ def reply(body: Body, status: int = 200, headers: dict[str, str] | None = None) 
 
 
 def write(body: Body) -> str:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return to_json(body, inf_nan_mode="constants").decode()  # in a fifth of the time
+    except PydanticSerializationError:  # a lone surrogate, which an older version has let in
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
