@@ -93,14 +93,15 @@ async def main() -> int:
     given = options().parse_args()
     wanted = given.only or [name for name in PARTS if name not in NAMED_ONLY]
     sheet = Sheet()
+    print(f"Python {sys.version}")
     for name in wanted:
         text, part = PARTS[name]
         if name == "cycle":
             part = partial(cycle.sqlite, seconds=given.seconds, runs=given.runs)
         if name == "webhooks":
             part = partial(webhooks.sqlite, offered=given.webhooks)
-        load = os.getloadavg()[0]
-        sheet.part(f"{name}: {text} (load of the machine before: {load:.1f} on {os.cpu_count()} cores)")
+        load, memory = os.getloadavg()[0], measures.bare_memory()
+        sheet.part(f"{name}: {text} (load before: {load:.1f} on {os.cpu_count()} cores; {memory:.0f} ns an object)")
         with tempfile.TemporaryDirectory(prefix="handraise-bench-") as folder:
             await part(Path(folder), sheet)
     if sheet.missed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 import statistics
 import subprocess
@@ -34,6 +35,16 @@ class Spread:
         ordered = sorted(second * 1000 for second in seconds)
         last = len(ordered) - 1
         return cls(statistics.median(ordered), ordered[round(last * 0.99)], ordered[last])
+
+
+def bare_memory(objects: int = 1_000_000) -> float:
+    """Nanoseconds to reach an object of very many in no order. A shared machine is slow in the hours in which others
+    have its cache: this takes two to five times as long then, and a cycle twice as long."""
+    reached = [float(number) for number in range(objects)]
+    random.Random(1).shuffle(reached)
+    started = time.perf_counter()
+    sum(reached)
+    return 1e9 * (time.perf_counter() - started) / objects
 
 
 def bare_commits(folder: Path, seconds: float = 2.0) -> float:
