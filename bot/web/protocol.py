@@ -93,9 +93,14 @@ class _Joined:
             self._transport.write(head + data if head else data)
 
     def let_go(self) -> None:
-        """Nothing comes behind the head."""
-        if self._head:
-            self.write(b"")
+        """Nothing comes behind the head. Whoever has gone is told nothing: uvloop's transports raise then."""
+        head, self._head = self._head, b""
+        if head and not self._transport.is_closing():
+            self._transport.write(head)
+
+    def forget(self) -> None:
+        """Nobody is there to read it."""
+        self._head = b""
 
     def close(self) -> None:
         self.let_go()
@@ -143,6 +148,7 @@ class HttpConnection(HttpToolsProtocol):
             transport.close()  # it may not stay to read that
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._joined.forget()
         super().connection_lost(exc)
         self._leave_unanswered()
         self.all.left(self)
@@ -364,10 +370,15 @@ class HttpConnection(HttpToolsProtocol):
     # --- What goes out ------------------------------------------------------------------------------------------------
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        joined = self._joined
+        joined, flow = self._joined, self._flow
 
         async def told(message: Message) -> None:
-            joined.holds = message["type"] == "http.response.start"
+            if message["type"] != "http.response.start":
+                await send(message)
+                return
+            while flow.write_paused:
+                await flow.drain()  # here, and not in ``send``: while a head is held, nothing may be waited for
+            joined.holds = True
             try:
                 await send(message)
             finally:
@@ -376,10 +387,10 @@ class HttpConnection(HttpToolsProtocol):
         try:
             await self._application(scope, receive, told)
         finally:
-            joined.let_go()
             _let_go(scope)
             if self._running is not None and self._running.scope is scope:
                 self._running.body = bytearray()  # of what came before it was said that nobody wants it
+            joined.let_go()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

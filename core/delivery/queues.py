@@ -29,8 +29,10 @@ that takes as long."""
 
 @dataclass(slots=True, weakref_slot=True)
 class _Seen:
-    """A question that rows in hand ask: as it was at ``at``, ``None`` if nobody has looked."""
+    """A question that rows in hand ask: as it was at ``at``, ``None`` if nobody knows. Who began to read it before
+    ``since`` may have missed a change."""
 
+    since: timedelta
     suspension: Suspension | None = None
     at: timedelta = timedelta(0)
 
@@ -54,8 +56,8 @@ class Lanes:
     """Rows leased to this process and not yet settled. ``owner`` is new with every start.
 
     ``channels`` have the widths of their senders. ``elapsed`` is time since the host was started, never set back. If
-    the process is ``alone``, nobody else writes to the database: what is held of a question is as good as reading it,
-    as :meth:`wrote` is told of every change.
+    the process is ``alone``, nobody else writes questions. What is held of one is then as good as reading it: every
+    change is told to :meth:`wrote` or :meth:`wrote_unseen`.
     """
 
     def __init__(
@@ -71,10 +73,9 @@ class Lanes:
         self._turns = {channel: Turns(width) for channel, width in widths.items()}
         self._ready = {channel: asyncio.Event() for channel in widths}
         self._in_hand: dict[str, _InHand] = {}
-        self._alone = alone
+        self.alone = alone
         self._seen: WeakValueDictionary[str, _Seen] = WeakValueDictionary()
         """By the question's id, for as long as a row in hand asks it."""
-        self._unsure_at = timedelta(0)
         self._empty = asyncio.Event()
         self._empty.set()
         self._open = False
@@ -177,39 +178,37 @@ class Lanes:
     # --- Their suspensions --------------------------------------------------------------------------------------------
 
     def just_seen(self, row: Row) -> Suspension | None:
-        """The suspension of ``row``, if that was written or read since, by this process alone or less than
-        :data:`FRESH` ago."""
+        """The question of ``row`` as it was last written or read while that was in hand. If others write too, only if
+        that is less than :data:`FRESH` ago."""
         held = self._in_hand.get(row.id)
         if held is None or held.seen is None:
             return None
-        return held.seen.suspension if self._alone or self.elapsed() - held.seen.at <= FRESH else None
+        return held.seen.suspension if self.alone or self.elapsed() - held.seen.at <= FRESH else None
 
     def read(self, found: Mapping[str, Suspension], at: timedelta) -> None:
         """These suspensions (by id) were read after ``at``."""
-        if at >= self._unsure_at:
-            self._take(found, at)
+        for suspension_id, suspension in found.items():
+            if (seen := self._seen.get(suspension_id)) is not None and at >= seen.since:
+                seen.take(suspension, at)
 
-    def wrote(self, written: Mapping[str, Suspension]) -> None:
-        """These suspensions (by id) were committed just now, as they stand here."""
-        self._take(written, self.elapsed())
+    def wrote(self, written: Mapping[str, Suspension], at: timedelta) -> None:
+        """These suspensions (by id) are committed as they stand here. ``at`` is when they were written."""
+        for suspension_id, suspension in written.items():
+            if (seen := self._seen.get(suspension_id)) is not None:
+                seen.take(suspension, at)
 
     def wrote_unseen(self) -> None:
         """Suspensions were changed just now that nobody has read: whatever is held may be out of date."""
-        self._unsure_at = self.elapsed()
+        now = self.elapsed()
         for seen in self._seen.values():
-            seen.suspension = None
-
-    def _take(self, found: Mapping[str, Suspension], at: timedelta) -> None:
-        for suspension_id, suspension in found.items():
-            if (seen := self._seen.get(suspension_id)) is not None:
-                seen.take(suspension, at)
+            seen.suspension, seen.since = None, now
 
     def _seen_by(self, row: Row) -> _Seen | None:
         if row.kind is not RowKind.NOTIFY or row.suspension_id is None:
             return None
         seen = self._seen.get(row.suspension_id)
         if seen is None:
-            seen = self._seen[row.suspension_id] = _Seen()
+            seen = self._seen[row.suspension_id] = _Seen(self.elapsed())
         return seen
 
     def is_waited_for(self, channel: str) -> bool:

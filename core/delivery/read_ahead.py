@@ -1,8 +1,8 @@
 """The questions of notices whose turn has come, read a few at a time.
 
 After a burst of the clock's, hundreds of notices wait for their turn. One read then brings the questions of several
-that come next. If other processes write too, each is good for :data:`~core.delivery.queues.FRESH`: if a question ends
-meanwhile, whoever settles its notice withdraws it, as one that was on its way.
+that come next. If other processes write too, each is good for :data:`~core.delivery.queues.FRESH`. Whoever settles the
+notice of a question that has ended meanwhile withdraws it, as one that was on its way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.store.database import Database
 from core.store.outbox import Row, RowKind
 
 AHEAD = 15
-"""Notices that follow, and whose questions are read too: as many as leave within that time over a few connections."""
+"""Notices that follow, and whose questions are read too: as many as leave within ``FRESH`` over a few connections."""
 
 Reading = asyncio.Task[Mapping[str, Suspension]]
 
@@ -34,12 +34,15 @@ class ReadAhead:
 
     async def question(self, row: Row) -> Suspension | None:
         """As it was a moment ago; ``None`` if there is none. Raises :class:`DatabaseUnavailable`."""
-        known = self.lanes.just_seen(row)
-        if known is not None:
-            return known
-        reading = self._under_way.get(row.id) or self._begin(row)
-        found = await asyncio.shield(reading)
-        return self.lanes.just_seen(row) or found.get(row.suspension_id or "")
+        found: Suspension | None = None
+        for _ in range(2 if self.lanes.alone else 1):  # whatever changed while it was read is read once more
+            if (known := self.lanes.just_seen(row)) is not None:
+                return known
+            reading = self._under_way.get(row.id) or self._begin(row)
+            found = (await asyncio.shield(reading)).get(row.suspension_id or "")
+            if found is None:
+                return None
+        return found
 
     def _begin(self, row: Row) -> Reading:
         rows = [row, *filter(self._is_unknown, self.lanes.following(row.channel, AHEAD))]

@@ -72,7 +72,7 @@ class Sender(Protocol):
 
     def hand_over(self, rows: Sequence[Row], sure_at: timedelta | None = None) -> None: ...
 
-    def wrote(self, written: Mapping[str, Suspension]) -> None: ...
+    def wrote(self, written: Mapping[str, Suspension], at: timedelta) -> None: ...
 
     def wrote_unseen(self) -> None: ...
 
@@ -164,7 +164,7 @@ class Transitions:
         """Keep a record that has moved nowhere: nothing is logged, nobody is told but those who wait for news of it.
         Its intent must be locked in this transaction."""
         suspensions.update(tx, replace(suspension, version=suspension.version + 1), version=suspension.version)
-        tx.after_commit(lambda: self.sender.wrote(tx.written))
+        self._tell_sender(tx)
         self.hub.announce(tx, suspension.id)
 
     def note(self, tx: Tx, suspension: Suspension, events: tuple[Event, ...], intent: Intent, now: datetime) -> None:
@@ -217,7 +217,7 @@ class Transitions:
         topics = [one.id for one in moved]
         if logged:
             topics += [EVERYTHING, *(one.ask.intent_id for one in moved)]
-        tx.after_commit(lambda: self.sender.wrote(tx.written))
+        self._tell_sender(tx)
         for one in moved:
             if not one.is_open:
                 self.hub.announce_end(tx, one)
@@ -225,6 +225,11 @@ class Transitions:
         looks = [one.look_at for one in moved if one.look_at is not None]
         if looks:
             self.alarm.within(tx, min(looks))
+
+    def _tell_sender(self, tx: Tx) -> None:
+        """What it holds of these questions is as they are committed."""
+        at = self.sender.elapsed()
+        tx.after_commit(lambda: self.sender.wrote(tx.written, at))
 
     def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""

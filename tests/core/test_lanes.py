@@ -142,7 +142,7 @@ async def test_a_question_is_as_it_was_written_for_a_moment(lanes: Lanes) -> Non
     lanes.elapsed = lambda: elapsed
     row, one = in_hand("a", suspension_id=written.id), in_hand("b", suspension_id="another")
     lanes.hand_over([row, one])
-    lanes.wrote({written.id: written})
+    lanes.wrote({written.id: written}, elapsed)
     assert lanes.just_seen(row) == written
     assert lanes.just_seen(one) is None
     elapsed = FRESH * 2
@@ -171,10 +171,10 @@ class Ticking:
 async def test_alone_a_question_is_as_it_was_written_last_however_long_its_notice_waits(alone: Lanes) -> None:
     asked, row = hourly(), in_hand("a", suspension_id=hourly().id)
     alone.hand_over([row])
-    alone.wrote({asked.id: asked})
+    alone.wrote({asked.id: asked}, alone.elapsed())
     assert alone.just_seen(row) == asked
     ended = replace(answered(asked, asked.ask.suspended_at).suspension, version=asked.version + 1)
-    alone.wrote({asked.id: ended})
+    alone.wrote({asked.id: ended}, alone.elapsed())
     assert alone.just_seen(row) == ended
 
 
@@ -183,7 +183,7 @@ async def test_what_was_read_before_it_was_written_anew_is_out_of_date(alone: La
     newer = replace(asked, version=asked.version + 1)
     alone.hand_over([row])
     begun = alone.elapsed()
-    alone.wrote({asked.id: newer})
+    alone.wrote({asked.id: newer}, alone.elapsed())
     alone.read({asked.id: asked}, begun)
     assert alone.just_seen(row) == newer
 
@@ -191,7 +191,7 @@ async def test_what_was_read_before_it_was_written_anew_is_out_of_date(alone: La
 async def test_what_was_changed_without_being_read_is_read_anew(alone: Lanes) -> None:
     asked, row = hourly(), in_hand("a", suspension_id=hourly().id)
     alone.hand_over([row])
-    alone.wrote({asked.id: asked})
+    alone.wrote({asked.id: asked}, alone.elapsed())
     begun = alone.elapsed()
     alone.wrote_unseen()
     alone.read({asked.id: asked}, begun)
@@ -204,8 +204,22 @@ async def test_two_notices_of_a_question_know_the_same_of_it(alone: Lanes) -> No
     asked = hourly()
     first, second = in_hand("a", suspension_id=asked.id), in_hand("b", suspension_id=asked.id)
     alone.hand_over([first])
-    alone.wrote({asked.id: asked})
+    alone.wrote({asked.id: asked}, alone.elapsed())
     alone.hand_over([second])
     await alone.next("slack")
     alone.done(first)
     assert (alone.just_seen(first), alone.just_seen(second)) == (None, asked)
+
+
+async def test_who_began_to_read_before_a_row_was_in_hand_may_have_missed_a_change(alone: Lanes) -> None:
+    """The row before it had known of that change, and has been sent."""
+    asked, newer = hourly(), replace(hourly(), version=hourly().version + 1)
+    first, second = in_hand("a", suspension_id=asked.id), in_hand("b", suspension_id=asked.id)
+    alone.hand_over([first])
+    begun = alone.elapsed()
+    alone.wrote({asked.id: newer}, alone.elapsed())
+    await alone.next("slack")
+    alone.done(first)
+    alone.hand_over([second])
+    alone.read({asked.id: asked}, begun)
+    assert alone.just_seen(second) is None

@@ -95,16 +95,41 @@ async def test_a_question_that_is_gone_is_none(database: Database, lanes: Lanes)
     assert await next_of(lanes, ReadAhead(database, lanes)) is None
 
 
-async def test_what_is_written_while_it_is_read_counts(database: Database, elapsed: Elapsed) -> None:
-    """Nobody else writes."""
-    asked = numbered(1)
-    await keep(database, asked)
+async def under_way(*, but: asyncio.Task[object] | None = None) -> asyncio.Task[object]:
+    """The task that reads questions, once there is one (``but`` the one before) and it has begun."""
+    async with asyncio.timeout(30):
+        while True:
+            for task in asyncio.all_tasks():
+                if task.get_name() == "relay-questions" and task is not but:
+                    await asyncio.sleep(0)
+                    return task
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def alone(database: Database, elapsed: Elapsed) -> Lanes:
+    """Nobody else writes. A notice of question 1 is in hand."""
+    await keep(database, numbered(1))
     alone = Lanes({"slack": Width(CAPACITY)}, elapsed, alone=True)
     alone.open()
-    alone.hand_over([in_hand(suspension_id=asked.id)])
-    reading = asyncio.create_task(next_of(alone, ReadAhead(database, alone)))
-    while not any(task.get_name() == "relay-questions" for task in asyncio.all_tasks()):
-        await asyncio.sleep(0)
+    alone.hand_over([in_hand(suspension_id=numbered(1).id)])
+    return alone
+
+
+async def test_what_is_written_while_it_is_read_counts(database: Database, alone: Lanes, elapsed: Elapsed) -> None:
+    question, asked = asyncio.create_task(next_of(alone, ReadAhead(database, alone))), numbered(1)
+    await under_way()
     ended = replace(answered(asked, asked.ask.suspended_at).suspension, version=asked.version + 1)
-    alone.wrote({asked.id: ended})
-    assert not is_open(await reading)
+    alone.wrote({asked.id: ended}, elapsed())
+    assert not is_open(await question)
+
+
+async def test_what_is_changed_unseen_while_it_is_read_is_read_once_more(
+    database: Database, alone: Lanes, elapsed: Elapsed
+) -> None:
+    question = asyncio.create_task(next_of(alone, ReadAhead(database, alone)))
+    first = await under_way()
+    elapsed.now += timedelta(milliseconds=1)
+    alone.wrote_unseen()
+    await under_way(but=first)
+    assert is_open(await question)

@@ -122,5 +122,5 @@ def reply(body: Body, status: int = 200, headers: dict[str, str] | None = None) 
 def write(body: Body) -> str:
     try:
         return to_json(body, inf_nan_mode="constants").decode()  # takes a fifth of json's time
-    except PydanticSerializationError:  # a lone surrogate, which an older version has let in, has no UTF-8
+    except PydanticSerializationError:  # too deep, or a lone surrogate, which an older version has let in
         return json.dumps(body, separators=(",", ":"))
