@@ -35,7 +35,7 @@ async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
         if statement.startswith(_READING):
             found[statement] = values
 
-    def checked_out(connection: Any, *_: Any) -> None:
+    def trace(connection: Any, *_: Any) -> None:
         """What is prepared does not pass SQLAlchemy's own events."""
         if isinstance(connection, psycopg.Connection):
             connection.cursor_factory = Traced
@@ -48,11 +48,16 @@ async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
 
     engines, later = {database.engine, database.reading}, StatementPipeline.later
     for engine in engines:
-        sa.event.listen(engine, "checkout", checked_out)
+        sa.event.listen(engine, "checkout", trace)
     try:
-        await database.write(lambda _tx: None)  # a group under way has its connection already, and may take more jobs
+        await database.write(lambda tx: trace(tx.conn.connection.driver_connection))  # SQLite's is never given back
         with patch.object(StatementPipeline, "later", traced):
             yield found
     finally:
         for engine in engines:
-            sa.event.remove(engine, "checkout", checked_out)
+            sa.event.remove(engine, "checkout", trace)
+
+
+async def writing(database: Database) -> Any:
+    """The driver's connection that the database is written by; on SQLite it is always the same."""
+    return await database.write(lambda tx: tx.conn.connection.driver_connection)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -33,6 +34,23 @@ class _Done(NamedTuple):
     error: BaseException | None = None
 
 
+@dataclass(slots=True)
+class _Group:
+    """Jobs that share one commit, and what came of each that was run."""
+
+    calls: list[Call[Any]]
+    done: list[_Done] = field(default_factory=list)
+
+    def settle(self) -> None:
+        for one in self.done:
+            one.call.settle(one.hooks, one.value, one.error)
+
+    def fail(self, failure: BaseException) -> None:
+        """Tell every caller, whether its job was run or not."""
+        for call in self.calls:
+            call.settle([], None, failure)
+
+
 _MOST_TOGETHER = 64
 """How many jobs share one commit on SQLite, at most."""
 
@@ -53,7 +71,11 @@ _AGAIN = {"40001", "40P01"}  # serialization failure, deadlock: PostgreSQL asks 
 
 
 class GroupWriter:
-    """SQLite's one writer. ``check`` is called before each commit, and keeps it from happening by raising."""
+    """SQLite's one writer. ``check`` is called before each commit, and keeps it from happening by raising.
+
+    It keeps its connection until something fails: to take one from the pool and to give it back costs as much as two
+    statements.
+    """
 
     def __init__(self, engine: sa.Engine, check: Callable[[], None]) -> None:
         self._engine = engine
@@ -74,28 +96,36 @@ class GroupWriter:
         self._thread.join()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            if first.given_up:
-                continue
-            gathered = self._gathered(first)
-            done: list[_Done] = []
+        group = self._next()
+        while group is not None:
             try:
                 with translated(), self._engine.connect() as conn:
-                    self._commit_together(conn, gathered, done)
+                    while group is not None:
+                        self._commit_together(conn, group)
+                        group.settle()
+                        group = self._next()
             except BaseException as failure:  # noqa: BLE001 (told to every caller; the writer itself must live)
-                told = dict.fromkeys((*gathered, *(one.call for one in done)))
-                done = [_Done(call, [], None, failure) for call in told]
-            for one in done:
-                one.call.settle(one.hooks, one.value, one.error)
+                if group is not None:
+                    group.fail(failure)
+            if group is not None:
+                group = self._next()
 
-    def _commit_together(self, conn: sa.Connection, gathered: Sequence[Call[Any]], done: list[_Done]) -> None:
-        """Run what was ``gathered`` and whatever else has arrived, commit once."""
+    def _next(self) -> _Group | None:
+        """Waits for it; ``None`` once there is nothing more to come."""
+        while (first := self._queue.get()) is not None:
+            if not first.given_up:
+                return _Group(self._gathered(first))
+        return None
+
+    def _commit_together(self, conn: sa.Connection, group: _Group) -> None:
+        """Run what was gathered and whatever else has arrived, commit once."""
         driver = conn.connection.driver_connection
         assert driver is not None  # noqa: S101 (a live connection has one)
+        conn.rollback()  # SQLAlchemy saw no commit of the last one, and takes it for open
         changed = driver.total_changes
         try:
             driver.execute("BEGIN IMMEDIATE")
-            self._run_jobs(conn, driver, gathered, done)
+            self._run_jobs(conn, driver, group)
             self._check()
             leaves = driver.total_changes - changed >= _MANY_ROWS and not self._left_to_the_next
             self._checkpoint_at(driver, 0 if leaves else _PAGES_IN_WAL)
@@ -113,11 +143,12 @@ class GroupWriter:
             driver.execute(f"PRAGMA wal_autocheckpoint={pages}")
             self._checkpoints = (driver, pages)
 
-    def _run_jobs(self, conn: sa.Connection, driver: Any, gathered: Sequence[Call[Any]], done: list[_Done]) -> None:
+    def _run_jobs(self, conn: sa.Connection, driver: Any, group: _Group) -> None:
         """Hardly a job fails after it has changed something. So none has a savepoint until one does: then all is taken
         back, and these and what comes after them have one each."""
         perform: Callable[[sa.Connection, Any, Call[Any]], _Done] = _performed
-        for call in self._arriving(gathered):
+        done = group.done
+        for call in self._arriving(group.calls):
             changed = driver.total_changes
             one = perform(conn, driver, call)
             done.append(one)
@@ -130,12 +161,14 @@ class GroupWriter:
                     done[place] = perform(conn, driver, taken_back.call)
                     _raise_what_ended(driver, done[place])
 
-    def _arriving(self, gathered: Sequence[Call[Any]]) -> Iterator[Call[Any]]:
-        yield from gathered
-        for _ in range(_MOST_TOGETHER - len(gathered)):
+    def _arriving(self, calls: list[Call[Any]]) -> Iterator[Call[Any]]:
+        """``calls``, and behind them what else has arrived, which becomes one of them."""
+        yield from [*calls]
+        for _ in range(_MOST_TOGETHER - len(calls)):
             following = self._following()
             if following is None:
                 return
+            calls.append(following)
             yield following
 
     def _gathered(self, first: Call[Any]) -> list[Call[Any]]:
@@ -151,7 +184,7 @@ class GroupWriter:
 
     def _following(self, patience: float = 0) -> Call[Any] | None:
         """The next job that has arrived, or does so within ``patience`` (seconds). The end of the queue stays in it,
-        for :meth:`_run` to find."""
+        for :meth:`_next` to find."""
         while True:
             try:
                 following = self._queue.get(patience > 0, patience or None)

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import smtplib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from email.message import EmailMessage
 from pathlib import Path
 
 import httpx
 import pytest
-import sqlalchemy as sa
 
 from bot.app import build_app
 from bot.inbound.mail.imap import aside
 from tests.bot.web.pages_world import Browser
 from tests.ports import free_port
+from tests.statements import writing
 from tests.world import World, running
 
 
-def _writes(allowed: str, world: World) -> None:
-    def check_out(connection: object, *_: object) -> None:
-        connection.execute(f"PRAGMA query_only={allowed}")  # type: ignore[attr-defined]
-
-    sa.event.listen(world.service.database.engine, "checkout", check_out)
-
-
-@contextmanager
-def dead(world: World) -> Iterator[None]:
+@asynccontextmanager
+async def dead(world: World) -> AsyncIterator[None]:
     """SQLite says what it says of a file system that was mounted read-only after an error."""
-    _writes("ON", world)
+    connection = await writing(world.service.database)
+    connection.execute("PRAGMA query_only=ON")
     try:
         yield
     finally:
-        _writes("OFF", world)
+        connection.execute("PRAGMA query_only=OFF")
 
 
 SAID = {"error": "database_unavailable", "message": "The database is not available: it takes no writes."}
@@ -42,7 +36,7 @@ SAID = {"error": "database_unavailable", "message": "The database is not availab
 async def test_the_api_says_503_and_why_and_reading_goes_on(world: World) -> None:
     asked = await world.ask()
     path = f"/v1/suspensions/{asked['suspension_id']}"
-    with dead(world):
+    async with dead(world):
         refused = [
             await world.call("POST", "/v1/suspensions", json={"question": "Go on?", "response_type": "confirm"}),
             await world.answer(asked, "approve"),
@@ -63,7 +57,7 @@ async def test_a_page_says_so_in_words(world: World) -> None:
     browser = Browser(build_app(world.service))
     token = next(link for link in mail.links if "/a/" in link).rpartition("/a/")[2]
     page = await browser.get(f"/a/{token}")
-    with dead(world):
+    async with dead(world):
         shown = await browser.submit(choice="0")
     assert (shown.status, "Our database is not available just now. Nothing was recorded." in shown.text) == (503, True)
     assert (await world.show(asked))["status"] == "open"
@@ -79,7 +73,7 @@ async def test_who_clicks_in_slack_is_told_that_it_was_not_saved(world: World) -
         for element in block.get("elements", [])
         if element["type"] == "button" and element["text"]["text"] == "Approve refund"
     ]
-    with dead(world):
+    async with dead(world):
         await world.slack.click("U0ALICE", message, action)
         await world.slack.expect_private("U0ALICE", "could not be saved")
     assert (await world.show(asked))["status"] == "open"
@@ -90,7 +84,7 @@ async def test_who_clicks_in_slack_is_told_that_it_was_not_saved(world: World) -
 async def test_pagerduty_is_told_to_come_again(world: World) -> None:
     asked = await world.ask(channel_hint="pagerduty", notify_to="alice@example.com")
     incident = world.pager.incidents[-1]
-    with dead(world):
+    async with dead(world):
         told = await world.pager.acknowledge(incident, world.pager.account.users["PALICE"])
     assert told.status_code == 503
     assert (await world.show(asked))["claimed_by"] is None
@@ -99,7 +93,7 @@ async def test_pagerduty_is_told_to_come_again(world: World) -> None:
 async def test_mail_over_the_webhook_is_told_to_come_again(world: World) -> None:
     asked = await world.ask(channel_hint="email", notify_to="alice@example.com")
     mail = await world.mailbox.expect(to="alice@example.com")
-    with dead(world):
+    async with dead(world):
         told = await world.mailbox.reply(mail, "approve")
     assert told.status_code == 503
     assert (await world.mailbox.reply(mail, "approve")).status_code == 202
@@ -130,14 +124,14 @@ async def test_mail_that_is_brought_to_the_listener_is_told_to_come_again(listen
                 return int(refused.smtp_code)
             return 250
 
-    with dead(world):
+    async with dead(world):
         assert await aside(bring) == 451
     assert await aside(bring) == 250
 
 
 async def test_readiness_says_so_with_the_next_beat(world: World) -> None:
     await world.settle()
-    with dead(world):
+    async with dead(world):
         with pytest.raises(Exception, match="it takes no writes"):
             await world.service.beating.beat()
         ready: httpx.Response = await world.call("GET", "/readyz", None)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-import sqlalchemy as sa
 
 from core.delivery import relay
 from core.store.database import Tx
+from tests.statements import writing
 from tests.vendors.smtp import Stage
 from tests.world import World
 
@@ -42,27 +42,32 @@ async def test_a_sent_notice_that_could_not_be_settled_is_found_again_and_not_se
         assert delivery["status"] == "delivered"
 
 
-async def refuse_writes(world: World, when: Callable[[], bool], times: int) -> None:
-    """So often, SQLite takes no more writes than on a dead disk. The first look, which tidies up, comes before that."""
+async def refuse_writes(world: World, when: Callable[[], bool], times: int) -> Callable[[], int]:
+    """So often, SQLite begins no transaction. The first look, which tidies up, comes before that. Returns how often it
+    still will not."""
     await world.settle()
-    left = times
+    connection, left, inside = await writing(world.service.database), times, False
 
-    def check_out(connection: object, *_: object) -> None:
-        nonlocal left
-        refused = left > 0 and when()
+    def is_refused() -> bool:
+        """As a transaction begins: it is asked once more when one has ended, and that stands."""
+        nonlocal left, inside
+        before, inside = inside, connection.in_transaction
+        refused = left > 0 and not (before or inside) and when()
         left -= refused
-        connection.execute(f"PRAGMA query_only={'ON' if refused else 'OFF'}")  # type: ignore[attr-defined]
+        return refused
 
-    sa.event.listen(world.service.database.engine, "checkout", check_out)
+    connection.set_progress_handler(is_refused, 1)
+    return lambda: left
 
 
 async def test_a_mail_that_was_taken_while_the_disk_took_nothing_is_not_sent_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=20))
-    await refuse_writes(world, lambda: bool(world.mailbox.mails), times=6)
+    refusals_left = await refuse_writes(world, lambda: bool(world.mailbox.mails), times=6)
     asked = await world.ask(channel_hint="email", notify_to="alice@example.com")
     await world.advance(minutes=1)
+    assert refusals_left() == 0
     assert len(world.mailbox.mails) == 1
     [delivery] = [item for item in await world.timeline(asked) if item["kind"] == "delivery"]
     assert (delivery["status"], delivery["tries"]) == ("delivered", 1)
@@ -72,9 +77,10 @@ async def test_a_mail_that_was_not_taken_while_the_disk_took_nothing_waits_for_i
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay, "STILL_IN_HAND", timedelta(milliseconds=20))
-    await refuse_writes(world, lambda: world.mailbox.connections > 0, times=6)
+    refusals_left = await refuse_writes(world, lambda: world.mailbox.connections > 0, times=6)
     world.mailbox.say_next(Stage.RCPT, "451 4.3.0 Try again later")
     await world.ask(channel_hint="email", notify_to="alice@example.com")
     assert world.mailbox.mails == []
     await world.advance(minutes=1)
+    assert refusals_left() == 0
     assert len(world.mailbox.mails) == 1

@@ -17,6 +17,7 @@ from core.errors import DatabaseUnavailable, Unavailable
 from core.store import group_commit, intents, schema
 from core.store.database import Database, Tx, open_database
 from tests.core.store_examples import an_intent, keep_intents
+from tests.statements import writing
 
 PATIENCE = 30.0
 
@@ -44,7 +45,7 @@ async def test_every_connection_survives_a_power_cut(sqlite: Database, pragma: s
 
 async def test_a_crowd_shares_one_commit(sqlite: Database) -> None:
     statements: list[str] = []
-    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: driver.set_trace_callback(statements.append))
+    (await writing(sqlite)).set_trace_callback(statements.append)
     arrived = threading.Event()
 
     async def let_go() -> None:
@@ -61,7 +62,7 @@ async def test_what_can_wait_is_committed_with_what_comes_next(
 ) -> None:
     monkeypatch.setattr(group_commit, "_GATHERING", PATIENCE)
     statements: list[str] = []
-    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: driver.set_trace_callback(statements.append))
+    (await writing(sqlite)).set_trace_callback(statements.append)
     patient = [
         asyncio.create_task(sqlite.write(lambda tx, n=n: intents.insert(tx, an_intent(f"intent-{n}")), can_wait=True))
         for n in range(2)
@@ -121,9 +122,34 @@ async def test_a_long_transaction_leaves_the_checkpoint_to_the_next_one(sqlite: 
     assert file.stat().st_size > size + 1500 * len(title)
 
 
+async def test_the_writer_takes_its_connection_once_and_anew_after_a_failed_commit(sqlite: Database) -> None:
+    taken: list[Any] = []
+    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: taken.append(driver))
+    for number in range(3):
+        await keep_intents(sqlite, an_intent(f"intent-{number}"))
+    assert len(taken) == 1
+    with pytest.raises(sqlite3.IntegrityError):
+        await sqlite.write(_orphaned)
+    for number in range(3, 6):
+        await keep_intents(sqlite, an_intent(f"intent-{number}"))
+    assert len(taken) == 2
+
+
+def _orphaned(tx: Tx) -> None:
+    """Breaks at the commit alone."""
+    tx.conn.exec_driver_sql("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
+    tx.conn.exec_driver_sql("CREATE TABLE children (p REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
+    tx.conn.exec_driver_sql("INSERT INTO children VALUES (1)")
+
+
+async def test_a_transaction_of_the_kept_connection_is_over_for_sqlalchemy_too(sqlite: Database) -> None:
+    await sqlite.write(lambda tx: tx.conn.execute(sa.text("SELECT 1")).all())
+    assert not await sqlite.write(lambda tx: tx.conn.in_transaction())
+
+
 async def test_an_endless_crowd_is_committed_in_parts(sqlite: Database) -> None:
     statements: list[str] = []
-    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: driver.set_trace_callback(statements.append))
+    (await writing(sqlite)).set_trace_callback(statements.append)
     await asyncio.gather(*(sqlite.write(lambda _tx: None) for _ in range(200)))
     assert statements.count("COMMIT") >= 200 / 64
 
@@ -135,12 +161,12 @@ async def test_readers_do_not_wait_for_the_writer(sqlite: Database) -> None:
         begun.set()
         assert go_on.wait(PATIENCE)
 
-    writing = asyncio.create_task(sqlite.write(slow))
+    under_way = asyncio.create_task(sqlite.write(slow))
     assert await asyncio.to_thread(begun.wait, PATIENCE)
     async with asyncio.timeout(PATIENCE):
         assert await sqlite.read(lambda conn: intents.get(conn, "intent-1")) is None
     go_on.set()
-    await writing
+    await under_way
 
 
 async def test_whoever_writes_keeps_the_pages_that_it_has_written(sqlite: Database) -> None:
@@ -163,7 +189,7 @@ def _connection(conn: sa.Connection) -> Any:
 
 
 async def test_a_file_locked_by_another_program_is_unavailable_and_then_again_in_order(sqlite: Database) -> None:
-    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: driver.execute("PRAGMA busy_timeout=20"))
+    (await writing(sqlite)).execute("PRAGMA busy_timeout=20")
     other = sqlite3.connect(file_of(sqlite), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(DatabaseUnavailable):
@@ -179,9 +205,7 @@ async def test_a_commit_that_fails_is_told_to_everybody_in_it_and_the_writer_liv
     happened: list[str] = []
 
     def spoil(tx: Any) -> None:
-        tx.conn.exec_driver_sql("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
-        tx.conn.exec_driver_sql("CREATE TABLE children (p REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
-        tx.conn.exec_driver_sql("INSERT INTO children VALUES (1)")
+        _orphaned(tx)
         tx.after_commit(lambda: happened.append("never"))
 
     def neighbour(tx: Any) -> None:
@@ -196,7 +220,7 @@ async def test_a_commit_that_fails_is_told_to_everybody_in_it_and_the_writer_liv
     blocker = sqlite.write(lambda _tx: arrived.wait(PATIENCE))
     writes = [blocker, sqlite.write(spoil), sqlite.write(neighbour), let_go()]
     results = await asyncio.gather(*writes, return_exceptions=True)
-    assert [isinstance(result, Exception) for result in results] == [True, True, True, False]
+    assert [type(result) for result in results] == [*[sqlite3.IntegrityError] * 3, type(None)]
     assert happened == []
     await keep_intents(sqlite, an_intent())
 
@@ -208,11 +232,9 @@ async def test_closing_ends_even_where_the_last_commit_fails(sqlite_url: str) ->
     def spoil(tx: Any) -> None:
         begun.set()
         assert go_on.wait(PATIENCE)
-        tx.conn.exec_driver_sql("CREATE TABLE parents (id INTEGER PRIMARY KEY)")
-        tx.conn.exec_driver_sql("CREATE TABLE children (p REFERENCES parents DEFERRABLE INITIALLY DEFERRED)")
-        tx.conn.exec_driver_sql("INSERT INTO children VALUES (1)")
+        _orphaned(tx)
 
-    writing = asyncio.create_task(database.write(spoil))
+    under_way = asyncio.create_task(database.write(spoil))
     assert await asyncio.to_thread(begun.wait, PATIENCE)
 
     async def let_go() -> None:
@@ -221,7 +243,7 @@ async def test_closing_ends_even_where_the_last_commit_fails(sqlite_url: str) ->
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(database.close(), let_go())
     with pytest.raises(sqlite3.IntegrityError):
-        await writing
+        await under_way
 
 
 @pytest.mark.parametrize("url", ["sqlite+aiosqlite://", "sqlite+aiosqlite:///:memory:"])

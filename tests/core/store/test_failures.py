@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,6 +15,7 @@ from core.errors import DatabaseUnavailable, Unavailable
 from core.store import intents
 from core.store.database import Database, open_database
 from tests.core.store_examples import an_intent, keep_intents
+from tests.statements import writing
 
 BIG = "x" * 500_000
 """The name of a key that fills a disk."""
@@ -28,19 +28,15 @@ async def sqlite(sqlite_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-def fill_up(connection: sqlite3.Connection, *_: object) -> None:
-    connection.execute("PRAGMA max_page_count=1")
-
-
 async def test_a_full_disk_is_said_and_costs_nothing_that_was_there(sqlite: Database) -> None:
     await keep_intents(sqlite, an_intent())
-    sa.event.listen(sqlite.engine, "checkout", fill_up)
+    connection = await writing(sqlite)
+    connection.execute("PRAGMA max_page_count=1")
     for _ in range(2):
         with pytest.raises(DatabaseUnavailable, match="its disk is full") as full:
             await keep_intents(sqlite, an_intent("intent-2", BIG))
         assert full.value.reason is Unavailable.DISK_FULL
-    sa.event.remove(sqlite.engine, "checkout", fill_up)
-    sa.event.listen(sqlite.engine, "checkout", lambda driver, *_: driver.execute("PRAGMA max_page_count=1000000"))
+    connection.execute("PRAGMA max_page_count=1000000")
     await keep_intents(sqlite, an_intent("intent-2", BIG))
     for name in ("intent-1", "intent-2"):
         assert await sqlite.read(lambda conn, name=name: intents.get(conn, name)) is not None
@@ -48,7 +44,7 @@ async def test_a_full_disk_is_said_and_costs_nothing_that_was_there(sqlite: Data
 
 async def test_whoever_shares_a_commit_with_what_fills_the_disk_is_told_too(sqlite: Database) -> None:
     """SQLite takes the whole transaction back then, and not only the savepoint."""
-    sa.event.listen(sqlite.engine, "checkout", fill_up)
+    (await writing(sqlite)).execute("PRAGMA max_page_count=1")
     writes = [keep_intents(sqlite, an_intent(f"intent-{n}", BIG if n == 1 else "refund-agent")) for n in range(3)]
     told = await asyncio.gather(*writes, return_exceptions=True)
     assert {type(one) for one in told} <= {DatabaseUnavailable, type(None)}
