@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from core.domain.intent import title_of
 from core.store import search_index
 from core.store.database import Tx
-from core.store.outbox import RowKind, RowStatus
-from core.store.tables import answer_receipts, archived, intents, outbox, suspensions, tokens
+from core.store.outbox import RowStatus
+from core.store.tables import answer_receipts, archived, intents, is_notice, outbox, suspensions, tokens
 
 Place = tuple[datetime, str]
 """Where a search goes on: when the last one found was asked, and its id."""
@@ -133,7 +133,7 @@ def under_way(tx: Tx, ids: Sequence[str]) -> set[str]:
 def addresses(conn: sa.Connection, ids: Sequence[str]) -> list[tuple[str, str, str]]:
     """Every ``(suspension_id, channel, address)`` that a notice went to."""
     own = outbox.c
-    asked = (own.kind == RowKind.NOTIFY.value) & own.suspension_id.in_(ids) & own.address.is_not(None)
+    asked = is_notice & own.suspension_id.in_(ids) & own.address.is_not(None)
     rows = conn.execute(sa.select(own.suspension_id, own.channel, own.address).where(asked).distinct())
     return [(row.suspension_id, row.channel, row.address) for row in rows]
 

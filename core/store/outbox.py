@@ -28,7 +28,7 @@ from core.domain.people import Address
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import VALUES, listed
-from core.store.tables import outbox, suspensions, workers
+from core.store.tables import is_notice, outbox, outbox_kind, suspensions, workers
 
 
 class RowKind(StrEnum):
@@ -376,11 +376,10 @@ def _of(suspension_id: str, channels: Collection[str]) -> Mapping[str, str]:
     return {"suspension_id": suspension_id, **listed(channels)}
 
 
-_is_notice = outbox.c.kind == sa.literal_column("'notify'")
 _is_waiting = outbox.c.status == sa.literal_column("'pending'")
-_is_unsent = _is_waiting & ((_is_notice & ~outbox.c.ambiguous) | (outbox.c.kind == sa.literal_column("'withdraw'")))
+_is_unsent = _is_waiting & ((is_notice & ~outbox.c.ambiguous) | (outbox_kind == sa.literal_column("'withdraw'")))
 _was_dropped = (outbox.c.status == sa.literal_column("'dropped'")) & outbox.c.receipt.is_not(None)
-_may_be_there = _is_notice & ((outbox.c.status == sa.literal_column("'delivered'")) | _was_dropped)
+_may_be_there = is_notice & ((outbox.c.status == sa.literal_column("'delivered'")) | _was_dropped)
 _TO_END = {
     dialect: Prepared(
         sa.select(*_COLUMNS)
@@ -430,7 +429,7 @@ def withdrawn_since(conn: sa.Connection, channel: str, since: datetime) -> list[
 
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
     """Whether every notice of ``attempt`` was refused for good."""
-    notices = (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.attempt == attempt)
+    notices = (outbox.c.suspension_id == suspension_id) & is_notice & (outbox.c.attempt == attempt)
     hopeful = sa.select(outbox.c.id).where(notices, outbox.c.status != RowStatus.REFUSED.value).limit(1)
     return conn.scalar(hopeful) is None
 

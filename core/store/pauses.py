@@ -16,7 +16,7 @@ from core.domain.wire import instant
 from core.store import outbox
 from core.store.database import Tx
 from core.store.outbox import Row, RowStatus
-from core.store.tables import installation, suspensions
+from core.store.tables import installation, is_notice, suspensions
 from core.store.tables import outbox as rows
 from core.store.upserts import upsert
 
@@ -83,12 +83,7 @@ _OF_NOW = (
     .where(suspensions.c.attempt == rows.c.attempt)
     .exists()
 )
-_HELD = (
-    (rows.c.status == sa.literal_column("'pending'"))
-    & (sa.func.coalesce(rows.c.kind, "") == sa.literal_column("'notify'"))
-    & (rows.c.reason == _REASON)
-)
-"""The kind is hidden from the indexes: SQLite would read every notice that ever was, and not those that wait."""
+_HELD = (rows.c.status == sa.literal_column("'pending'")) & is_notice & (rows.c.reason == _REASON)
 
 
 def held(conn: sa.Connection) -> int:

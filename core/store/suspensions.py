@@ -16,12 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from core.domain.audience import Audience, audience_of
 from core.domain.intent_lease import Wait
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
+from core.domain.wire import json_text
 from core.errors import Conflict
 from core.store import inbox_entries
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import Recordset, by_ids, listed
-from core.store.tables import archived, json_text, outages, outbox, suspensions
+from core.store.tables import archived, is_notice, outages, outbox, suspensions
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
@@ -433,9 +434,7 @@ _NEXT_LOOK = Prepared(
 
 def any_notice_delivered(conn: sa.Connection, suspension_id: str) -> bool:
     """Whether a channel has accepted at least one notice of this suspension."""
-    accepted = (
-        (outbox.c.suspension_id == suspension_id) & (outbox.c.kind == "notify") & (outbox.c.status == "delivered")
-    )
+    accepted = (outbox.c.suspension_id == suspension_id) & is_notice & (outbox.c.status == "delivered")
     return conn.scalar(sa.select(outbox.c.id).where(accepted).limit(1)) is not None
 
 

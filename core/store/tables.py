@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from core.domain.wire import json_text
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_COMPACT = json.JSONEncoder(separators=(",", ":"))
-"""``json.dumps`` would make one anew for each value."""
 
 
 class Instant(TypeDecorator[datetime]):
@@ -58,14 +57,6 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else json.loads(value)
-
-
-def json_text(value: Any) -> str:
-    """As a column of :class:`Json` has it."""
-    try:
-        return to_json(value, inf_nan_mode="constants").decode()
-    except PydanticSerializationError:  # a lone surrogate, which an older version has let in
-        return _COMPACT.encode(value)
 
 
 metadata = sa.MetaData(
@@ -294,6 +285,12 @@ outbox = sa.Table(
     ),
     sa.Index("ix_outbox_settled_alone", "settled_at", sqlite_where=_ALONE, postgresql_where=_ALONE),
 )
+
+outbox_kind = outbox.c.kind.concat(sa.literal_column("''"))
+"""The kind of a message, hidden from the indexes. By that of kinds SQLite would find what waits, and PostgreSQL what is
+about one question until it has counted the messages: they would read every notice that ever was."""
+
+is_notice = outbox_kind == sa.literal_column("'notify'")
 
 tokens = sa.Table(
     "tokens",

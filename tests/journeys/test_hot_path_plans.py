@@ -5,15 +5,17 @@ The statements are those that the service really executes; each database is aske
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
-from core.domain.people import Actor, Role
+from core.domain.people import Actor, Address, Role
 from core.engine.inbox import Inbox
-from core.store import outages
+from core.store import outages, outbox
 from core.store.database import Database
+from core.store.outbox import RowStatus
 from tests.core.store_examples import take_due
 from tests.statements import executed
 from tests.world import World
@@ -228,6 +230,20 @@ async def test_notices_that_a_pause_holds_are_counted_among_those_that_wait(any_
     [(text, values)] = [(text, values) for text, values in statements.items() if "count(" in text]
     [plan] = plans(any_world.service.database, {text: values}).values()
     assert "ix_outbox_pending" in plan or "ix_outbox_lanes" in plan
+
+
+async def test_what_ends_with_a_question_is_found_among_its_own_messages(any_world: World) -> None:
+    """However many messages there are, and though PostgreSQL has counted none of them yet."""
+    database, now = any_world.service.database, any_world.clock.now()
+    notice = outbox.notice("another", 1, Address("slack", "C1"), now)
+    rows = [replace(notice, id=f"d-{n}", status=RowStatus.DELIVERED, settled_at=now) for n in range(12_000)]
+    await database.write(lambda tx: outbox.insert(tx, rows, "me"))
+    async with executed(database) as statements:
+        await live_through(any_world)
+    about_one = {text: values for text, values in statements.items() if "outbox.suspension_id =" in text}
+    assert any("'dropped'" in text for text in about_one)
+    found = plans(database, about_one)
+    assert {text: plan for text, plan in found.items() if "ix_outbox_callbacks" in plan} == {}
 
 
 @pytest.mark.parametrize("status", ["pending", "dead", "refused"])

@@ -14,13 +14,13 @@ from pydantic import JsonValue, RootModel
 from bot.web.api import paging
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
-from bot.web.api.replies import BODY, ETAG, refusals, reply, write
+from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
 from bot.web.api.suspensions import Id, replayed
 from core.containers.coordinators import NewCoordinator
 from core.domain.coordinator import Coordinator, CoordinatorChange, CoordinatorStatus, SuspensionPolicy
 from core.domain.policy import Seconds
-from core.domain.wire import Instant, Open, instant, seconds
+from core.domain.wire import Instant, Open, instant, json_text, seconds
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["coordinators"])
@@ -183,7 +183,7 @@ async def create(
     person (RFC-0026 §3)."""
 
     def written(made: Coordinator) -> tuple[int, str]:
-        return 200, write(coordinator_json(made, made.granted_at))
+        return 200, json_text(coordinator_json(made, made.granted_at))
 
     made = await services.coordinators.create(body.wanted(), actor, await once(request, actor, key, written))
     return replayed(made) if isinstance(made, Replayed) else _with_etag(made, made.granted_at)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from bot.web.api import intent_bodies, intent_replies, replies
+from bot.web.api import intent_bodies, intent_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served, Services
 from bot.web.api.client_records import parse_record, take_record
 from bot.web.api.paging import TEXT, IdempotencyKey, IfMatch, Instant, Limit, Offset, once, version
@@ -19,6 +19,7 @@ from bot.web.api.suspensions import Id, replayed
 from core.domain.intent import IntentStatus
 from core.domain.people import Actor
 from core.domain.vocabulary import Event
+from core.domain.wire import json_text
 from core.idempotency import Replayed
 from core.intents.intents import NewIntent
 from core.intents.showing import Shown
@@ -207,7 +208,7 @@ def new_intent(body: intent_bodies.IntentBody) -> NewIntent:
 
 
 def created(shown: Shown) -> tuple[int, str]:
-    return 201, replies.write(intent_replies.intent_json(shown))
+    return 201, json_text(intent_replies.intent_json(shown))
 
 
 def with_etag(shown: Shown, status: int = 200) -> Response:

@@ -21,12 +21,13 @@ from bot.web.api.plan_bodies import (
     checkpoint_json,
     plan_json,
 )
-from bot.web.api.replies import BODY, ETAG, refusals, reply, write
+from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.containers.plans import ShownCheckpoint, ShownPlan
 from core.domain.checkpoint import CheckpointAnswer
 from core.domain.people import Actor
 from core.domain.reception import Counted, Recorded, accepted
+from core.domain.wire import json_text
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["plans"])
@@ -86,7 +87,7 @@ async def page(
 
 
 def _made(shown: ShownPlan) -> tuple[int, str]:
-    return 200, write(plan_json(shown))
+    return 200, json_text(plan_json(shown))
 
 
 def _with_etag(shown: ShownPlan) -> Response:
@@ -163,7 +164,7 @@ async def _judge(
     checkpoint = await services.checkpoints.get(checkpoint_id, actor)
 
     def judged(taken: Recorded | Counted) -> tuple[int, str]:
-        return 200, write(checkpoint_json(ShownCheckpoint(checkpoint, taken.suspension)))
+        return 200, json_text(checkpoint_json(ShownCheckpoint(checkpoint, taken.suspension)))
 
     again = await once(request, actor, key, judged)
     reason = body.reason or None
@@ -174,4 +175,4 @@ async def _judge(
 
 
 def _reached(shown: ShownCheckpoint) -> tuple[int, str]:
-    return 200, write(checkpoint_json(shown))
+    return 200, json_text(checkpoint_json(shown))

@@ -14,7 +14,7 @@ from bot.web.api import portfolio_bodies as bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.intent_replies import IntentReply, intent_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, Offset, cursor_after, once, place
-from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.containers.portfolios import CountedPortfolio
 from core.domain.aggregate import Aggregate
@@ -27,7 +27,7 @@ from core.domain.portfolio import (
     progress,
     suspended,
 )
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["portfolios"])
@@ -282,8 +282,8 @@ async def of_intent(services: Served, intent_id: Id, actor: Caller) -> Response:
 
 
 def _created(made: CountedPortfolio) -> tuple[int, str]:
-    return 200, write(portfolio_json(made))
+    return 200, json_text(portfolio_json(made))
 
 
 def _added(made: PortfolioMember) -> tuple[int, str]:
-    return 200, write(membership_json(made))
+    return 200, json_text(membership_json(made))

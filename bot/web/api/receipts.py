@@ -12,9 +12,9 @@ from fastapi import APIRouter, Request, Response
 from bot.web.api import requests
 from bot.web.api.auth import Agent, KeyedRoute, Served
 from bot.web.api.paging import IdempotencyKey, once
-from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import replayed
-from core.domain.wire import Open
+from core.domain.wire import Open, json_text
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["receipts"])
@@ -46,6 +46,6 @@ async def verify(
         body.when,
         actor,
         allow_silence=body.allow_silence,
-        once=await once(request, actor, key, lambda _: (200, write(_VALID))),
+        once=await once(request, actor, key, lambda _: (200, json_text(_VALID))),
     )
     return replayed(done) if isinstance(done, Replayed) else reply(_VALID)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
-from pydantic_core import PydanticSerializationError, to_json
 from starlette.responses import Response
 
-from core.domain.wire import JsonObject, Open
+from core.domain.wire import JsonObject, Open, json_text
 
 
 class FieldProblem(Open):
@@ -116,11 +114,4 @@ Body = Mapping[str, object] | Sequence[object]
 
 def reply(body: Body, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """``body`` as compact JSON."""
-    return Response(write(body), status, headers, media_type="application/json")
-
-
-def write(body: Body) -> str:
-    try:
-        return to_json(body, inf_nan_mode="constants").decode()  # takes a fifth of json's time
-    except PydanticSerializationError:  # too deep, or a lone surrogate, which an older version has let in
-        return json.dumps(body, separators=(",", ":"))
+    return Response(json_text(body), status, headers, media_type="application/json")

@@ -17,12 +17,12 @@ from pydantic.alias_generators import to_camel
 from bot.web.api.auth import Agent, AgentName, Caller, KeyedRoute, Served
 from bot.web.api.failure_bodies import AgentCallbackBody, FailureBody, FailurePolicyBody
 from bot.web.api.paging import IdempotencyKey, once
-from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.sessions import seen_by
 from bot.web.api.suspensions import Id, replayed
 from core.domain.people import Actor
 from core.domain.retry import IntentFailure, RetryStrategy
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text
 from core.idempotency import Replayed
 from core.store.retry_policies import StoredPolicy
 
@@ -237,4 +237,4 @@ def _name_of(actor: Actor) -> str:
 
 
 def _recorded(failure: IntentFailure) -> tuple[int, str]:
-    return 200, write(failure_json(failure))
+    return 200, json_text(failure_json(failure))

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Query, Request, Response
 from bot.web.api import intent_bodies
 from bot.web.api.auth import Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place
-from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.sessions import seen_by
 from bot.web.api.suspensions import Id, replayed
 from core.domain.people import Actor
-from core.domain.wire import Instant, Open, instant
+from core.domain.wire import Instant, Open, instant, json_text
 from core.idempotency import Replayed
 from core.store.subscriptions import Subscription
 
@@ -85,7 +85,7 @@ async def subscribe(
     /intents/{intent_id}/events` if the order matters."""
 
     def made_json(made: Subscription) -> tuple[int, str]:
-        return 200, write(subscription_json(made, actor))
+        return 200, json_text(subscription_json(made, actor))
 
     made = await services.subscriptions.create(body.wanted(), actor, await once(request, actor, key, made_json))
     return replayed(made) if isinstance(made, Replayed) else reply(subscription_json(made, actor))

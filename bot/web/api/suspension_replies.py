@@ -10,7 +10,6 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
-from bot.web.api.replies import write
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.machine import next_attempt_at
 from core.domain.notice import Notice, what_silence_means
@@ -18,7 +17,7 @@ from core.domain.policy import Level
 from core.domain.quorum import received
 from core.domain.record import SuspensionReply, record_json
 from core.domain.suspension import Kind, Suspension
-from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, ladder_json
+from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
 
 
 def suspension_json(suspension: Suspension) -> SuspensionReply:
@@ -270,8 +269,8 @@ class PartialAnswerReply(Open):
 def answered(suspension: Suspension) -> tuple[int, str]:
     """The reply to an answer: 202 while more of them are needed."""
     if not suspension.is_open:
-        return 200, write(answer_json(suspension))
-    return 202, write(PartialAnswerReply(received=received(suspension), required=suspension.ask.answers_required))
+        return 200, json_text(answer_json(suspension))
+    return 202, json_text(PartialAnswerReply(received=received(suspension), required=suspension.ask.answers_required))
 
 
 class ClaimReply(Open):

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.convertors import StringConvertor, register_url_convertor
 
 from bot.observability.tracing import AskSpan
-from bot.web.api import replies, requests, suspension_replies
+from bot.web.api import requests, suspension_replies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Operator, Served, Services, while_valid
 from bot.web.api.notices import WholeNoticeReply, whole_notice_json
 from bot.web.api.paging import TEXT, Cursor, IdempotencyKey, Limit, OptionalIfMatch, cursor_after, once, place, version
@@ -26,7 +26,7 @@ from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
 from core.domain.suspension import Suspension
-from core.domain.wire import instant, ladder_json, plain, policy_json, resume_json
+from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
 from core.hub import Wakeup, first_of
 from core.idempotency import Replayed
@@ -302,11 +302,11 @@ def _policy_with_sources(resolved: ResolvedPolicy) -> dict[str, suspension_repli
 
 def shown(suspension: Suspension) -> tuple[int, str]:
     """The reply that shows the whole record, as it is kept for a repeated request."""
-    return 200, replies.write(suspension_replies.suspension_json(suspension))
+    return 200, json_text(suspension_replies.suspension_json(suspension))
 
 
 def _created(suspension: Suspension) -> tuple[int, str]:
-    return 201, replies.write(suspension_replies.suspended_outcome(suspension))
+    return 201, json_text(suspension_replies.suspended_outcome(suspension))
 
 
 def _told(done: Suspension | Replayed, span: AskSpan) -> Response:

@@ -13,10 +13,10 @@ from pydantic import RootModel
 from bot.web.api import task_bodies
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import IdempotencyKey, IfMatch, Limit, Offset, once, version
-from bot.web.api.replies import BODY, ETAG, refusals, reply, write
+from bot.web.api.replies import BODY, ETAG, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.task import Task, TaskStatus
-from core.domain.wire import Instant, JsonObject, Open, instant
+from core.domain.wire import Instant, JsonObject, Open, instant, json_text
 from core.idempotency import Replayed
 
 routes = APIRouter(route_class=KeyedRoute, tags=["tasks"])
@@ -202,7 +202,7 @@ async def page(
 
 
 def _created(task: Task) -> tuple[int, str]:
-    return 200, write(task_json(task))
+    return 200, json_text(task_json(task))
 
 
 def _with_etag(task: Task) -> Response:

@@ -13,14 +13,14 @@ from pydantic import ConfigDict, Field
 
 from bot.web.api.auth import Agent, Caller, KeyedRoute, Served
 from bot.web.api.paging import Cursor, IdempotencyKey, Limit, cursor_after, once, place
-from bot.web.api.replies import BODY, refusals, reply, write
+from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.requests import IntentId, JsonObject, Name, Strict, such_as
 from bot.web.api.suspensions import Id, replayed
 from bot.web.errors import VISIBLE
 from core.containers.workflows import NewWorkflow, ShownWorkflow
 from core.domain.intent import IntentStatus
 from core.domain.task import TaskStatus
-from core.domain.wire import Instant, Open, instant
+from core.domain.wire import Instant, Open, instant, json_text
 from core.domain.workflow import NewPhase, PhaseOutput, StartValues
 from core.idempotency import Replayed
 from core.store.workflows import PhaseStanding
@@ -318,4 +318,4 @@ async def show(services: Served, workflow_id: Id, actor: Caller) -> Response:
 
 
 def _created(shown: ShownWorkflow) -> tuple[int, str]:
-    return 200, write(workflow_json(shown))
+    return 200, json_text(workflow_json(shown))
