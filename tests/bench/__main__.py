@@ -10,7 +10,8 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from tests.bench import (
     waiting,
     webhooks,
 )
+from tests.bench.process import kept_awake
 from tests.bench.sheet import Sheet
 
 Part = Callable[[Path, Sheet], Awaitable[None]]
@@ -83,6 +85,9 @@ def options() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", action="append", choices=list(PARTS), metavar="PART", help="one of the parts below")
+    parser.add_argument(
+        "--let-sleep", action="store_true", help="let the processors sleep while they have nothing to do, as usual"
+    )
     parser.add_argument("--seconds", type=float, default=10, help="how long the cycles of `cycle` run (default 10)")
     parser.add_argument("--runs", type=int, default=300, help="how many latencies `cycle` takes (default 300)")
     parser.add_argument("--webhooks", type=int, default=webhooks.OFFERED, help="how many `webhooks` offers")
@@ -93,7 +98,15 @@ async def main() -> int:
     given = options().parse_args()
     wanted = given.only or [name for name in PARTS if name not in NAMED_ONLY]
     sheet = Sheet()
-    print(f"Python {sys.version}")
+    with nullcontext(False) if given.let_sleep else kept_awake() as is_awake:
+        print(f"Python {sys.version}\nidle processors {'are kept awake' if is_awake else 'may sleep'}")
+        await measure(wanted, given, sheet)
+    if sheet.missed:
+        print("\nmissed: " + ", ".join(sheet.missed))
+    return 1 if sheet.missed else 0
+
+
+async def measure(wanted: Sequence[str], given: argparse.Namespace, sheet: Sheet) -> None:
     for name in wanted:
         text, part = PARTS[name]
         if name == "cycle":
@@ -104,9 +117,6 @@ async def main() -> int:
         sheet.part(f"{name}: {text} (load before: {load:.1f} on {os.cpu_count()} cores; {memory:.0f} ns an object)")
         with tempfile.TemporaryDirectory(prefix="handraise-bench-") as folder:
             await part(Path(folder), sheet)
-    if sheet.missed:
-        print("\nmissed: " + ", ".join(sheet.missed))
-    return 1 if sheet.missed else 0
 
 
 if __name__ == "__main__":
