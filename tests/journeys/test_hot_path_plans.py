@@ -13,7 +13,7 @@ import pytest
 
 from core.domain.people import Actor, Address, Role
 from core.engine.inbox import Inbox
-from core.store import outages, outbox
+from core.store import archive, outages, outbox, suspensions
 from core.store.database import Database
 from core.store.outbox import RowStatus
 from tests.core.store_examples import take_due
@@ -232,7 +232,7 @@ async def test_notices_that_a_pause_holds_are_counted_among_those_that_wait(any_
     assert "ix_outbox_pending" in plan or "ix_outbox_lanes" in plan
 
 
-async def test_what_ends_with_a_question_is_found_among_its_own_messages(any_world: World) -> None:
+async def test_what_is_about_one_question_is_found_among_its_own_messages(any_world: World) -> None:
     """However many messages there are, and though PostgreSQL has counted none of them yet."""
     database, now = any_world.service.database, any_world.clock.now()
     notice = outbox.notice("another", 1, Address("slack", "C1"), now)
@@ -240,7 +240,10 @@ async def test_what_ends_with_a_question_is_found_among_its_own_messages(any_wor
     await database.write(lambda tx: outbox.insert(tx, rows, "me"))
     async with executed(database) as statements:
         await live_through(any_world)
-    about_one = {text: values for text, values in statements.items() if "outbox.suspension_id =" in text}
+        await database.read(lambda conn: outbox.all_refused(conn, "another", 1))
+        await database.read(lambda conn: suspensions.any_notice_delivered(conn, "another"))
+        await database.read(lambda conn: archive.addresses(conn, ["another"]))
+    about_one = {text: values for text, values in statements.items() if "outbox.suspension_id" in text}
     assert any("'dropped'" in text for text in about_one)
     found = plans(database, about_one)
     assert {text: plan for text, plan in found.items() if "ix_outbox_callbacks" in plan} == {}
