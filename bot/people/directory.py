@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from fnmatch import translate
+from functools import lru_cache
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
@@ -67,7 +68,8 @@ class _Contents:
     services: frozenset[str]
     pagers: frozenset[str]
     keys: Mapping[str, Sequence[ApiKey]]
-    patterns: re.Pattern[str] | None
+    allows: Callable[[str], bool] | None
+    """Whether a reference may be asked by ``recipients.allow``, ``None`` if that is not set."""
     configured: frozenset[str]
 
     @classmethod
@@ -75,6 +77,7 @@ class _Contents:
         people, groups = _read(settings)
         allow = settings.recipients.allow
         services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
+        configured = frozenset(_configured(settings, services))
         return cls(
             settings,
             accounts or NoAccounts(),
@@ -88,8 +91,8 @@ class _Contents:
             services=services,
             pagers=frozenset(settings.own_routing_keys),
             keys=_keys_of(settings),
-            patterns=None if allow is None else _any_of(map(_pattern, allow)),
-            configured=frozenset(_configured(settings, services)),
+            allows=None if allow is None else _allow_list(allow, configured, people),
+            configured=configured,
         )
 
 
@@ -123,24 +126,11 @@ class Directory:
         since whoever may be asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the
         person. What the configuration itself names (a channel's default, a rung of the platform's ladder) always is.
         """
-        recipient = parse_recipient(reference)
         now = self._now
-        if str(recipient) in now.configured:
-            return True
-        if now.patterns is None:
-            return self._is_known(recipient)
-        return any(now.patterns.match(form.lower()) for form in self._forms(recipient))
-
-    def _forms(self, recipient: Recipient) -> Collection[str]:
-        """What a pattern may match to allow ``recipient``."""
-        match recipient.kind:
-            case RecipientKind.PERSON:
-                person = self._now.people.get(recipient.identity)
-                return {recipient.value} if person is None else {person.email, person.mail_to}
-            case RecipientKind.EMAIL:
-                return {str(recipient), recipient.value}
-            case _:
-                return {str(recipient)}
+        if now.allows is not None:
+            return now.allows(reference)
+        recipient = parse_recipient(reference)
+        return str(recipient) in now.configured or self._is_known(recipient)
 
     def addresses(self, reference: str, channel: str) -> Sequence[Address]:
         """Where ``reference`` is reached on ``channel``, each place once; empty if it is not.
@@ -455,9 +445,33 @@ def _pattern(written: str) -> str:
     return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else written.lower()
 
 
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Matches what one of the shell patterns does; nothing if there are none."""
-    return re.compile("|".join(map(translate, patterns)) or r"(?!)")
+def _allow_list(
+    written: Iterable[str], configured: Collection[str], people: Mapping[str, Person]
+) -> Callable[[str], bool]:
+    """Whether a reference is ``configured``, or matches one of the shell patterns ``written``. That is looked up
+    whenever somebody is asked and whenever a message is sent, mostly for the same few people: so it is kept."""
+    patterns = re.compile("|".join(map(translate, map(_pattern, written))) or r"(?!)")
+
+    @lru_cache(maxsize=4096)
+    def allows(reference: str) -> bool:
+        recipient = parse_recipient(reference)
+        if str(recipient) in configured:
+            return True
+        return any(patterns.match(form.lower()) for form in _forms(recipient, people))
+
+    return allows
+
+
+def _forms(recipient: Recipient, people: Mapping[str, Person]) -> Collection[str]:
+    """What a pattern may match to allow ``recipient``."""
+    match recipient.kind:
+        case RecipientKind.PERSON:
+            person = people.get(recipient.identity)
+            return {recipient.value} if person is None else {person.email, person.mail_to}
+        case RecipientKind.EMAIL:
+            return {str(recipient), recipient.value}
+        case _:
+            return {str(recipient)}
 
 
 def _configured(settings: Settings, services: Collection[str]) -> Iterable[str]:

@@ -228,8 +228,7 @@ class Transitions:
 
     def _tell_sender(self, tx: Tx) -> None:
         """What it holds of these questions is as they are committed."""
-        at = self.sender.elapsed()
-        tx.after_commit(lambda: self.sender.wrote(tx.written, at))
+        tx.after_commit(partial(self.sender.wrote, tx.written, self.sender.elapsed()))
 
     def dispatch(self, tx: Tx, rows: Sequence[Row]) -> None:
         """Write ``rows``; hand those that can go at once to the sender when the commit stands."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from core.store.prepared import Prepared, by_column, converted, to_driver
+from core.store.prepared import Convert, Prepared, by_column, converted, to_driver
 
 _COMPACT = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 _PLACE = "place"
@@ -42,6 +42,8 @@ class Recordset:
     def __init__(self, *columns: sa.ColumnClause[Any]) -> None:
         self._columns = columns
         self._names = [column.name for column in columns]
+        self._converters: dict[str, Mapping[str, Convert | None]] = {}
+        """By the name of the dialect, and of the column."""
 
     def together(self, statement: Callable[[GivenRows], sa.Insert | sa.Update]) -> Together:
         """What ``statement`` makes of the rows, for :meth:`run`."""
@@ -85,9 +87,12 @@ class Recordset:
             together[dialect].run(conn, {_list_of(name): _COMPACT.encode([*one]) for name, one in given.items()})
 
     def _lists(self, dialect: sa.Dialect, rows: Sequence[Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
+        converters = self._converters.get(dialect.name)
+        if converters is None:
+            converters = {column.name: to_driver(column.type, dialect) for column in self._columns}
+            self._converters[dialect.name] = converters
         given = by_column(self._names, rows)
-        kinds = {column.name: to_driver(column.type, dialect) for column in self._columns}
-        return {name: converted(kinds[name], values) for name, values in given.items()}
+        return {name: converted(converters[name], values) for name, values in given.items()}
 
 
 def _list_of(name: str) -> str:

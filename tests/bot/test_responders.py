@@ -149,6 +149,13 @@ def test_an_allow_list_says_who_else_may_be_asked(patterns: list[str], reference
     assert directory(recipients={"allow": patterns}).allowed(reference) is may
 
 
+def test_who_was_allowed_is_so_no_longer_once_the_allow_list_has_changed() -> None:
+    people = directory(recipients={"allow": ["*@example.org"]})
+    assert people.allowed(STRANGER)
+    people.become(Settings(**{**BASE, "recipients": {"allow": []}}))
+    assert not people.allowed(STRANGER)
+
+
 def test_whom_the_platforms_ladder_names_may_be_asked() -> None:
     rung = {"attempt": 2, "channel_hint": "pagerduty", "notify_to": "Supervisor@example.org"}
     policy = {"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [rung]}
