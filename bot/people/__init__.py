@@ -1,7 +1,8 @@
 """People: the directory, and what vendors know of the people in it.
 
-``directory`` is who people are, where they are reached, and whom this service may ask. ``slack_accounts`` finds Slack
-accounts by e-mail in the background. ``on_call`` asks PagerDuty who is on call, and keeps the answer for a minute.
+``directory`` is who people are, and where they are reached. ``allow_list`` says whom this service may ask, if one is
+set. ``slack_accounts`` finds Slack accounts by e-mail in the background. ``on_call`` asks PagerDuty who is on call, and
+keeps the answer for a minute.
 
 What must never be: a network call while a question is opened or an answer is checked, or an address that the
 allow-list does not allow.

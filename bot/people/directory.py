@@ -10,18 +10,16 @@ Source: API.md §2, "Whom to ask" and "Who may answer"; RFC-0026 §11.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from fnmatch import translate
-from functools import lru_cache
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
 from bot.config import Settings
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.people_and_keys import ApiKey
+from bot.people.allow_list import allow_list
 from bot.people.on_call import OnCalls, OnCallUser
 from bot.people.slack_accounts import Accounts, NoAccounts
 from core.domain.copies import replace
@@ -34,7 +32,6 @@ from core.domain.people import (
     RecipientKind,
     Role,
     canonical,
-    comparable_domain,
     parse_recipient,
 )
 from core.errors import InvalidRecipient
@@ -91,7 +88,7 @@ class _Contents:
             services=services,
             pagers=frozenset(settings.own_routing_keys),
             keys=_keys_of(settings),
-            allows=None if allow is None else _allow_list(allow, configured, people),
+            allows=None if allow is None else allow_list(allow, configured, people),
             configured=configured,
         )
 
@@ -119,13 +116,8 @@ class Directory:
         self._now = _Contents.of(settings, accounts, on_calls)
 
     def allowed(self, reference: str) -> bool:
-        """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory.
-
-        Patterns match whatever the case. Of somebody in the directory they mean the person, whatever sub-address was
-        written; of anybody else the address to which mail would go. ``*@example.com`` covers ``email:`` forms too,
-        since whoever may be asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the
-        person. What the configuration itself names (a channel's default, a rung of the platform's ladder) always is.
-        """
+        """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory. What
+        the configuration itself names (a channel's default, a rung of the platform's ladder) it always may."""
         now = self._now
         if now.allows is not None:
             return now.allows(reference)
@@ -437,41 +429,6 @@ def _keys_of(settings: Settings) -> Mapping[str, Sequence[ApiKey]]:
     for entry in settings.api_keys:
         found.setdefault(canonical(entry.name), []).append(entry)
     return found
-
-
-def _pattern(written: str) -> str:
-    """A pattern of the allow-list as references are spelled: in lower case, its domain as the DNS has it."""
-    name, at, domain = written.lower().rpartition("@")
-    return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else written.lower()
-
-
-def _allow_list(
-    written: Iterable[str], configured: Collection[str], people: Mapping[str, Person]
-) -> Callable[[str], bool]:
-    """Whether a reference is ``configured``, or matches one of the shell patterns ``written``. That is looked up
-    whenever somebody is asked and whenever a message is sent, mostly for the same few people: so it is kept."""
-    patterns = re.compile("|".join(map(translate, map(_pattern, written))) or r"(?!)")
-
-    @lru_cache(maxsize=4096)
-    def allows(reference: str) -> bool:
-        recipient = parse_recipient(reference)
-        if str(recipient) in configured:
-            return True
-        return any(patterns.match(form.lower()) for form in _forms(recipient, people))
-
-    return allows
-
-
-def _forms(recipient: Recipient, people: Mapping[str, Person]) -> Collection[str]:
-    """What a pattern may match to allow ``recipient``."""
-    match recipient.kind:
-        case RecipientKind.PERSON:
-            person = people.get(recipient.identity)
-            return {recipient.value} if person is None else {person.email, person.mail_to}
-        case RecipientKind.EMAIL:
-            return {str(recipient), recipient.value}
-        case _:
-            return {str(recipient)}
 
 
 def _configured(settings: Settings, services: Collection[str]) -> Iterable[str]:

@@ -1,0 +1,62 @@
+"""The allow-list: which references ``recipients.allow`` lets this service ask.
+
+Patterns match whatever the case. Of somebody in the directory they mean the person, whatever sub-address was written;
+of anybody else the address to which mail would go. ``*@example.com`` covers ``email:`` forms too, since whoever may be
+asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the person.
+
+Source: API.md §2, "Whom to ask"; RFC-0026 §11.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from fnmatch import translate
+from functools import lru_cache
+
+from core.domain.people import Person, Recipient, RecipientKind, comparable_domain, parse_recipient
+
+_KEPT = 4096
+"""References of which it is known whether they may be asked."""
+
+
+def allow_list(
+    patterns: Iterable[str], configured: Collection[str], people: Mapping[str, Person]
+) -> Callable[[str], bool]:
+    """Whether a reference is ``configured`` or matches one of the shell ``patterns``; raises :class:`InvalidRecipient`
+    for one of no known form. ``people`` are those of the directory by identity.
+
+    It is asked whenever a question is asked and a message is sent, mostly about the same few people.
+    """
+    any_of = re.compile("|".join(translate(_spelled(one)) for one in patterns) or _NOTHING)
+
+    @lru_cache(maxsize=_KEPT)
+    def allows(reference: str) -> bool:
+        recipient = parse_recipient(reference)
+        if str(recipient) in configured:
+            return True
+        return any(any_of.match(form.lower()) for form in _forms(recipient, people))
+
+    return allows
+
+
+_NOTHING = r"(?!)"
+"""Matches nothing."""
+
+
+def _spelled(pattern: str) -> str:
+    """As references are spelled: in lower case, its domain as the DNS has it."""
+    name, at, domain = pattern.lower().rpartition("@")
+    return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else pattern.lower()
+
+
+def _forms(recipient: Recipient, people: Mapping[str, Person]) -> Collection[str]:
+    """What a pattern may match to allow ``recipient``."""
+    match recipient.kind:
+        case RecipientKind.PERSON:
+            person = people.get(recipient.identity)
+            return {recipient.value} if person is None else {person.email, person.mail_to}
+        case RecipientKind.EMAIL:
+            return {str(recipient), recipient.value}
+        case _:
+            return {str(recipient)}
