@@ -58,8 +58,9 @@ _IN_THE_KERNEL = 64 * 1024
 for a client that reads nothing, and have us read as many from one client at once."""
 _MOST_DESCRIPTORS = 65_536
 _COLLECTED_EVERY = (20_000, 50, 100)
-"""So many more objects are there before the garbage collector looks for circles. Nearly everything goes without it.
-With Python's 700 it takes a tenth of the processor; with 100,000 it holds every request up by 0.1 s each time."""
+"""Thresholds of the garbage collector's generations (``gc.set_threshold``). The first is how many more objects were
+made than freed before it looks for circles. Nearly everything goes without it. With Python's 700 it takes a tenth of
+the processor; with 100,000 it holds every request up for 0.1 s each time."""
 _SWITCH_SECONDS = 0.001
 """A database thread gives the interpreter up at every statement, and waits this long to get it back from a busy event
 loop. With Python's five milliseconds a fifth fewer questions get through."""

@@ -17,16 +17,17 @@ from functools import lru_cache
 from core.domain.people import Person, Recipient, RecipientKind, comparable_domain, parse_recipient
 
 _KEPT = 4096
-"""References of which it is known whether they may be asked."""
+"""At most so many answers are kept."""
+_NOTHING = r"(?!)"
+"""Matches nothing."""
 
 
 def allow_list(
     patterns: Iterable[str], configured: Collection[str], people: Mapping[str, Person]
 ) -> Callable[[str], bool]:
-    """Whether a reference is ``configured`` or matches one of the shell ``patterns``; raises :class:`InvalidRecipient`
-    for one of no known form. ``people`` are those of the directory by identity.
-
-    It is asked whenever a question is asked and a message is sent, mostly about the same few people.
+    """A function that says whether a reference is ``configured`` or matches one of the shell ``patterns``. ``people``
+    are those of the directory by identity. The function raises :class:`InvalidRecipient` for a reference of no known
+    form. It keeps its answers: it is called for every question and every message, mostly about the same few people.
     """
     any_of = re.compile("|".join(translate(_spelled(one)) for one in patterns) or _NOTHING)
 
@@ -38,10 +39,6 @@ def allow_list(
         return any(any_of.match(form.lower()) for form in _forms(recipient, people))
 
     return allows
-
-
-_NOTHING = r"(?!)"
-"""Matches nothing."""
 
 
 def _spelled(pattern: str) -> str:

@@ -43,7 +43,7 @@ class Recordset:
         self._columns = columns
         self._names = [column.name for column in columns]
         self._converters: dict[str, Mapping[str, Convert | None]] = {}
-        """By the name of the dialect, and of the column."""
+        """By the name of the dialect, and of the column: all dialects of one name convert alike here."""
 
     def together(self, statement: Callable[[GivenRows], sa.Insert | sa.Update]) -> Together:
         """What ``statement`` makes of the rows, for :meth:`run`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
@@ -115,9 +116,9 @@ class Costs:
         }
 
     def milliseconds(self, name: str) -> float:
-        """Of one call. The first round warmed up and does not count."""
-        calls = (COPIES - AT_ONCE) * (1 if name == ANSWERING else LOOKS)
-        return 1000 * sum(self._spent[name][1:]) / calls
+        """Of one call, in the median round. The first one warmed up and does not count."""
+        calls = AT_ONCE * (1 if name == ANSWERING else LOOKS)
+        return 1000 * statistics.median(self._spent[name][1:]) / calls
 
 
 async def _asked_once_and_often(

@@ -1,5 +1,5 @@
 """What is over leaves memory by itself. The garbage collector, which holds every request up while it looks for circles,
-finds nothing of it.
+finds nothing of it. What is refused is left to it: an error holds the calls that it came through.
 """
 
 from __future__ import annotations
@@ -16,24 +16,31 @@ from tests.world import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 OURS = ("bot.", "core.", "channels.")
+TIMES = 3
 
 
 @contextmanager
 def without_collecting() -> Iterator[Counter[str]]:
-    """Inside nothing is collected. Afterwards: how many objects of ours only the collector would have found."""
+    """Inside nothing is collected. Afterwards: how many objects of ours (records, functions) only the collector would
+    have found, by what they are."""
     found = Counter[str]()
+    was_on = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
         yield found
         gc.set_debug(gc.DEBUG_SAVEALL)
         gc.collect()
-        kinds = (type(one) for one in gc.garbage)
-        found.update(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds if kind.__module__.startswith(OURS))
+        found.update(name for one in gc.garbage if (name := _name(one)).startswith(OURS))
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
-        gc.enable()
+        if was_on:
+            gc.enable()
+
+
+def _name(one: object) -> str:
+    return f"{getattr(one, '__module__', '')}.{getattr(one, '__qualname__', type(one).__qualname__)}"
 
 
 async def answered(world: World) -> None:
@@ -66,5 +73,6 @@ async def test_nothing_of_a_question_waits_for_the_garbage_collector(
 ) -> None:
     await journey(any_room)  # what is made once is made now
     with without_collecting() as found:
-        await journey(any_room)
-    assert not found
+        for _ in range(TIMES):
+            await journey(any_room)
+    assert {name: count for name, count in found.items() if count >= TIMES} == {}  # a send that was tried again is none
