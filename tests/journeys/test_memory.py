@@ -75,4 +75,5 @@ async def test_nothing_of_a_question_waits_for_the_garbage_collector(
     with without_collecting() as found:
         for _ in range(TIMES):
             await journey(any_room)
-    assert {name: count for name, count in found.items() if count >= TIMES} == {}  # a send that was tried again is none
+    # Less than one for each journey may be of a request that failed and was repeated.
+    assert {name: count for name, count in found.items() if count >= TIMES} == {}
