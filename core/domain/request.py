@@ -15,6 +15,7 @@ import rfc8785
 from pydantic import JsonValue
 
 from core.domain.json_schema import check_form_schema, check_schema
+from core.domain.negatives import is_affirmative
 from core.domain.policy import PolicyFields, ResolvedPolicy
 from core.domain.suspension import AUTHORIZE_VETO, YES_NO, Choice, FallbackPolicy, Kind, ResponseType, Resume
 from core.domain.window import Window
@@ -62,6 +63,8 @@ def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
     choices = request.choices
     if len({choice.value for choice in choices}) < len(choices):
         raise InvalidRequest("Two choices have the same value.", path="choices")
+    for index, choice in enumerate(choices):
+        _check_negative(choice, f"choices.{index}.metadata.negative")
     if request.kind is Kind.VETO:
         return _veto_choices(request)
     match request.response_type:
@@ -74,6 +77,11 @@ def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
         case ResponseType.TEXT | ResponseType.FORM if choices:
             raise InvalidRequest(f"A {request.response_type} has no choices.", path="choices")
     return choices
+
+
+def _check_negative(choice: Choice, path: str) -> None:
+    if choice.metadata.get("negative") is True and is_affirmative(choice.value):
+        raise InvalidRequest("A choice whose value is an approval can't be called a negative.", path=path)
 
 
 def _veto_choices(request: AskRequest) -> tuple[Choice, ...]:

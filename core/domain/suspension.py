@@ -16,6 +16,8 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain import negatives
+
 
 class ResponseType(StrEnum):
     """What kind of answer is expected (RFC-0025 §4.1)."""
@@ -231,6 +233,14 @@ class Ask:
 
     def choice(self, value: JsonValue) -> Choice | None:
         return next((choice for choice in self.choices if choice.value == value), None)
+
+    def is_negative(self, value: JsonValue) -> bool:
+        """Whether this answer says no (:mod:`core.domain.negatives`). A text or a form never does."""
+        choice = self.choice(value)
+        if choice is None:
+            return False
+        others = (other.value for other in self.choices if other is not choice)
+        return negatives.is_negative(choice.value, choice.metadata, others)
 
 
 @dataclass(frozen=True, slots=True)

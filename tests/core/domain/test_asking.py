@@ -177,3 +177,9 @@ def test_an_action_without_canonical_json_is_refused(value: Any) -> None:
     with pytest.raises(InvalidRequest) as refused:
         action_digest({"amount": value})
     assert refused.value.details["fields"][0]["path"] == "action"
+
+
+def test_an_approval_that_is_called_a_negative_is_refused() -> None:
+    called_no = Choice("approve", "Drop it", metadata={"negative": True})
+    assert refusal_of(choices=(Choice("keep", "Keep"), called_no)) == "choices.1.metadata.negative"
+    checked(choices=(Choice("keep", "Keep", metadata={"negative": True}), Choice("drop", "Drop")))
