@@ -1,8 +1,8 @@
 """Which choices say no. A "no" may count by itself, and may be given where not all of the action is shown.
 
-Only whole values count: ``reject`` is a no, ``reject_candidate`` may be what the agent wants to do. ``deny_refund`` is a
-no if ``approve_refund`` stands beside it. The asker overrides it by ``metadata.negative``, but can't call an approval a
-no: that would get past what guards approvals.
+Only whole values count: ``reject`` is a no, ``reject_candidate`` may be what the agent wants to do. ``deny_refund`` is
+a no if ``approve_refund`` stands beside it. The asker overrides it by ``metadata.negative``, but can't call an approval
+a no: that would get past what guards approvals.
 
 Source: API.md §2 ("What is shown"), §4 ("Several answers").
 """
@@ -19,12 +19,12 @@ NEGATIVES = frozenset(
     blocked dont do_not do_not_approve not_approved nein ablehnen abgelehnt verweigern non refuser refusé rejeter rejeté
     denegar denegado rechazar rechazado rifiutare rifiutato negare não nao recusar recusado rejeitar rejeitado negar nee
     neen afwijzen afgewezen weigeren geweigerd nej avslå avslag neka avvisa nie odrzuć odrzucam odmawiam odmowa いいえ
-    却下 拒否 否認 不承認""".split()
+    却下 拒否 否認 不承認""".split()  # noqa: SIM905 (a list of words, one a line, would fill the page)
 )
 AFFIRMATIVES = frozenset(
     """yes y ok okay approve approved accept accepted allow allowed authorize authorized authorise authorised confirm
     confirmed proceed grant granted permit agree go go_ahead ja genehmigen freigeben oui approuver valider sí si aprobar
-    sì approvare sim aprovar goedkeuren godkänn godkänna bevilja tak zatwierdź zatwierdzam はい 承認""".split()
+    sì approvare sim aprovar goedkeuren godkänn godkänna bevilja tak zatwierdź zatwierdzam はい 承認""".split()  # noqa: SIM905
 )
 
 _APART = re.compile(r"[^\w]+|_+")
