@@ -8,7 +8,7 @@
     │   └── Conflict             (IntentNotActive, AlreadySuspended, VersionConflict, …)
     ├── SuspensionError          the responder
     │   ├── InvalidAnswer, SuspensionIdRequired
-    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, AnswersDisagree, SuspensionEnded,
+    │   ├── NotSuspended, SuspensionMismatch, AlreadyAnswered, SuspensionEnded,
     │   │   ClaimedByAnother
     │   ├── SelfResponseForbidden, IdentityMismatch, NotAResponder
     │   └── NotShownWhole
@@ -398,13 +398,6 @@ class AlreadyAnswered(SuspensionError):
     """Somebody was first. ``same_answer`` tells whether it was this person with this value."""
 
     code = "already_answered"
-
-
-class AnswersDisagree(SuspensionError):
-    """Others have given another answer; where several are needed, only equal ones count together. ``given`` is
-    theirs, ``responders`` who they are."""
-
-    code = "answers_disagree"
 
 
 class SuspensionEnded(SuspensionError):

@@ -146,7 +146,6 @@ STATUSES: Mapping[type[HandraiseError], int] = {
     errors.NotShownWhole: 409,
     errors.SuspensionMismatch: 409,
     errors.AlreadyAnswered: 409,
-    errors.AnswersDisagree: 409,
     errors.SuspensionEnded: 409,
     errors.ClaimedByAnother: 409,
     errors.NotClaimed: 409,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from channels.slack.mrkdwn import one_line
 from core.domain.notice import Ending
-from core.domain.quorum import received
 from core.domain.suspension import Claim, Suspension
+from core.domain.wording import so_far
 from core.errors import ClaimedByAnother, HandraiseError, SelfResponseForbidden
 
 MOST_NAMES = 10
@@ -41,14 +41,9 @@ def ended(ending: Ending | None) -> str:
 
 
 def recorded_already(suspension: Suspension) -> str:
-    """Their own answer, once more; while others are waited for, how far it counts."""
-    required = suspension.ask.answers_required
-    count = f" ({received(suspension)} of {required})" if suspension.is_open else ""
-    return f"Your answer is recorded already{count}."
-
-
-def not_counted(why: str) -> str:
-    return f"That was not recorded: {why} The question stays open."
+    """Their own answer, once more; while others are waited for, how many are needed."""
+    others = f" {so_far(suspension)}" if suspension.is_open else ""
+    return f"Your answer is recorded already.{others}"
 
 
 def may_not(error: HandraiseError, asked: Sequence[str]) -> str:

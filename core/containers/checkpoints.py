@@ -31,6 +31,7 @@ from core.domain.people import Actor
 from core.domain.plan import TaskPlan, check_goes_on
 from core.domain.propagation import ENDED
 from core.domain.reception import Reception
+from core.domain.suspension import Via
 from core.domain.vocabulary import Event
 from core.engine.engine import Engine, Opens
 from core.engine.queries import may_read
@@ -141,6 +142,7 @@ class Checkpoints:
                 metadata=metadata,
                 intent_id=checkpoint.intent_id,
                 named=named,
+                via=Via("api", by.key),
             ),
             once,
         )

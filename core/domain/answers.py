@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from core.domain.json_schema import first_problem
 from core.domain.people import Actor
-from core.domain.suspension import Ask, ResponseType, Status, Suspension
+from core.domain.suspension import Ask, ResponseType, Status, Suspension, Via
 from core.domain.wire import choice_json, plain
 from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
@@ -107,6 +107,7 @@ class GivenAnswer:
     what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
     the responder as the request calls them: somebody else than ``by`` only if ``by`` is a trusted gateway.
     ``opened`` says that it was given where all of the question is shown, whatever its channel's messages hold.
+    ``via`` is where it can be found again.
     """
 
     suspension_id: str
@@ -119,3 +120,4 @@ class GivenAnswer:
     intent_id: str | None = None
     named: str | None = None
     opened: bool = False
+    via: Via | None = None

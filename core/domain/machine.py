@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from core.domain import clarification, quorum
 from core.domain.copies import replace
+from core.domain.people import canonical
 from core.domain.suspension import (
     CLOSED,
     Ask,
@@ -64,7 +65,7 @@ from core.domain.vocabulary import (
     Signal,
     Withdraw,
 )
-from core.domain.wire import choice_json, instant, policy_json, seconds
+from core.domain.wire import choice_json, given_json, instant, plain, policy_json, seconds, via_json
 
 
 def hand_over(suspension: Suspension, signal: Assigned, now: datetime) -> Outcome:
@@ -203,17 +204,20 @@ def _nobody_reached(suspension: Suspension, now: datetime) -> Outcome:
 
 def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
     """The answer that ends it, or one of several."""
-    if not quorum.counts(suspension, signal):
+    own = quorum.answer_of(suspension, canonical(signal.by))
+    if own is not None and quorum.same_value(own.value, signal.value):
         return Outcome(suspension)
-    suspension = quorum.with_answer(suspension, signal, now)
-    if not quorum.is_reached(suspension):
-        return _answer_recorded(suspension, signal, now)
+    before, suspension = suspension, quorum.with_answer(suspension, signal, now)
+    if not quorum.is_reached(suspension, signal.value):
+        return _answer_recorded(before, suspension, signal, now)
     ask = suspension.ask
-    all_of_them = {"responders": quorum.responders(suspension)} if quorum.is_shared(suspension) else {}
+    shared = quorum.is_shared(suspension)
+    all_of_them = {"responders": quorum.responders(suspension, signal.value)} if shared else {}
+    metadata = {**signal.metadata, **all_of_them}
     ended = _end(
         suspension,
         Status.RESPONDED,
-        Ended(now, signal.value, signal.by, signal.channel, signal.reason, {**signal.metadata, **all_of_them}),
+        Ended(now, signal.value, signal.by, signal.channel, signal.reason, metadata, via=signal.evidence),
     )
     payload = {
         "suspension_id": ask.id,
@@ -222,19 +226,41 @@ def _answer_given(suspension: Suspension, signal: AnswerGiven, now: datetime) ->
         "responded_at": instant(now),
         "channel": signal.channel,
         "resolution": Status.RESPONDED.value,
+        "via": via_json(signal.evidence),
         **all_of_them,
     }
+    if shared:
+        payload["answers"] = [plain(given_json(one)) for one in suspension.answers]
     event = Event(RESUMED, payload, signal.by)
     return Outcome(ended, (event,), (ReactivateIntent(), _answer_callback(ask, signal), Withdraw()))
 
 
-def _answer_recorded(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """Whoever has answered is not on it any more: their claim is given back, so that the others are reminded."""
-    recorded = quorum.recorded(suspension, signal, now)
-    if suspension.claim is None or suspension.claim.by != signal.by:
+def _answer_recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
+    """Whoever has answered is not on it any more: their claim is given back, so that the others are reminded. If no
+    value can reach its number any more, whoever else may answer is asked at once."""
+    recorded = quorum.recorded(before, suspension, signal, now)
+    if suspension.claim is not None and suspension.claim.by == signal.by:
+        recorded = _then(recorded, _release(suspension, Released(signal.by), now))
+    if signal.silent is None or quorum.can_be_reached(suspension, signal.silent):
         return recorded
-    freed = _release(suspension, Released(signal.by), now)
-    return Outcome(freed.suspension, recorded.events + freed.events, recorded.effects + freed.effects)
+    return _then(recorded, _ask_the_rest(recorded.suspension, now))
+
+
+def _ask_the_rest(suspension: Suspension, now: datetime) -> Outcome:
+    """Every attempt that remains, now. Several that would ask the same people in the same way are one."""
+    outcome, skipped = Outcome(suspension), tuple[int, ...]()
+    ask = suspension.ask
+    for number in range(suspension.attempt + 1, ask.max_attempts + 1):
+        step, following = ask.planned(number), ask.planned(number + 1) if number < ask.max_attempts else None
+        if following is not None and (step.channel, step.recipients) == (following.channel, following.recipients):
+            skipped += (number,)
+            continue
+        outcome, skipped = _then(outcome, _renotify(outcome.suspension, number, now, skipped=skipped)), ()
+    return outcome
+
+
+def _then(first: Outcome, second: Outcome) -> Outcome:
+    return Outcome(second.suspension, first.events + second.events, first.effects + second.effects)
 
 
 def _answer_callback(ask: Ask, signal: AnswerGiven) -> ResumeAgent:

@@ -16,7 +16,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
-from core.domain.suspension import Choice, Kind, ResponseType, Status, Style, Suspension
+from core.domain.quorum import responders
+from core.domain.suspension import Choice, Ended, Kind, ResponseType, Status, Style, Suspension
 from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
 
 
@@ -137,8 +138,15 @@ class Ending:
             case _:
                 stopped = self.continued_with is None
                 went_on = "The agent stopped." if stopped else f"The agent went on with “{self.continued_with}”."
-                who = f"Only {self.given} of {self.needed} people" if self.given else "Nobody"
-                return f"{who} answered by {when}. {went_on}"
+                return f"{self._who_answered} by {when}. {went_on}"
+
+    @property
+    def _who_answered(self) -> str:
+        if not self.given:
+            return "Nobody answered"
+        if self.given < self.needed:
+            return f"Only {self.given} of {self.needed} people answered"
+        return f"{self.given} people gave different answers"
 
 
 class Purpose(StrEnum):
@@ -283,6 +291,12 @@ def shown_value(suspension: Suspension, value: JsonValue) -> str:
     return str(value)
 
 
+def _by(suspension: Suspension, ended: Ended) -> str | None:
+    """Everybody who has given the answer that counts."""
+    together = [str(name) for name in responders(suspension, ended.value)]
+    return " and ".join(together) if together else ended.by
+
+
 def build_ending(suspension: Suspension, links: Links | None = None, zone: tzinfo | None = None) -> Ending:
     """How an ended suspension is told. Raises ``ValueError`` while it is open."""
     ended = suspension.ended
@@ -296,7 +310,7 @@ def build_ending(suspension: Suspension, links: Links | None = None, zone: tzinf
         resolution=suspension.status,
         at=ended.at,
         answer=shown_value(suspension, ended.value) if answered else None,
-        by=" and ".join(one.by for one in suspension.answers) if answered and suspension.answers else ended.by,
+        by=_by(suspension, ended) if answered else ended.by,
         channel=ended.channel,
         continued_with=shown_value(suspension, ended.value) if went_on else None,
         links=links,

@@ -1,37 +1,54 @@
-"""Quorum: more than one answer. Who has given one, whether another counts, and how many are missing.
+"""Quorum: more than one answer. Who has given one, how many each value needs, and which one is reached first.
 
-Every counted answer is the same value by another person. What was counted stays: an answer is never taken back.
+Each person has one answer, and may change it until the end. A value is reached when as many people have given it as it
+needs: a negative one by itself, any other as many as the question asks for, unless the choice says otherwise.
 
-Source: API.md §4, ``answers_required``; docs/decisions/0009.
+Source: API.md §4, "Several answers"; docs/decisions/0009.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import JsonValue
 
 from core.domain.copies import replace
 from core.domain.people import canonical
-from core.domain.suspension import Given, Status, Suspension
-from core.domain.vocabulary import ANSWER_RECORDED, AnswerGiven, Event, Outcome
-from core.domain.wire import instant
+from core.domain.suspension import Ask, Given, Status, Suspension
+from core.domain.vocabulary import ANSWER_CHANGED, ANSWER_RECORDED, AnswerGiven, Event, Outcome
+from core.domain.wire import instant, via_json
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many people have given one value, and how many it needs."""
+
+    received: int
+    required: int
+
+    @property
+    def is_reached(self) -> bool:
+        return self.received >= self.required
 
 
 def is_shared(suspension: Suspension) -> bool:
-    """Whether the question needs more than one person."""
+    """Whether an answer to the question may need more than one person."""
     return suspension.ask.answers_required > 1
 
 
+def required(ask: Ask, value: JsonValue) -> int:
+    """How many people have to give this value: the choice's own number, 1 for a negative, else the question's."""
+    choice = ask.choice(value)
+    if choice is not None and choice.answers_required is not None:
+        return choice.answers_required
+    return 1 if ask.is_negative(value) else ask.answers_required
+
+
 def answer_of(suspension: Suspension, identity: str) -> Given | None:
-    """The answer that this person has given already."""
+    """The answer that this person has given, as it stands."""
     return next((one for one in suspension.answers if canonical(one.by) == identity), None)
-
-
-def differs(suspension: Suspension, value: JsonValue) -> bool:
-    """Whether an answer that counts has another value."""
-    return any(not same_value(one.value, value) for one in suspension.answers)
 
 
 def same_value(one: JsonValue, other: JsonValue) -> bool:
@@ -39,44 +56,69 @@ def same_value(one: JsonValue, other: JsonValue) -> bool:
     return _written(one) == _written(other)
 
 
-def counts(suspension: Suspension, signal: AnswerGiven) -> bool:
-    return answer_of(suspension, signal.by) is None and not differs(suspension, signal.value)
+def count(suspension: Suspension, value: JsonValue) -> Count:
+    """How far this value is."""
+    given = sum(same_value(one.value, value) for one in suspension.answers)
+    return Count(given, required(suspension.ask, value))
+
+
+def counts(suspension: Suspension) -> dict[str, Count]:
+    """How far each choice is, by its value, in order; of a text or a form, each value that was given."""
+    choices = [choice.value for choice in suspension.ask.choices]
+    values: list[JsonValue] = [*choices] or [one.value for one in suspension.answers]
+    return {_named(value): count(suspension, value) for value in values}
 
 
 def with_answer(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Suspension:
-    """The record with one more answer; where one is enough, it is kept as the end alone."""
+    """The record with this person's answer, in place of the one that they gave before; where one answer is enough for
+    every value, it is kept as the end alone."""
     if not is_shared(suspension):
         return suspension
-    given = Given(signal.by, signal.value, now, signal.channel, signal.reason)
-    return replace(suspension, answers=(*suspension.answers, given))
+    given = Given(signal.by, signal.value, now, signal.channel, signal.reason, signal.evidence)
+    others = tuple(one for one in suspension.answers if canonical(one.by) != canonical(signal.by))
+    return replace(suspension, answers=(*others, given))
 
 
-def is_reached(suspension: Suspension) -> bool:
-    return not is_shared(suspension) or len(suspension.answers) >= suspension.ask.answers_required
+def is_reached(suspension: Suspension, value: JsonValue) -> bool:
+    return not is_shared(suspension) or count(suspension, value).is_reached
+
+
+def can_be_reached(suspension: Suspension, silent: int) -> bool:
+    """Whether any value could still reach its number if the ``silent`` people who have not answered yet gave it."""
+    if not suspension.ask.choices and silent >= suspension.ask.answers_required:
+        return True
+    return any(one.received + silent >= one.required for one in counts(suspension).values())
 
 
 def received(suspension: Suspension) -> int:
-    """How many people's answers count so far."""
+    """How many people have answered so far."""
     return len(suspension.answers) if is_shared(suspension) else int(suspension.status is Status.RESPONDED)
 
 
-def responders(suspension: Suspension) -> list[JsonValue]:
-    """Everybody whose answer counts, in the order of the answers."""
-    return [one.by for one in suspension.answers]
+def responders(suspension: Suspension, value: JsonValue) -> list[JsonValue]:
+    """Everybody who has given this value, in the order of the answers."""
+    return [one.by for one in suspension.answers if same_value(one.value, value)]
 
 
-def recorded(suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
-    """A partial answer, once it is counted: the question stays open."""
+def recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
+    """An answer that is kept and ends nothing: the first of this person, or a changed one."""
+    changed = answer_of(before, canonical(signal.by)) is not None
+    so_far = count(suspension, signal.value)
     payload: dict[str, JsonValue] = {
         "suspension_id": suspension.id,
         "value": signal.value,
         "responded_by": signal.by,
         "responded_at": instant(now),
         "channel": signal.channel,
-        "received": received(suspension),
-        "required": suspension.ask.answers_required,
+        "received": so_far.received,
+        "required": so_far.required,
+        "via": via_json(signal.evidence),
     }
-    return Outcome(suspension, (Event(ANSWER_RECORDED, payload, signal.by),))
+    return Outcome(suspension, (Event(ANSWER_CHANGED if changed else ANSWER_RECORDED, payload, signal.by),))
+
+
+def _named(value: JsonValue) -> str:
+    return value if isinstance(value, str) else _written(value)
 
 
 def _written(value: JsonValue) -> str:

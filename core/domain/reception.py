@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.domain.suspension import Given, Suspension
+from core.domain.suspension import Suspension
 from core.errors import (
     AlreadyAnswered,
-    AnswersDisagree,
     ClaimedByAnother,
     IdentityMismatch,
     InvalidAnswer,
@@ -37,7 +36,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """It counts, and more answers are needed: the question stays open."""
+    """It is kept, the first of this person or in place of their last, and more are needed: the question stays open."""
 
     suspension: Suspension
 
@@ -56,16 +55,6 @@ class TooLate:
 
     suspension: Suspension
     error: AlreadyAnswered | SuspensionEnded
-
-
-@dataclass(frozen=True, slots=True)
-class Disagrees:
-    """Valid, but it does not count beside the answers there are. ``own`` is what this person has answered before;
-    ``None`` if it is others who answered otherwise. The question stays open."""
-
-    suspension: Suspension
-    error: AlreadyAnswered | AnswersDisagree
-    own: Given | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +82,7 @@ class HeldByAnother:
     error: ClaimedByAnother
 
 
-Unrecorded = AlreadyYours | TooLate | Disagrees | NotYours | NotAnAnswer
+Unrecorded = AlreadyYours | TooLate | NotYours | NotAnAnswer
 Reception = Recorded | Counted | Unrecorded
 Unclaimed = HeldByAnother | TooLate | NotYours | NotAnAnswer
 """Why a claim was not made."""

@@ -55,7 +55,7 @@ class SuspensionReply(Open):
     responders: list[str]
     """Who may answer, as the call named them."""
     answers_required: int
-    """How many people have to give the same answer."""
+    """How many people have to give the same answer, unless it is a negative one or its choice says otherwise."""
     suspended_at: Instant
     """When the question was put. All attempts are counted from here."""
     timeout_seconds: int | None
@@ -107,9 +107,9 @@ class SuspensionReply(Open):
     claim_until: Instant | None
     """When the claim ends; `null` without one."""
     answers_received: int
-    """How many answers count so far."""
+    """How many people have answered."""
     answers: list[GivenReply]
-    """The answers so far, if more than one is needed."""
+    """Everybody's answer, if more than one may be needed."""
     assigned_to: str | None
     """The person whom the question was handed to; `null` for nobody."""
     clarification: ClarificationReply | None

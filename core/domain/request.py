@@ -65,6 +65,9 @@ def settle_choices(request: AskRequest) -> tuple[Choice, ...]:
         raise InvalidRequest("Two choices have the same value.", path="choices")
     for index, choice in enumerate(choices):
         _check_negative(choice, f"choices.{index}.metadata.negative")
+        if (choice.answers_required or 1) > request.answers_required:
+            message = "A choice needs no more answers than the question's answers_required."
+            raise InvalidRequest(message, path=f"choices.{index}.answers_required")
     if request.kind is Kind.VETO:
         return _veto_choices(request)
     match request.response_type:

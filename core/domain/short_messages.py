@@ -8,10 +8,9 @@ from datetime import tzinfo
 
 from core.domain.notice import Message, Purpose, shown_value
 from core.domain.quorum import answer_of
-from core.domain.suspension import Given, Suspension
-from core.domain.wording import remaining, told_at
+from core.domain.suspension import Suspension
+from core.domain.wording import so_far, told_at
 
-_LONGEST_QUOTED = 200
 _LONGEST_SHOWN = 500
 """A long answer is recorded in whole and confirmed by its beginning."""
 
@@ -22,26 +21,10 @@ def in_brief(value: str) -> str:
 
 
 def recorded_partly(suspension: Suspension, identity: str) -> str:
-    """The answer of ``identity`` counts, and more are needed. They must have given one."""
+    """The answer of ``identity`` is kept, and more are needed. They must have given one."""
     given = answer_of(suspension, identity)
     shown = in_brief(shown_value(suspension, given.value)) if given is not None else ""
-    count = f"{len(suspension.answers)} of {suspension.ask.answers_required}"
-    return f"Recorded ({count}): “{shown}”. {remaining(suspension)}"
-
-
-def disagreement(suspension: Suspension, identity: str) -> str:
-    """Why another answer by ``identity`` does not count beside those of ``suspension``, which may be as it is shown."""
-    own = answer_of(suspension, identity)
-    if own is not None:
-        return f"You have already answered “{_briefly(suspension, own)}”; an answer counts once and stays."
-    first, *others = suspension.answers
-    names = f"{first.by} and {len(others)} more" if others else first.by
-    return f"{names} answered “{_briefly(suspension, first)}”; only equal answers count together."
-
-
-def _briefly(suspension: Suspension, given: Given) -> str:
-    text = shown_value(suspension, given.value)
-    return text if len(text) <= _LONGEST_QUOTED else text[: _LONGEST_QUOTED - 1] + "…"
+    return f"Recorded: “{shown}”. {so_far(suspension)} You can change your answer until the question ends."
 
 
 def about(suspension: Suspension, purpose: Purpose, text: str) -> Message:

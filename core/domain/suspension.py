@@ -84,6 +84,8 @@ class Choice:
     description: str | None = None
     style: Style | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    answers_required: int | None = None
+    """How many people have to give it; ``None`` leaves that to :func:`core.domain.quorum.required`."""
 
     @property
     def is_veto(self) -> bool:
@@ -257,6 +259,24 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Via:
+    """The evidence of an answer: by what it can be found where it was given. Nothing of it authorises anything.
+
+    ``account`` is the vendor's name for whoever acted (``U0ALICE``, a mail's From, a key's name), ``delivery_id`` our
+    message that was answered, ``message_id`` the vendor's own for what they did (``C0OPS/1732.01``, a Message-ID, an
+    event), ``session`` a digest of the session that was signed in. ``sender`` is who really sent a mail, if that was
+    somebody else than its author.
+    """
+
+    channel: str
+    account: str | None = None
+    delivery_id: str | None = None
+    message_id: str | None = None
+    session: str | None = None
+    sender: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Given:
     """One person's answer to a question that needs several (``core.domain.quorum``)."""
 
@@ -265,6 +285,7 @@ class Given:
     at: datetime
     channel: str
     reason: str | None = None
+    via: Via | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +323,7 @@ class Ended:
     reason: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     error: str | None = None
+    via: Via | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from core.domain.suspension import Suspension
+from core.domain.suspension import Suspension, Via
 
 # --- Signals: what happened ---------------------------------------------------------------------------------------
 
@@ -41,6 +41,14 @@ class AnswerGiven:
     channel: str
     reason: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    via: Via | None = None
+    silent: int | None = None
+    """How many others may answer by now and have not; ``None`` if nobody has counted."""
+
+    @property
+    def evidence(self) -> Via:
+        """Where it can be found again: the channel, if nothing more is known."""
+        return self.via or Via(self.channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +160,7 @@ RELEASED = "intent.suspension_released"
 ATTEMPT_HELD = "intent.suspension_attempt_held"
 RESCHEDULED = "intent.suspension_rescheduled"
 ANSWER_RECORDED = "intent.suspension_answer_recorded"
+ANSWER_CHANGED = "intent.suspension_answer_changed"
 ASSIGNED = "intent.suspension_assigned"
 CLARIFICATION_REQUESTED = "intent.suspension_clarification_requested"
 CLARIFICATION_LAPSED = "intent.suspension_clarification_lapsed"

@@ -25,6 +25,7 @@ from core.domain.suspension import (
     Status,
     Style,
     Suspension,
+    Via,
 )
 
 JsonObject = dict[str, JsonValue]
@@ -92,6 +93,8 @@ class ChoiceReply(Open):
     """How it should look; absent if the agent gave none."""
     metadata: NotRequired[JsonObject | None]
     """What the agent attached; absent if there is nothing."""
+    answers_required: NotRequired[int | None]
+    """How many people have to give it; absent if the agent left that to the question."""
 
 
 def choice_json(choice: Choice) -> ChoiceReply:
@@ -103,6 +106,8 @@ def choice_json(choice: Choice) -> ChoiceReply:
         written["style"] = choice.style
     if choice.metadata:
         written["metadata"] = dict(choice.metadata)
+    if choice.answers_required is not None:
+        written["answers_required"] = choice.answers_required
     return written
 
 
@@ -202,6 +207,12 @@ class GivenReply(Open):
     """How it came in."""
     reason: str | None
     """Why, in their words; `null` if they gave no reason."""
+
+
+def via_json(via: Via) -> JsonObject:
+    """The evidence of an answer, as its event has it: what is known of it."""
+    names = ("channel", "account", "delivery_id", "message_id", "session", "sender")
+    return {name: value for name in names if (value := getattr(via, name)) is not None}
 
 
 def given_json(given: Given) -> GivenReply:

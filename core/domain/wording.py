@@ -2,8 +2,8 @@
 
 - instants: UTC to the minute, with the reader's local time before it if their zone is known;
 - the next step: what the ladder does if nobody answers, and when;
-- notes: who has answered, who was handed the question, what was clarified. What somebody answered is not said, so
-  that whoever answers next makes up their own mind;
+- notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
+  somebody answered is not said, so that whoever answers next makes up their own mind;
 - risk: how risky the agent says its question is (``decision_record``, else the context).
 
 Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``risk``, 0 to 1); docs/decisions/0023.
@@ -17,8 +17,9 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from core.domain import quorum
 from core.domain.people import RecipientKind, parse_recipient
-from core.domain.suspension import Clarification, PlannedAttempt, Suspension
+from core.domain.suspension import Clarification, PlannedAttempt, Suspension, Via
 
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
@@ -67,19 +68,50 @@ def too_few(suspension: Suspension, one: str, several: str) -> str:
     return f"nobody {one}" if needed == 1 else f"fewer than {needed} people {several}"
 
 
-def remaining(suspension: Suspension) -> str:
-    """How many answers are missing, as a sentence."""
-    missing = suspension.ask.answers_required - len(suspension.answers)
-    people = "1 more person gives" if missing == 1 else f"{missing} more people give"
-    return f"The question stays open until {people} the same answer."
+def so_far(suspension: Suspension) -> str:
+    """How many people each answer needs, and who has given one; not which."""
+    people = ", ".join(one.by for one in suspension.answers) or "nobody"
+    return f"{_needed(suspension)} So far: {people}."
+
+
+def _needed(suspension: Suspension) -> str:
+    """The number for every answer, and the choices that need fewer people."""
+    ask = suspension.ask
+    usual = ask.answers_required
+    others = [(choice.label, quorum.required(ask, choice.value)) for choice in ask.choices]
+    fewer = [f"“{label}” needs {number}" for label, number in others if number != usual]
+    needed = f"{usual} people have to give the same answer"
+    if not fewer:
+        return f"{needed}."
+    if len(fewer) > _MOST_NAMED:
+        return f"{needed}; {len(fewer)} of the choices need fewer."
+    return f"{needed}; {', '.join(fewer)}."
 
 
 def _answers(suspension: Suspension) -> tuple[str, ...]:
-    needed = suspension.ask.answers_required
-    if needed == 1:
-        return ()
-    people = ", ".join(one.by for one in suspension.answers) or "nobody"
-    return (f"{needed} people have to give the same answer. So far: {people}.",)
+    return (so_far(suspension),) if quorum.is_shared(suspension) else ()
+
+
+def evidence(suspension: Suspension) -> tuple[str, ...]:
+    """By what each answer to an ended question can be found where it was given, a line each."""
+    ended = suspension.ended
+    if suspension.answers:
+        found = [(one.by, one.via) for one in suspension.answers]
+    else:
+        found = [] if ended is None or ended.by is None else [(ended.by, ended.via)]
+    return tuple(f"{by}: {told_via(via)}" for by, via in found if via is not None)
+
+
+def told_via(via: Via) -> str:
+    """``by slack, account T0TEAM/U0ALICE, message C0OPS/1732.01, delivery 5f0c…``: what is known of it."""
+    named = (
+        ("account", via.account),
+        ("sent by", via.sender),
+        ("message", via.message_id),
+        ("delivery", via.delivery_id),
+        ("session", via.session),
+    )
+    return ", ".join((f"by {via.channel}", *(f"{name} {value}" for name, value in named if value)))
 
 
 def _hand_over(suspension: Suspension) -> tuple[str, ...]:

@@ -108,6 +108,15 @@ class Permissions:
         behind = {canonical(name) for name in (*agents, request.on_behalf_of) if name is not None}
         return frozenset(people if self.allow_self else people - behind)
 
+    def silent_beside(self, suspension: Suspension, identity: str) -> int:
+        """How many people beside ``identity`` may answer by now, and have not."""
+        audience = audience_of(suspension)
+        people = {one for reference in audience.references for one in self._people(reference)}
+        if not audience.responders:
+            people.update(self.responders.operators())
+        answered = {canonical(name) for name in (*audience.answered, identity)}
+        return sum(self.allow_self or not audience.is_behind(one) for one in people - answered)
+
     def _people(self, reference: str) -> frozenset[str]:
         """Those behind ``reference`` whose answer would count."""
         people = {canonical(one) for one in self.responders.people(reference)}

@@ -112,6 +112,11 @@ class Queries:
 
         return await self._holding(look_up)
 
+    async def delivery_to(self, suspension_id: str, to: Address) -> str | None:
+        """The delivery id of the notice that ``to`` was last sent."""
+        latest = await self.database.read(lambda conn: outbox.latest_to(conn, suspension_id, to.value, to.channel))
+        return None if latest is None else latest.id
+
     def _holder(self, conn: sa.Connection, suspension_id: str, to: Address) -> Holder | None:
         suspension = suspensions.get(conn, suspension_id)
         if suspension is None or to.person is None:

@@ -1,6 +1,6 @@
 """Reception: whether an answer is taken. Pure; decided in the transaction that would record it.
 
-Has the question ended, may this person answer it, is the value an answer to it, does it count beside the others?
+Has the question ended, may this person answer it, is the value an answer to it, have they given it already?
 The order of these questions is that of API.md §4.
 
 Source: API.md §4, ``answers_required``; docs/decisions/0009.
@@ -11,16 +11,14 @@ from __future__ import annotations
 from core.domain import quorum
 from core.domain.answers import GivenAnswer, check_answer, check_resume_payload, chosen
 from core.domain.people import Actor
-from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate, Unrecorded
+from core.domain.reception import AlreadyYours, NotAnAnswer, NotYours, TooLate, Unrecorded
 from core.domain.record import continued_with
-from core.domain.short_messages import disagreement
 from core.domain.suspension import Status, Suspension
 from core.domain.vocabulary import AnswerGiven
 from core.domain.wire import instant
 from core.engine.permissions import Permissions
 from core.errors import (
     AlreadyAnswered,
-    AnswersDisagree,
     IdentityMismatch,
     InvalidAnswer,
     NotAResponder,
@@ -43,8 +41,9 @@ def received(suspension: Suspension, answer: GivenAnswer, permissions: Permissio
         return NotYours(suspension, refusal)
     except (InvalidAnswer, ResumePayloadInvalid) as wrong:
         return NotAnAnswer(suspension, wrong)
-    given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata)
-    return _beside_others(suspension, given) or given
+    silent = permissions.silent_beside(suspension, answer.by.identity) if quorum.is_shared(suspension) else None
+    given = AnswerGiven(value, answer.by.identity, answer.channel, answer.reason, answer.metadata, answer.via, silent)
+    return _again(suspension, given) or given
 
 
 def would_refuse(suspension: Suspension, actor: Actor, permissions: Permissions) -> TooLate | NotYours | None:
@@ -90,32 +89,27 @@ def _same_answer(suspension: Suspension, answer: GivenAnswer) -> bool:
     ended, choices, value = suspension.ended, suspension.ask.choices, answer.value
     if answer.choice is not None:
         value = choices[answer.choice].value if 0 <= answer.choice < len(choices) else None
-    if ended is None or ended.value != value:
+    if ended is None:
         return False
-    return ended.by == answer.by.identity or quorum.answer_of(suspension, answer.by.identity) is not None
-
-
-def _beside_others(suspension: Suspension, given: AnswerGiven) -> AlreadyYours | Disagrees | None:
-    """Nobody counts twice, and only equal answers count together: why this one does not count."""
-    own = quorum.answer_of(suspension, given.by)
-    progress = {"received": quorum.received(suspension), "required": suspension.ask.answers_required}
+    own = quorum.answer_of(suspension, answer.by.identity)
     if own is not None:
-        same = quorum.same_value(own.value, given.value)
-        answered = AlreadyAnswered(
-            disagreement(suspension, given.by),
-            same_answer=same,
-            responded_by=own.by,
-            responded_at=instant(own.at),
-            channel=own.channel,
-            **progress,
-        )
-        return AlreadyYours(suspension, answered) if same else Disagrees(suspension, answered, own)
-    if not quorum.differs(suspension, given.value):
+        return quorum.same_value(own.value, value)
+    return ended.value == value and ended.by == answer.by.identity
+
+
+def _again(suspension: Suspension, given: AnswerGiven) -> AlreadyYours | None:
+    """The answer that this person has given already, once more; another one takes its place."""
+    own = quorum.answer_of(suspension, given.by)
+    if own is None or not quorum.same_value(own.value, given.value):
         return None
-    differs = AnswersDisagree(
-        disagreement(suspension, given.by),
-        given=suspension.answers[0].value,
-        responders=quorum.responders(suspension),
-        **progress,
+    so_far = quorum.count(suspension, own.value)
+    answered = AlreadyAnswered(
+        "You have already given this answer.",
+        same_answer=True,
+        responded_by=own.by,
+        responded_at=instant(own.at),
+        channel=own.channel,
+        received=so_far.received,
+        required=so_far.required,
     )
-    return Disagrees(suspension, differs)
+    return AlreadyYours(suspension, answered)

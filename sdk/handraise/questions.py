@@ -37,8 +37,9 @@ class Wire(BaseModel):
 class SuspensionChoice(Wire):
     """One option a person may pick (RFC-0025 §4.2).
 
-    ``value`` comes back to the agent, ``label`` is what the person reads. ``metadata`` may hold ``{"veto": true}`` or
-    ``{"on_acknowledge": true}``.
+    ``value`` comes back to the agent, ``label`` is what the person reads. ``metadata`` may hold ``{"veto": true}``,
+    ``{"on_acknowledge": true}`` or ``{"negative": true}``. ``answers_required`` is how many people have to give it;
+    without it a negative choice needs 1, any other what the question asks for.
     """
 
     value: str
@@ -46,6 +47,7 @@ class SuspensionChoice(Wire):
     description: str | None = None
     style: _Style | None = None
     metadata: Mapping[str, JsonValue] | None = None
+    answers_required: int | None = None
 
 
 class EscalationRung(Wire):

@@ -28,6 +28,7 @@ class _Choice(_Strict):
     description: Annotated[str, Field(max_length=3000)] | None = None
     style: ChoiceStyle | None = None
     metadata: _Object | None = None
+    answers_required: Annotated[int, Field(ge=1, le=100)] | None = None
 
 
 class _Rung(_Strict):

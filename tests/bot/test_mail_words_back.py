@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from channels.email.authentication import SenderAuth
-from tests.bot.mail_world import ALICE, BOB, ask_by_mail, is_open, reasons, take, words_back, written_back
+from tests.bot.mail_world import ALICE, BOB, ask_by_mail, reasons, take, words_back, written_back
 from tests.vendors import mail as mail_replies
 from tests.world import World, after, running
 
@@ -79,26 +79,27 @@ async def test_what_is_written_back_tells_the_times_of_where_its_reader_lives(tm
     assert "Nobody answered by 2026-03-24 21:00 JST (12:00 UTC)." in late
 
 
-async def test_whoever_disagrees_is_told_with_whom_and_the_question_stays_open(world: World) -> None:
+async def test_a_no_ends_what_somebody_else_has_approved(world: World) -> None:
     asked, mail = await ask_by_mail(world, answers_required=2)
-    await world.answer(asked, "deny", "second_operator")
+    await world.answer(asked, "approve", "second_operator")
 
-    await world.mailbox.reply(mail, "approve")
-
-    (told,) = await words_back(world, asked)
-    assert told.startswith(f"Your reply was not recorded: {BOB} answered “Deny refund”, and only equal answers count")
-    assert await reasons(world, asked) == [("reply", "answers_disagree")]
-    assert await is_open(world, asked)
-
-
-async def test_whoever_changes_their_mind_is_told_what_counts(world: World) -> None:
-    asked, mail = await ask_by_mail(world, answers_required=2)
-    await world.mailbox.reply(mail, "approve")
     await world.mailbox.reply(mail, "deny")
 
+    (told,) = await words_back(world, asked)
+    assert told.startswith("Recorded: “Deny refund”.")
+    assert (await world.told(asked))["data"]["responded_by"] == ALICE
+
+
+async def test_whoever_changes_their_mind_is_told_what_counts_now(world: World) -> None:
+    choices = [{"value": "approve", "label": "Approve refund"}, {"value": "later", "label": "Ask me later"}]
+    asked, mail = await ask_by_mail(world, choices=choices, answers_required=2)
+    await world.mailbox.reply(mail, "approve")
+    await world.advance(hours=1)
+    await world.mailbox.reply(mail, "Ask me later")
+
     first, second = await words_back(world, asked)
-    assert first.startswith("Recorded (1 of 2): “Approve refund”.")
-    assert "you have already answered “Approve refund”, and an answer counts once" in second
+    assert first.startswith("Recorded: “Approve refund”. 2 people have to give the same answer.")
+    assert second.startswith("Recorded: “Ask me later”. 2 people have to give the same answer.")
 
 
 @pytest.mark.parametrize("words", ["1", "hm"])
@@ -112,11 +113,10 @@ async def test_no_mail_back_holds_what_a_mail_may_not(world: World, words: str) 
     assert "4111" not in told.text + told.subject
 
 
-async def test_no_mail_about_a_disagreement_or_a_forgery_holds_it_either(world: World) -> None:
+async def test_no_mail_about_one_of_several_answers_or_a_forgery_holds_it_either(world: World) -> None:
     asked, mail = await ask_by_mail(world, f"Refund {CARD}?", choices=TO_THE_CARD, answers_required=2)
-    await world.answer(asked, "card", "second_operator")
 
-    await world.mailbox.reply(mail, "deny")
+    await world.mailbox.reply(mail, "1")
     await world.mailbox.forge_reply(mail, "deny", sender=ALICE)
 
     back = await written_back(world, asked)

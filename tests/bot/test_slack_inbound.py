@@ -521,7 +521,7 @@ async def test_an_event_that_slack_tells_again_counts_once(tmp_path: Path, slack
         }
         for _ in range(3):
             assert (await tell(service.sandbox, event, "Ev1")).status_code == 200
-        await service.sandbox.expect_private("U1", "Recorded (1 of 2)")
+        await service.sandbox.expect_private("U1", "Recorded: “Because”")
         await service.door.close()
         assert len(service.sandbox.workspace.ephemerals) == 1
         assert len((await service.record(asked)).answers) == 1

@@ -13,7 +13,7 @@ from bot.people.directory import Directory
 from core.domain.answers import GivenAnswer
 from core.domain.machine import decide
 from core.domain.people import Actor
-from core.domain.reception import AlreadyYours, Disagrees, NotAnAnswer, NotYours, TooLate
+from core.domain.reception import AlreadyYours, NotAnAnswer, NotYours, TooLate
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AnswerGiven, Cancelled
 from core.engine.permissions import Permissions
@@ -47,7 +47,7 @@ CANCELLED = decide(hourly(responders=BOTH), Cancelled("refund-agent", None), aft
 
 def test_an_answer_that_counts_is_a_signal() -> None:
     signal = said(OF_TWO, ALICE, "approve", reason="Fine.")
-    assert signal == AnswerGiven("approve", "alice@example.com", "slack", "Fine.", {})
+    assert signal == AnswerGiven("approve", "alice@example.com", "slack", "Fine.", {}, silent=1)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,6 @@ def test_an_answer_that_counts_is_a_signal() -> None:
         (OF_TWO, ALICE, "maybe", NotAnAnswer, "invalid_choice"),
         (once_answered(OF_TWO), ALICE, "maybe", NotAnAnswer, "invalid_choice"),
         (once_answered(OF_TWO), ALICE, "approve", AlreadyYours, "already_answered"),
-        (once_answered(OF_TWO), ALICE, "deny", Disagrees, "already_answered"),
-        (once_answered(OF_TWO), BOB, "deny", Disagrees, "answers_disagree"),
     ],
 )
 def test_any_other_is_told_what_it_is(suspension: Suspension, by: Actor, value: str, becomes: type, code: str) -> None:
@@ -74,10 +72,16 @@ def test_any_other_is_told_what_it_is(suspension: Suspension, by: Actor, value: 
     assert turned.error.code == code
 
 
-def test_a_disagreement_says_whether_it_is_with_oneself() -> None:
-    waiting = once_answered(OF_TWO)
-    assert said(waiting, ALICE, "deny").own == waiting.answers[0]
-    assert said(waiting, BOB, "deny").own is None
+@pytest.mark.parametrize("by", [ALICE, BOB])
+def test_another_value_counts_whoever_gives_it(by: Actor) -> None:
+    assert said(once_answered(OF_TWO), by, "deny").value == "deny"
+
+
+def test_an_answer_knows_how_many_others_have_not_given_one() -> None:
+    assert said(OF_TWO, ALICE, "approve").silent == 1
+    assert said(once_answered(OF_TWO), BOB, "deny").silent == 0
+    assert said(once_answered(OF_TWO), ALICE, "deny").silent == 1
+    assert said(hourly(responders=BOTH), ALICE, "approve").silent is None
 
 
 def test_whoever_may_not_answer_comes_before_whoever_is_named() -> None:

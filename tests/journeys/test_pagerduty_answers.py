@@ -203,7 +203,7 @@ async def test_one_of_several_answers_is_confirmed_in_the_incident(world: World)
 
     await world.pager.add_note(incident, BOB, "approve")
 
-    assert any("bob@example.com: Recorded (1 of 2): “Approve refund”" in one for one in await notes(world, incident))
+    assert any("bob@example.com: Recorded: “Approve refund”. 2 people" in one for one in await notes(world, incident))
     assert await is_open(world, asked)
 
 

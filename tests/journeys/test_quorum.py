@@ -21,6 +21,17 @@ in_room = pytest.mark.asyncio(loop_scope="module")
 
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 BOTH = {"responders": [ALICE, BOB], "answers_required": 2}
+THREE = {"responders": [ALICE, BOB, CAROL], "answers_required": 2}
+APPROVE, DENY, LATER = (
+    {"value": "approve", "label": "Approve refund"},
+    {"value": "deny", "label": "Deny refund"},
+    {"value": "later", "label": "Ask me later"},
+)
+PARTLY = {
+    "received": 1,
+    "required": 2,
+    "counts": {"approve": {"received": 1, "required": 2}, "deny": {"received": 0, "required": 1}},
+}
 
 
 async def page_link(world: World, to: str) -> str:
@@ -38,7 +49,7 @@ async def test_two_equal_answers_end_it_and_the_agent_is_told_who(any_room: Worl
     asked = await any_room.ask(**BOTH)
 
     first = await any_room.answer(asked, "approve")
-    assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
+    assert (first.status_code, first.json()) == (202, PARTLY)
     assert any_room.agent.told_of(asked) == []
     assert (await any_room.intent(asked))["status"] == "suspended_awaiting_input"
 
@@ -83,35 +94,91 @@ async def test_one_answer_is_enough_where_nothing_is_said(room: World) -> None:
 
 
 @in_room
-async def test_nobody_counts_twice(room: World) -> None:
+async def test_the_same_answer_again_counts_once(room: World) -> None:
     asked = await room.ask(**BOTH)
     await room.answer(asked, "approve")
-
-    again, other = await room.answer(asked, "approve"), await room.answer(asked, "deny")
-
-    for refused, same in ((again, True), (other, False)):
-        assert refused.status_code == 409
-        detail = refused.json()["detail"]
-        assert (detail["error"], detail["same_answer"]) == ("already_answered", same)
-        assert (detail["received"], detail["required"]) == (1, 2)
+    again = await room.answer(asked, "approve")
+    assert again.status_code == 409
+    detail = again.json()["detail"]
+    assert (detail["error"], detail["same_answer"]) == ("already_answered", True)
+    assert (detail["received"], detail["required"]) == (1, 2)
     assert (await room.show(asked))["answers_received"] == 1
 
 
 @in_room
-async def test_another_answer_is_refused_with_what_the_others_think_and_changes_nothing(room: World) -> None:
-    asked = await room.ask(**BOTH)
-    await room.answer(asked, "approve")
-    before = await room.show(asked)
+async def test_one_no_ends_what_two_have_to_approve_and_both_answers_are_kept(any_room: World) -> None:
+    asked = await any_room.ask(**THREE)
+    assert (await any_room.answer(asked, "approve")).status_code == 202
+    denied = await any_room.answer(asked, "deny", "second_operator", metadata={"reason": "Not him."})
+    assert (denied.status_code, denied.json()["value"]) == (200, "deny")
 
-    refused = await room.answer(asked, "deny", "second_operator")
+    told = (await any_room.told(asked))["data"]
+    assert (told["value"], told["responded_by"], told["reason"]) == ("deny", BOB, "Not him.")
+    assert told["metadata"]["responders"] == [BOB]
+    shown = await any_room.show(asked)
+    assert [(one["responded_by"], one["value"]) for one in shown["answers"]] == [(ALICE, "approve"), (BOB, "deny")]
+    log = {item["type"]: item["payload"] for item in await any_room.timeline(asked) if item.get("type")}
+    assert log["intent.suspension_answer_recorded"]["value"] == "approve"
+    assert [one["value"] for one in log["intent.resumed"]["answers"]] == ["approve", "deny"]
+    late = (await any_room.answer(asked, "approve", "admin")).json()["detail"]
+    assert (late["error"], late["responded_by"]) == ("already_answered", BOB)
 
-    assert refused.status_code == 409
-    detail = refused.json()["detail"]
-    assert detail["error"] == "answers_disagree"
-    assert (detail["given"], detail["responders"]) == ("approve", [ALICE])
-    assert (detail["received"], detail["required"]) == (1, 2)
-    assert await room.show(asked) == before
+
+@in_room
+async def test_a_choice_may_need_a_number_of_its_own(room: World) -> None:
+    choices = [{**APPROVE, "answers_required": 1}, {**DENY, "answers_required": 2}, LATER]
+    asked = await room.ask(choices=choices, **THREE)
+    assert [one.get("answers_required") for one in asked["suspension"]["choices"]] == [1, 2, None]
+    first = await room.answer(asked, "deny")
+    needed = {value: one["required"] for value, one in first.json()["counts"].items()}
+    assert (first.status_code, needed) == (202, {"approve": 1, "deny": 2, "later": 2})
     assert (await room.answer(asked, "approve", "second_operator")).status_code == 200
+
+
+@in_room
+@pytest.mark.parametrize("own", [0, 3, "2", 1.5])
+async def test_a_choice_needs_no_more_than_the_question(room: World, own: Any) -> None:
+    body = {"question": "Refund?", "choices": [{**APPROVE, "answers_required": own}, DENY], **THREE}
+    refused = await room.call("POST", "/v1/suspensions", json=body)
+    assert refused.status_code == 422
+    assert refused.json()["detail"]["fields"][0]["path"] == "choices.0.answers_required"
+
+
+@in_room
+async def test_whoever_has_answered_may_change_it_until_the_end(any_room: World) -> None:
+    asked = await any_room.ask(choices=[APPROVE, DENY, LATER], **BOTH)
+    await any_room.answer(asked, "approve")
+    changed = await any_room.answer(asked, "later")
+    assert changed.status_code == 202
+    assert (changed.json()["received"], changed.json()["required"]) == (1, 2)
+    assert changed.json()["counts"]["approve"] == {"received": 0, "required": 2}
+    assert (await any_room.answer(asked, "approve", "second_operator")).status_code == 202, "hers counts there no more"
+
+    events = [item for item in await any_room.timeline(asked) if "answer" in item.get("type", "")]
+    assert [(one["type"].rpartition(".")[2], one["payload"]["value"]) for one in events] == [
+        ("suspension_answer_recorded", "approve"),
+        ("suspension_answer_changed", "later"),
+        ("suspension_answer_recorded", "approve"),
+    ]
+    last = await any_room.answer(asked, "approve")
+    assert last.status_code == 200
+    assert (await any_room.told(asked))["data"]["metadata"]["responders"] == [BOB, ALICE]
+    assert (await any_room.answer(asked, "later")).json()["detail"]["same_answer"] is False
+
+
+async def test_if_no_value_can_be_reached_any_more_the_rest_of_the_ladder_is_asked_at_once(any_world: World) -> None:
+    world = any_world
+    ladder = [{"attempt": 2, "channel_hint": "email", "notify_to": CAROL}]
+    policy = {"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": ladder}
+    asked = await world.ask(choices=[APPROVE, LATER], retry_policy=policy, **BOTH)
+    await world.answer(asked, "approve")
+    assert (await world.show(asked))["attempt"] == 1, "Bob may still agree"
+    await world.answer(asked, "later", "second_operator")
+    await world.settle()
+    shown = await world.show(asked)
+    assert (shown["attempt"], shown["next_attempt_at"], shown["expires_at"]) == (2, None, asked["expires_at"])
+    await world.mailbox.reply(await world.mailbox.expect(to=CAROL), "approve")
+    assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, CAROL]
 
 
 @in_room
@@ -122,7 +189,7 @@ async def test_a_repeated_request_gets_the_same_partial_reply(room: World) -> No
     replies = [
         await room.call("POST", path, "operator", json=body, headers={"Idempotency-Key": "one"}) for _ in range(2)
     ]
-    assert [(one.status_code, one.json()) for one in replies] == [(202, {"received": 1, "required": 2})] * 2
+    assert [(one.status_code, one.json()) for one in replies] == [(202, PARTLY)] * 2
     assert replies[1].headers["Idempotency-Replayed"] == "true"
 
 
@@ -130,12 +197,14 @@ async def test_a_repeated_request_gets_the_same_partial_reply(room: World) -> No
 async def test_texts_and_forms_count_together_where_they_are_equal(room: World) -> None:
     text = await room.ask(response_type="text", **BOTH)
     assert (await room.answer(text, "v1.2.3")).status_code == 202
-    assert (await room.answer(text, "v1.2.4", "second_operator")).status_code == 409
+    other = await room.answer(text, "v1.2.4", "second_operator")
+    one_each = {"v1.2.3": {"received": 1, "required": 2}, "v1.2.4": {"received": 1, "required": 2}}
+    assert (other.status_code, other.json()["counts"]) == (202, one_each)
     assert (await room.answer(text, " v1.2.3\n", "second_operator")).status_code == 200
 
     form = await room.ask(response_type="form", context={"city": ""}, **BOTH)
     assert (await room.answer(form, {"city": "Oslo", "n": 1})).status_code == 202
-    assert (await room.answer(form, {"n": True, "city": "Oslo"}, "second_operator")).status_code == 409
+    assert (await room.answer(form, {"n": True, "city": "Oslo"}, "second_operator")).status_code == 202
     assert (await room.answer(form, {"n": 1, "city": "Oslo"}, "second_operator")).status_code == 200
 
 
@@ -154,7 +223,7 @@ async def test_a_late_answer_is_told_the_truth_and_whose_it_was(room: World) -> 
 async def test_signals_count_as_answers(room: World) -> None:
     asked = await room.ask(resume={"signal_id": "both-please"}, **BOTH)
     first = await room.call("POST", "/v1/signals/both-please", "operator", json={"value": "approve"})
-    assert (first.status_code, first.json()) == (202, {"received": 1, "required": 2})
+    assert (first.status_code, first.json()) == (202, PARTLY)
     last = await room.call("POST", "/v1/signals/both-please", "second_operator", json={"value": "approve"})
     assert last.status_code == 200
     assert (await room.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
@@ -223,7 +292,8 @@ async def test_reminders_go_to_those_who_have_not_answered(any_world: World) -> 
     assert len([mail for mail in world.mailbox.of(ALICE) if mail.sender]) == 1
     reminder = world.mailbox.of(BOB)[-1]
     assert "Reminder (2 of 3)" in reminder.text
-    assert "2 people have to give the same answer. So far: alice@example.com." in reminder.text
+    needed = "2 people have to give the same answer; “Deny refund” needs 1. So far: alice@example.com."
+    assert needed in " ".join(reminder.text.split())
     assert (await world.show(asked))["attempt"] == 2
 
 
@@ -266,91 +336,95 @@ async def test_whoever_has_answered_holds_nobody_back_any_more(room: World) -> N
 # --- Every way in -------------------------------------------------------------------------------------------------
 
 
-async def test_a_click_in_slack_is_told_how_far_it_counts(any_world: World) -> None:
+SO_FAR = "2 people have to give the same answer; “Deny refund” needs 1. So far: "
+
+
+async def test_a_click_in_slack_is_told_what_is_needed_and_may_be_changed(any_world: World) -> None:
     world = any_world
-    asked = await world.ask(notify_to="slack:C0OPS", **BOTH)
+    asked = await world.ask(notify_to="slack:C0OPS", choices=[APPROVE, DENY, LATER], **BOTH)
     message = await world.slack.expect_message("Refund order 12345?")
     await world.press("U0ALICE", message, "Approve refund")
-    assert await world.slack.expect_private("U0ALICE", "Recorded (1 of 2): “Approve refund”. The question stays open")
+    assert await world.slack.expect_private("U0ALICE", f"Recorded: “Approve refund”. {SO_FAR}{ALICE}.")
     await world.press("U0ALICE", message, "Approve refund")
-    assert await world.slack.expect_private("U0ALICE", "Your answer is recorded already (1 of 2).")
-    await world.press("U0ALICE", message, "Deny refund")
-    assert await world.slack.expect_private("U0ALICE", "That was not recorded: You have already answered")
-    await world.press("U0BOB", message, "Deny refund")
-    assert await world.slack.expect_private("U0BOB", "alice@example.com answered “Approve refund”")
-    assert (await world.show(asked))["answers_received"] == 1
-
+    assert await world.slack.expect_private("U0ALICE", f"Your answer is recorded already. {SO_FAR}{ALICE}.")
+    await world.press("U0ALICE", message, "Ask me later")
+    assert await world.slack.expect_private("U0ALICE", "Recorded: “Ask me later”.")
     await world.press("U0BOB", message, "Approve refund")
-    assert await world.slack.expect_message("Answered “Approve refund” by alice@example.com and bob@example.com")
+    assert await world.slack.expect_private("U0BOB", f"Recorded: “Approve refund”. {SO_FAR}{ALICE}, {BOB}.")
+    assert (await world.show(asked))["answers_received"] == 2
+    assert "Ask me later" not in str(message.blocks).partition("actions")[0], "others see who, not what"
+
+    await world.press("U0ALICE", message, "Approve refund")
+    assert await world.slack.expect_message("Answered “Approve refund” by bob@example.com and alice@example.com")
     assert (await world.told(asked))["data"]["channel"] == "slack"
 
 
-async def test_a_reply_by_mail_is_told_how_far_it_counts(any_world: World) -> None:
+async def test_a_denial_in_slack_ends_it_beside_an_approval(any_world: World) -> None:
     world = any_world
-    asked = await world.ask(channel_hint="email", **BOTH)
+    asked = await world.ask(notify_to="slack:C0OPS", **THREE)
+    message = await world.slack.expect_message("Refund order 12345?")
+    await world.press("U0ALICE", message, "Approve refund")
+    await world.press("U0BOB", message, "Deny refund")
+    assert await world.slack.expect_message("Answered “Deny refund” by bob@example.com")
+    assert (await world.told(asked))["data"]["value"] == "deny"
+
+
+async def test_a_reply_by_mail_is_told_what_is_needed(any_world: World) -> None:
+    world = any_world
+    asked = await world.ask(channel_hint="email", choices=[APPROVE, DENY, LATER], **BOTH)
     to_alice, to_bob = await world.mailbox.expect(to=ALICE), await world.mailbox.expect(to=BOB)
-    partly = "Recorded (1 of 2): “Approve refund”. The question stays open until 1 more person gives the same answer."
+    partly = f"Recorded: “Approve refund”. {SO_FAR}{ALICE}. You can change your answer until the question ends."
     await world.mailbox.reply(to_alice, "approve")
     await world.mailbox.reply(to_alice, "Approve refund")
     assert await words_back(world, asked) == [partly], "the same is told once within an hour"
-    await world.mailbox.reply(to_bob, "deny")
-    differs = (await words_back(world, asked))[-1]
-    assert differs.startswith("Your reply was not recorded: alice@example.com answered “Approve refund”")
+    await world.mailbox.reply(to_bob, "later")
+    assert (await world.show(asked))["answers_received"] == 2
     await world.mailbox.reply(to_bob, "approve")
     assert (await words_back(world, asked))[-1] == "Recorded: “Approve refund”.\n\nThe agent is told. Thank you."
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 
-async def test_a_note_in_pagerduty_is_told_there_how_far_it_counts(any_world: World) -> None:
+async def test_a_note_in_pagerduty_is_told_there_what_is_needed(any_world: World) -> None:
     world = any_world
     asked = await world.ask(channel_hint="pagerduty", notify_to="pagerduty:default", **BOTH)
     incident = await world.pager.expect_incident(asked["ref"])
     alice, bob = User("PALICE", "Alice", ALICE), User("PBOB", "Bob", BOB)
-
-    def noted(text: str) -> bool:
-        return any(text in note.content for note in incident.notes)
-
     await world.pager.add_note(incident, alice, "approve")
     await world.settle()
-    assert noted("Recorded (1 of 2): “Approve refund”")
+    assert any("Recorded: “Approve refund”. 2 people have to" in note.content for note in incident.notes)
     assert (await world.show(asked))["answers_received"] == 1
     await world.pager.add_note(incident, bob, "deny")
-    await world.settle()
-    assert noted(f"the answer of {BOB} to {asked['ref']} was not recorded: {ALICE} answered “Approve refund”")
-    await world.pager.add_note(incident, bob, "1")
-    assert (await world.told(asked))["data"]["responded_by"] == BOB
+    assert (await world.told(asked))["data"]["value"] == "deny"
 
 
-async def test_the_answer_page_says_how_far_it_counts_and_asks_no_more(any_world: World) -> None:
+async def test_the_answer_page_says_what_is_needed_and_lets_one_change_it(any_world: World) -> None:
     world = any_world
-    asked = await world.ask(channel_hint="email", **BOTH)
+    asked = await world.ask(channel_hint="email", choices=[APPROVE, DENY, LATER], **BOTH)
     await world.settle()
     alice, bob = await page_link(world, ALICE), await page_link(world, BOB)
     async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
-        sent = await send(browser, alice, "0")
+        sent = await send(browser, alice, "2")
         assert sent.status_code == 200
-        assert "Recorded (1 of 2): “Approve refund”." in sent.text
-        assert "Send answer" not in sent.text
+        assert "Recorded: “Ask me later”." in sent.text
+        assert "Change my answer" in sent.text
+        assert "Recorded: “Approve refund”." in (await send(browser, alice, "0")).text
     async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
-        assert "So far: alice@example.com." in (await browser.get(bob)).text
-        refused = await send(browser, bob, "1")
-        assert refused.status_code == 409
-        assert "alice@example.com answered “Approve refund”" in refused.text
-        assert "Send answer" in refused.text
+        shown = (await browser.get(bob)).text
+        assert "So far: alice@example.com." in shown
+        assert "Change my answer" not in shown
         assert f"<bdi>{ALICE} and {BOB}</bdi> via web" in (await send(browser, bob, "0")).text
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 
-async def test_no_page_that_tells_of_a_disagreement_holds_what_pages_may_not(world: World) -> None:
-    card = [{"value": "card", "label": "To 4111 1111 1111 1111"}, {"value": "deny", "label": "Deny refund"}]
-    asked = await world.ask(channel_hint="email", choices=card, **BOTH)
+async def test_no_page_that_tells_of_an_answer_holds_what_pages_may_not(world: World) -> None:
+    card = [{"value": "card", "label": "To 4111 1111 1111 1111"}, LATER]
+    await world.ask(channel_hint="email", choices=card, **BOTH)
     await world.settle()
-    assert (await world.answer(asked, "card")).status_code == 202
     async with httpx.AsyncClient(follow_redirects=True, timeout=30) as browser:
-        refused = await send(browser, await page_link(world, BOB), "1")
-    assert refused.status_code == 409
-    assert "Your answer was not recorded" in refused.text
-    assert "4111" not in refused.text
+        sent = await send(browser, await page_link(world, BOB), "0")
+    assert sent.status_code == 200
+    assert "Recorded: “To [redacted" in sent.text
+    assert "4111" not in sent.text
 
 
 async def send(browser: httpx.AsyncClient, link: str, choice: str) -> httpx.Response:

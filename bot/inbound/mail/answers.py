@@ -17,11 +17,9 @@ import structlog
 from bot.inbound.mail.bounces import CHANNEL, MOST_AN_HOUR, TOO_MANY
 from bot.inbound.mail.identity import Senders, is_from
 from bot.inbound.mail.texts import (
-    answered_before_mail,
     claimed_mail,
     clarification_mail,
     confirmation_mail,
-    disagreeing_mail,
     echo_mail,
     echo_own_mail,
     echo_to_open_mail,
@@ -43,7 +41,6 @@ from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.reception import (
     AlreadyYours,
     Counted,
-    Disagrees,
     HeldByAnother,
     NotAnAnswer,
     NotYours,
@@ -51,7 +48,7 @@ from core.domain.reception import (
     TooLate,
     Unclaimed,
 )
-from core.domain.suspension import Suspension
+from core.domain.suspension import Suspension, Via
 from core.engine.engine import Engine
 from core.engine.queries import Holder
 from core.errors import NotShownWhole
@@ -157,7 +154,7 @@ class Replies:
     async def _carry_out(self, mail: Inbound, reading: Reading, holder: Holder) -> _Reaction:
         match reading:
             case Matched():
-                return await self._answer(reading, holder)
+                return await self._answer(mail, reading, holder)
             case ClaimWord():
                 claimed = await self._engine.claim(holder.suspension.id, holder.actor, CHANNEL)
                 if not isinstance(claimed, Suspension):
@@ -204,10 +201,16 @@ class Replies:
         shown = await self._shown(suspension)
         return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
 
-    async def _answer(self, reading: Matched, holder: Holder) -> _Reaction:
+    async def _answer(self, mail: Inbound, reading: Matched, holder: Holder) -> _Reaction:
         value = reading.value if reading.index is None else None
         given = GivenAnswer(
-            holder.suspension.id, holder.actor, CHANNEL, value=value, choice=reading.index, reason=reading.reason
+            holder.suspension.id,
+            holder.actor,
+            CHANNEL,
+            value=value,
+            choice=reading.index,
+            reason=reading.reason,
+            via=_via(mail),
         )
         done = await self._engine.respond(given, holder.suspension)
         match done:
@@ -218,14 +221,11 @@ class Replies:
             case _:
                 return await self._refused(done, holder)
 
-    async def _refused(self, refusal: TooLate | Disagrees | Unclaimed, holder: Holder) -> _Reaction:
-        error, identity = refusal.error, holder.actor.identity
+    async def _refused(self, refusal: TooLate | Unclaimed, holder: Holder) -> _Reaction:
+        error = refusal.error
         match refusal:
             case TooLate(ended):
                 return self._too_late(ended, holder)
-            case Disagrees(now, own=own):
-                words = disagreeing_mail if own is None else partial(answered_before_mail, identity=identity)
-                return _Reaction(error.code, "not_counted", now, words)
             case HeldByAnother(now):
                 return _Reaction(error.code, "not_held", now, partial(not_held_mail, why=error.message))
             case NotAnAnswer(error=NotShownWhole()):
@@ -261,6 +261,11 @@ class Replies:
     async def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
         return await self._channel_views.shown_on(CHANNEL, suspension)
+
+
+def _via(mail: Inbound) -> Via:
+    """The evidence of what it answers: the mail itself, and the one of ours that it names."""
+    return Via(CHANNEL, mail.sender, next(iter(mail.answers_to), None), mail.message_id or None)
 
 
 def _open_first(holder: Holder, reason: str) -> _Reaction:

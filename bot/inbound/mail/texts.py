@@ -9,7 +9,6 @@ from bot.inbound.proposals import confirmed, meant
 from core.domain.copies import replace
 from core.domain.machine import held_until, next_attempt_at
 from core.domain.notice import LinkTo, Message, Opens, Proposal, Purpose, build_ending, shown_choices, shown_value
-from core.domain.quorum import answer_of
 from core.domain.short_messages import about, in_brief, recorded_partly
 from core.domain.suspension import ResponseType, Suspension
 from core.domain.wording import told_at
@@ -60,24 +59,6 @@ def confirmation_mail(ended: Suspension) -> Message:
 def partly_mail(suspension: Suspension, identity: str) -> Message:
     """The answer of ``identity`` counts, and more are needed."""
     return _message(Purpose.CONFIRMATION, suspension, recorded_partly(suspension, identity))
-
-
-def disagreeing_mail(suspension: Suspension) -> Message:
-    """Valid, and not counted: others have given another answer."""
-    given = suspension.answers[0]
-    other = in_brief(shown_value(suspension, given.value))
-    return _not_counted(suspension, f"{given.by} answered “{other}”, and only equal answers count together.")
-
-
-def answered_before_mail(suspension: Suspension, identity: str) -> Message:
-    """Valid, and not counted: ``identity`` has given another answer before."""
-    given = answer_of(suspension, identity)
-    before = f" “{in_brief(shown_value(suspension, given.value))}”" if given is not None else ""
-    return _not_counted(suspension, f"you have already answered{before}, and an answer counts once and stays.")
-
-
-def _not_counted(suspension: Suspension, why: str) -> Message:
-    return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded: {why}\n\nThe question stays open.")
 
 
 def claimed_mail(claimed: Suspension, zone: tzinfo | None = None) -> Message:

@@ -38,9 +38,8 @@ from core.domain.copies import replace
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address
-from core.domain.reception import AlreadyYours, Counted, Disagrees, NotAnAnswer, NotYours, Recorded, TooLate
-from core.domain.short_messages import disagreement
-from core.domain.suspension import Suspension
+from core.domain.reception import AlreadyYours, Counted, NotAnAnswer, NotYours, Recorded, TooLate
+from core.domain.suspension import Suspension, Via
 from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
@@ -133,7 +132,8 @@ class PagerDutyAnswers:
         elif isinstance(reading, Matched):
             person = await self.with_assignment(person, said.user, said.where, [question])
             value = reading.value if reading.index is None else None
-            given = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason)
+            via = Via(CHANNEL, said.user, message_id=event.key)
+            given = GivenAnswer(question.id, person, CHANNEL, value, reading.index, reading.reason, via=via)
             await self.give(event.ids, said.where.incident, question, given)
         elif isinstance(reading, ClaimWord):
             await self._claim(event, said, question, person)
@@ -257,8 +257,6 @@ class PagerDutyAnswers:
                 return words.too_late(shown, identity)
             case NotAnAnswer(error=NotShownWhole()):
                 return words.open_first(shown, identity, self._page(now))
-            case Disagrees():
-                return words.not_recorded(shown, identity, disagreement(shown, identity))
             case NotYours(error=error):
                 await self.turn_away((now,), identity, error.code)
                 return words.not_recorded(shown, identity, error.message)

@@ -35,7 +35,7 @@ from channels.pagerduty.webhooks import (
 from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address
-from core.domain.suspension import Suspension
+from core.domain.suspension import Suspension, Via
 from core.engine.transitions import tell_row
 from core.inbound.incidents import Also, Heard, Incidents, nothing
 from core.store.database import Tx
@@ -104,7 +104,8 @@ class PagerDutyMeaning:
         elif marked is not None:
             question, choice = marked
             person = await self.answers.with_assignment(person, user, where, [question], event.at)
-            given = GivenAnswer(question.id, person, CHANNEL, choice=choice)
+            via = Via(CHANNEL, user, message_id=event.key)
+            given = GivenAnswer(question.id, person, CHANNEL, choice=choice, via=via)
             await self.answers.give(event.ids, where.incident, question, given)
             return Taken.DONE
         await self._move(event, where, found, IncidentChange.ACKNOWLEDGED, person, user)

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from bot.inbound.slack.identity import CHANNEL, NotAdmitted, SlackIdentity
 from bot.inbound.slack.outcomes import Modal, Told, Wrong
-from channels.slack import forms, notes
+from channels.slack import command, forms, home, notes
 from channels.slack.interactions import Chosen, OnIt, Reach, Submitted, WantsModal, WantsPage, Who
 from channels.slack.modals import ANSWER_BLOCK, GIVE_ONE, REASON_BLOCK, answer_modal, error_block, reason_modal
 from channels.slack.payloads import Sign, read_option
@@ -26,7 +26,6 @@ from core.domain.people import Actor, Recipient, RecipientKind, parse_recipient
 from core.domain.reception import (
     AlreadyYours,
     Counted,
-    Disagrees,
     HeldByAnother,
     NotAnAnswer,
     NotYours,
@@ -35,8 +34,8 @@ from core.domain.reception import (
     Unclaimed,
     Unrecorded,
 )
-from core.domain.short_messages import disagreement, recorded_partly
-from core.domain.suspension import ReasonWanted, ResponseType, Suspension
+from core.domain.short_messages import recorded_partly
+from core.domain.suspension import ReasonWanted, ResponseType, Suspension, Via
 from core.engine.engine import Engine
 from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
@@ -52,16 +51,29 @@ PersonalLink = Callable[[str, str], Told]
 @dataclass(frozen=True, slots=True)
 class SlackVisit:
     """A known person, and the existing question before them. ``delivery`` is the message they came by, and ``reach``
-    where it stands."""
+    where it stands. ``who`` is their account."""
 
     actor: Actor
     suspension: Suspension
     delivery: str
     reach: Reach
+    who: Who
 
     @property
     def ref(self) -> str:
         return self.suspension.ask.ref
+
+    @property
+    def via(self) -> Via:
+        """The evidence of whatever they answer. The Home and a command are no message that was delivered."""
+        account = "/".join(one for one in (self.who.team_id, self.who.user_id) if one)
+        delivery = None if self.delivery in {home.DELIVERY, command.DELIVERY} else self.delivery
+        return Via(CHANNEL, account, delivery, message_of(self.reach.channel, self.reach.ts))
+
+
+def message_of(channel: str | None, ts: str | None) -> str | None:
+    """Slack's own name of a message."""
+    return f"{channel}/{ts}" if channel and ts else None
 
 
 class SlackAnswers:
@@ -173,7 +185,7 @@ class SlackAnswers:
 
     async def give(self, visit: SlackVisit, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
         """``block`` is the input under which a mistake is shown, by default the answer's own."""
-        done = await self._engine.respond(given, visit.suspension)
+        done = await self._engine.respond(replace(given, via=given.via or visit.via), visit.suspension)
         match done:
             case Recorded():
                 log.info("slack.answer_recorded", ref=visit.ref, delivery=visit.delivery)
@@ -185,8 +197,6 @@ class SlackAnswers:
                 return Told(notes.NO_LONGER_OPEN)  # not one of ours: the choices never change
             case NotAnAnswer(error=InvalidAnswer() | ResumePayloadInvalid() as error):
                 wrong = self._channel_views.text_on(CHANNEL, error.message)  # it may repeat what they entered
-            case Disagrees(now, own=None):
-                wrong = await self._not_counted(now, visit)
             case _:
                 return await self._refused(done, visit)
         return Wrong({block or error_block(await self.notice(visit.suspension)): wrong})
@@ -197,11 +207,11 @@ class SlackAnswers:
         actor, suspension = await self._known(who, ref)
         if isinstance(actor, NotAdmitted) and suspension is not None:
             return await self._turned_away(actor, who, suspension)
-        return _visit_of(actor, suspension, delivery, reach)
+        return _visit_of(actor, suspension, delivery, reach, who)
 
     async def look(self, who: Who, ref: str, delivery: str, reach: Reach) -> SlackVisit | Told:
         """Like :meth:`visit`, for somebody who answers nothing: no attempt is kept, and a stranger is told no names."""
-        return _visit_of(*await self._known(who, ref), delivery, reach)
+        return _visit_of(*await self._known(who, ref), delivery, reach, who)
 
     async def _known(self, who: Who, ref: str) -> tuple[Actor | NotAdmitted, Suspension | None]:
         actor, suspension = await self._identity.who(who), await self._queries.find(ref)
@@ -264,7 +274,7 @@ class SlackAnswers:
 
     # --- Why it did not count ---------------------------------------------------------------------------------------
 
-    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> Told:  # noqa: PLR0911 (one for each case)
+    async def _refused(self, refusal: Unrecorded | Unclaimed, visit: SlackVisit) -> Told:
         log.info("slack.interaction_refused", ref=visit.ref, reason=refusal.error.code)
         match refusal:
             case TooLate(ended):
@@ -276,8 +286,6 @@ class SlackAnswers:
                 return Told(notes.may_not(error, _may_answer(visit.suspension)))
             case HeldByAnother(error=error):
                 return Told(notes.held(error))
-            case Disagrees(now):
-                return Told(await self._not_counted(now, visit))
             case NotAnAnswer(error=NotShownWhole()):
                 return self._open_first(visit)
             case NotAnAnswer():
@@ -290,9 +298,6 @@ class SlackAnswers:
             stale = Stale(visit.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
             await self._incoming.still_asks(ended.id, stale)
         return Told(await self.truth(ended))
-
-    async def _not_counted(self, now: Suspension, visit: SlackVisit) -> str:
-        return notes.not_counted(disagreement(await self._shown(now), visit.actor.identity))
 
     async def truth(self, ended: Suspension) -> str:
         """How it ended, as anybody in Slack may be told."""
@@ -315,11 +320,11 @@ class SlackAnswers:
 
 
 def _visit_of(
-    actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach
+    actor: Actor | NotAdmitted, suspension: Suspension | None, delivery: str, reach: Reach, who: Who
 ) -> SlackVisit | Told:
     if isinstance(actor, NotAdmitted):
         return Told(actor.text)
-    return Told(notes.NO_LONGER_OPEN) if suspension is None else SlackVisit(actor, suspension, delivery, reach)
+    return Told(notes.NO_LONGER_OPEN) if suspension is None else SlackVisit(actor, suspension, delivery, reach, who)
 
 
 def _may_answer(suspension: Suspension) -> tuple[str, ...]:

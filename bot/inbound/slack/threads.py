@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from bot.inbound.slack.answers import SlackAnswers, SlackVisit
+from bot.inbound.slack.answers import SlackAnswers, SlackVisit, message_of
 from bot.inbound.slack.background import BackgroundWork
 from bot.inbound.slack.identity import CHANNEL, SlackIdentity
 from bot.inbound.slack.outcomes import Told, Wrong
@@ -22,6 +22,7 @@ from channels.slack.errors import CAUGHT, failure_of
 from channels.slack.events import UserMessage, as_typed, delivery_of_thread
 from channels.slack.interactions import Reach
 from core.domain.answers import GivenAnswer
+from core.domain.copies import replace
 from core.domain.reception import Recorded
 from core.domain.suspension import ResponseType, Suspension
 from core.inbound.reports import Incoming
@@ -95,7 +96,8 @@ class SlackThreads:
 
     async def _answer(self, words: UserMessage, visit: SlackVisit) -> None:
         value = as_typed(words.text)
-        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, value=value)
+        via = replace(visit.via, message_id=message_of(words.channel, words.ts))
+        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, value=value, via=via)
         match await self.answers.give(visit, given):
             case Recorded():
                 pass  # the message itself says so, to everybody

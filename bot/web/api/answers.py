@@ -15,6 +15,7 @@ from bot.web.api.replies import BODY, refusals, reply
 from bot.web.api.suspensions import Id, replayed
 from core.domain.answers import GivenAnswer
 from core.domain.reception import Counted, Reception, Recorded, accepted
+from core.domain.suspension import Via
 from core.errors import IdempotencyConflict, InvalidRequest, SuspensionIdRequired
 from core.idempotency import Replayed
 
@@ -75,6 +76,7 @@ async def respond(
         metadata=body.metadata or {},
         intent_id=intent_id,
         named=body.responded_by,
+        via=Via("api", actor.key),
     )
     repeatable = await once(request, actor, key, _written)
     done = await services.engine.respond_once(answer, repeatable)
@@ -106,7 +108,8 @@ async def signal(
 ) -> Response:
     """For systems that know the agent's own name for what it waits for, and no `suspension_id`. Nothing is kept if no
     open question has that name: send it again later (OpenArmature harness §6)."""
-    answer = GivenAnswer("", actor, "signal", body.value, None, _reason(body.metadata), body.metadata or {})
+    reason, metadata, via = _reason(body.metadata), body.metadata or {}, Via("signal", actor.key)
+    answer = GivenAnswer("", actor, "signal", body.value, None, reason, metadata, via=via)
     done = await services.engine.signal(answer, signal_id, body.creator, await once(request, actor, key, _written))
     return _told(done)
 

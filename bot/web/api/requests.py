@@ -62,7 +62,10 @@ class ChoiceBody(Strict):
     """A hint for how it looks."""
     metadata: JsonObject | None = None
     """Anything of yours. `veto: true` marks the veto of a veto window; `on_acknowledge: true` makes a PagerDuty
-    acknowledgement this answer."""
+    acknowledgement this answer; `negative: true` (or `false`) says that it is (or is not) a no."""
+    answers_required: Annotated[int, Field(strict=True, ge=1, le=100)] | None = None
+    """How many people have to give it, at most the question's own number. Without it a negative choice (`deny`, `no`,
+    `reject` …) needs 1, any other the question's number."""
 
     @model_validator(mode="before")
     @classmethod
@@ -70,7 +73,7 @@ class ChoiceBody(Strict):
         return {"value": given, "label": given} if isinstance(given, str) else given
 
     def choice(self) -> Choice:
-        return Choice(self.value, self.label, self.description, self.style, self.metadata or {})
+        return Choice(self.value, self.label, self.description, self.style, self.metadata or {}, self.answers_required)
 
 
 class ResumeBody(Strict):

@@ -14,7 +14,7 @@ from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.machine import next_attempt_at
 from core.domain.notice import Notice, what_silence_means
 from core.domain.policy import Level
-from core.domain.quorum import received
+from core.domain.quorum import count, counts
 from core.domain.record import SuspensionReply, record_json
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
@@ -257,20 +257,35 @@ def answer_json(suspension: Suspension) -> AnswerReply:
     return written
 
 
-class PartialAnswerReply(Open):
-    """The answer counts, and more are needed."""
+class CountReply(Open):
+    """How far one value is."""
 
     received: int
-    """How many answers count so far."""
+    """How many people have given it."""
     required: int
-    """How many are needed."""
+    """How many have to."""
+
+
+class PartialAnswerReply(Open):
+    """The answer is recorded, and more are needed."""
+
+    received: int
+    """How many people have given this value."""
+    required: int
+    """How many have to."""
+    counts: dict[str, CountReply]
+    """The same of each choice; of a text or a form, of each value that was given."""
 
 
 def answered(suspension: Suspension) -> tuple[int, str]:
     """The reply to an answer: 202 while more of them are needed."""
     if not suspension.is_open:
         return 200, json_text(answer_json(suspension))
-    return 202, json_text(PartialAnswerReply(received=received(suspension), required=suspension.ask.answers_required))
+    so_far = count(suspension, suspension.answers[-1].value)
+    each = {
+        value: CountReply(received=one.received, required=one.required) for value, one in counts(suspension).items()
+    }
+    return 202, json_text(PartialAnswerReply(received=so_far.received, required=so_far.required, counts=each))
 
 
 class ClaimReply(Open):

@@ -8,6 +8,7 @@ Source: API.md §6.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 
 import structlog
@@ -22,10 +23,9 @@ from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_que
 from core import errors
 from core.domain import reception
 from core.domain.answers import GivenAnswer
-from core.domain.people import Actor
+from core.domain.people import Actor, Address
 from core.domain.redaction.redaction import PAGE
-from core.domain.short_messages import disagreement
-from core.domain.suspension import Suspension
+from core.domain.suspension import Suspension, Via
 from core.domain.tokens import TokenPurpose
 from core.engine.collaboration import Collaboration
 
@@ -40,12 +40,19 @@ _TOO_LATE = "Your answer was not recorded: the question had already ended."
 
 @dataclass(frozen=True, slots=True)
 class PageVisit:
-    """A person, and the question before them, at the page ``place``. No session for somebody who came by a link."""
+    """A person, and the question before them, at the page ``place``. No session for somebody who came by a link, which
+    was made for ``address``."""
 
     suspension: Suspension
     actor: Actor
     place: str
     session: BrowserSession | None = None
+    address: Address | None = None
+
+
+def session_digest(session: BrowserSession) -> str:
+    """By what a session is known in the log, and which signs nobody in."""
+    return hashlib.sha256(session.id.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,8 @@ class Answering:
         filled = read_answer(ask, posted)
         if filled.problems and state_of(visit.suspension, self.room.clock.now()) is State.OPEN:
             return await self.show(request, visit, Attempted(posted, filled.problems), 422)
-        given = GivenAnswer(visit.suspension.id, visit.actor, WEB, filled.value, filled.choice, filled.reason)
+        via = await self._via(visit)
+        given = GivenAnswer(visit.suspension.id, visit.actor, WEB, filled.value, filled.choice, filled.reason, via=via)
         done = await self.room.engine.respond(given, visit.suspension)
         match done:
             case reception.Recorded() | reception.Counted():
@@ -112,6 +120,14 @@ class Answering:
                 return self.room.renderer.redirect(visit.place)
             case _:
                 return await self._refused(request, visit, posted, done)
+
+    async def _via(self, visit: PageVisit) -> Via:
+        """The evidence of what they answer: their session, and the message that their link was in."""
+        session = None if visit.session is None else session_digest(visit.session)
+        if visit.address is None:
+            return Via(WEB, visit.actor.identity, session=session)
+        delivery = await self.room.queries.delivery_to(visit.suspension.id, visit.address)
+        return Via(WEB, visit.address.value, delivery, session=session)
 
     async def _claim(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         claimed = await self.room.engine.claim(visit.suspension.id, visit.actor, WEB)
@@ -125,7 +141,7 @@ class Answering:
         request: Request,
         visit: PageVisit,
         posted: Posted,
-        refusal: reception.TooLate | reception.Disagrees | reception.Unclaimed,
+        refusal: reception.TooLate | reception.Unclaimed,
     ) -> Response:
         """The page as it now is, and why nothing was recorded."""
         if refusal.suspension is None:
@@ -134,10 +150,6 @@ class Answering:
         match refusal:
             case reception.TooLate():
                 attempted = Attempted(news=Flash(_TOO_LATE))
-            case reception.Disagrees(suspension, own=own):
-                why = disagreement(await self._shown(suspension), visit.actor.identity)
-                news = Flash(f"Your answer was not recorded: {why} The question stays open.")
-                attempted = Attempted(posted, news=news) if own is None else Attempted(news=news)
             case reception.HeldByAnother(error=held):
                 attempted = Attempted(posted, news=Flash(held.message))
             case reception.NotYours(error=error):
@@ -275,7 +287,7 @@ class AnswerPage:
                 "The link was made for you, but you are not (or no longer) among those who may answer.",
                 status=403,
             )
-        return PageVisit(holder.suspension, holder.actor, answer_place(token), session)
+        return PageVisit(holder.suspension, holder.actor, answer_place(token), session, holder.address)
 
     def _turned_away(self, request: Request, session: BrowserSession | None, question: str) -> Response:
         """After signing in they come to the question's own page: there it is asked again who may see it."""

@@ -17,7 +17,7 @@ from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
 from core.domain.suspension import ResponseType, Status, Suspension
 from core.domain.wire import instant
-from core.domain.wording import told_at
+from core.domain.wording import evidence, told_at
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -124,6 +124,8 @@ class EndView:
     reason: str | None
     value: str
     """The answer itself, in full."""
+    evidence: tuple[str, ...]
+    """By what each answer can be found where it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,4 +239,4 @@ def _end(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | No
     ending = build_ending(suspension, zone=zone)
     is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
-    return EndView(ending, moment(ended.at, now, zone), is_mine, ended.reason, in_full or "")
+    return EndView(ending, moment(ended.at, now, zone), is_mine, ended.reason, in_full or "", evidence(suspension))

@@ -33,6 +33,7 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
     yield from _plan(found, notice, entries, names)
     yield from _people(found, names)
     yield from _ending(found, names)
+    yield from _evidence(entries, names)
     if notice.get("url"):
         yield _IN, str(notice["url"])
     if is_open:
@@ -89,6 +90,14 @@ def _outcome(attempt: int, entries: Sequence[Record]) -> tuple[str, str]:
     return (mark if len(missing) == len(deliveries) else "✓"), f": {', '.join(whys)}"
 
 
+def _evidence(entries: Sequence[Record], names: Names) -> Iterator[Line]:
+    """Where each answer can be found again."""
+    for one in entries:
+        via = one["payload"].get("via") if one["kind"] == "event" else None
+        if via:
+            yield _IN, _flat(f"answered by {who(one['actor'], names)}: {via_words(via)}")
+
+
 def _people(found: Record, names: Names) -> Iterator[Line]:
     if found["answers_required"] > 1:
         people = ", ".join(who(one["responded_by"], names) for one in found["answers"]) or "nobody"
@@ -130,13 +139,22 @@ def attempt_words(step: Record, names: Names) -> str:
     return f"{', '.join(who(one, names) for one in step['recipients'])} by {channel}"
 
 
+def via_words(via: Record) -> str:
+    """The evidence of an answer: by what it can be found where it was given."""
+    names = {"account": "account", "sender": "sent by", "message_id": "message", "delivery_id": "delivery"}
+    names["session"] = "session"
+    known = (f"{name} {via[field]}" for field, name in names.items() if via.get(field))
+    return _flat(", ".join((f"by {_CHANNELS.get(via['channel'], via['channel'])}", *known)))
+
+
 def entry_words(entry: Record) -> str:
     """One entry of the timeline."""
     if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received":
         received = entry["payload"]
         return f"{entry['type']}  {received['channel']} {received['kind']}: {received['reason']}"
     if entry["kind"] == "event":
-        return f"{entry['type']}  by {entry['actor']}"
+        via = entry["payload"].get("via")
+        return f"{entry['type']}  by {entry['actor']}{f'  ({via_words(via)})' if via else ''}"
     if entry["kind"] == "attempt":
         return f"attempt {entry['attempt']} via {entry['channel']} to {', '.join(entry['recipients'])}"
     where = f" via {entry['channel']}" if entry["channel"] else ""

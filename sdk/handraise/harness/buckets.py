@@ -76,7 +76,6 @@ BUCKETS: Mapping[str, Bucket] = {
     "server_unavailable": _RETRYABLE,
     "quota_exceeded": _RETRYABLE,
     "already_answered": _CORRECTABLE,
-    "answers_disagree": _CORRECTABLE,
     "suspension_ended": _CORRECTABLE,
     "signal_id_ambiguous": _CORRECTABLE,
     "idempotency_conflict": _CORRECTABLE,

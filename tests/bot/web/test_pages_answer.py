@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -420,3 +421,16 @@ async def test_two_who_ask_back_at_once_are_told_of_each_other(world: World) -> 
     assert page.status == 409
     assert "bob@example.com has asked the agent back already." in page.text
     assert "bob@example.com has asked the agent: Why?" in page.text
+
+
+async def test_the_evidence_of_somebody_signed_in_is_their_session_which_signs_nobody_in(world: World) -> None:
+    asked, browser = await world.ask(), await world.signed_in(ALICE)
+    await browser.get(f"/q/{asked.ask.ref}")
+    page = await browser.submit(choice="0")
+    ended = (await world.fresh(asked)).ended
+    assert ended is not None
+    assert ended.via is not None
+    assert (ended.via.channel, ended.via.account) == ("web", ALICE)
+    assert re.fullmatch("[0-9a-f]{16}", ended.via.session or "")
+    assert f"{ALICE}: by web, account {ALICE}, session {ended.via.session}" in page.text
+    assert not any(str(ended.via.session) in cookie for cookie in browser.client.cookies.values())

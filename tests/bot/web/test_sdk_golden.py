@@ -24,7 +24,7 @@ def written() -> dict[str, Any]:
         interval=HOUR,
         ladder=[Rung(2, "email", "supervisor@example.com", quiet=True)],
         choices=(
-            Choice("approve", "Approve refund", "All of it", Style.PRIMARY, {"veto": True}),
+            Choice("approve", "Approve refund", "All of it", Style.PRIMARY, {"veto": True}, 2),
             Choice("deny", "Deny"),
         ),
         answers_required=2,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.domain.machine import decide
-from core.domain.suspension import Ended, FallbackPolicy, Kind, ResponseType, Status
+from core.domain.suspension import Ended, FallbackPolicy, Kind, ResponseType, Status, Via
 from core.domain.vocabulary import (
     AbandonIntent,
     Cancelled,
@@ -22,12 +22,15 @@ from tests.core.examples import HOUR, a_question, after, an_answer, hourly, look
 CONTINUING = [FallbackPolicy.COMPLETE_WITH_FALLBACK, FallbackPolicy.USE_DEFAULT_AND_CONTINUE]
 
 
+VIA = Via("slack", "U0ALICE", message_id="C0OPS/1732.01")
+
+
 def test_an_answer_ends_the_question_and_resumes_the_agent() -> None:
-    given = an_answer("approve", reason="known customer", metadata={"ip": "198.51.100.7"})
+    given = an_answer("approve", reason="known customer", metadata={"ip": "198.51.100.7"}, via=VIA)
     outcome = decide(hourly(), given, after(minutes=7))
     assert outcome.suspension.status is Status.RESPONDED
     assert outcome.suspension.ended == Ended(
-        after(minutes=7), "approve", "alice@example.com", "slack", "known customer", {"ip": "198.51.100.7"}
+        after(minutes=7), "approve", "alice@example.com", "slack", "known customer", {"ip": "198.51.100.7"}, via=VIA
     )
     assert outcome.effects == (ReactivateIntent(), ResumeAgent("intent.resumed"), Withdraw())
     assert outcome.events == (
@@ -40,6 +43,7 @@ def test_an_answer_ends_the_question_and_resumes_the_agent() -> None:
                 "responded_at": "2026-03-24T09:07:00Z",
                 "channel": "slack",
                 "resolution": "responded",
+                "via": {"channel": "slack", "account": "U0ALICE", "message_id": "C0OPS/1732.01"},
             },
             "alice@example.com",
         ),

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from core.domain import quorum
+from core.domain.copies import replace
 from core.domain.machine import decide
 from core.domain.record import record_json
-from core.domain.suspension import Status, Suspension
+from core.domain.suspension import Choice, ResponseType, Status, Suspension
 from core.domain.vocabulary import (
     AlertOperators,
     AttemptRefused,
@@ -19,7 +20,18 @@ from core.domain.vocabulary import (
     ResumeAgent,
     Withdraw,
 )
-from tests.core.examples import a_question, after, an_answer, claimed, hourly, look, opened, types_of
+from tests.core.examples import (
+    APPROVE_DENY,
+    LADDER,
+    a_question,
+    after,
+    an_answer,
+    claimed,
+    hourly,
+    look,
+    opened,
+    types_of,
+)
 
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 
@@ -48,10 +60,105 @@ def test_the_last_one_that_is_needed_ends_it_as_a_single_answer_would() -> None:
     assert outcome.events[0].payload["responders"] == [ALICE, BOB]
 
 
-@pytest.mark.parametrize("signal", [an_answer(by=ALICE), an_answer("deny", ALICE), an_answer("deny", BOB)])
-def test_a_second_answer_of_one_person_or_another_value_changes_nothing(signal: Any) -> None:
+def test_the_same_answer_of_the_same_person_changes_nothing() -> None:
     before = answered_by(hourly(answers_required=3), ALICE)
-    assert decide(before, signal, after(minutes=2)) == Outcome(before)
+    assert decide(before, an_answer(by=ALICE), after(minutes=2)) == Outcome(before)
+
+
+LATER = Choice("later", "Later")
+NEVER = Choice("never", "Never", metadata={"negative": True})
+OF_FOUR = (*APPROVE_DENY, LATER, NEVER)
+
+
+def test_one_no_ends_what_two_have_to_approve() -> None:
+    outcome = decide(answered_by(hourly(answers_required=2), ALICE), an_answer("deny", BOB), after(minutes=2))
+    ended = outcome.suspension.ended
+    assert ended is not None
+    assert (ended.value, ended.by, ended.metadata) == ("deny", BOB, {"responders": [BOB]})
+    assert [(one["responded_by"], one["value"]) for one in outcome.events[0].payload["answers"]] == [  # type: ignore[index,union-attr]
+        (ALICE, "approve"),
+        (BOB, "deny"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "own", "needed"),
+    [("approve", None, 3), ("deny", None, 1), ("later", None, 3), ("never", None, 1), ("deny", 2, 2), ("later", 1, 1)],
+)
+def test_each_value_needs_its_own_number(value: str, own: int | None, needed: int) -> None:
+    choices = tuple(replace(one, answers_required=own) if one.value == value else one for one in OF_FOUR)
+    suspension = hourly(answers_required=3, choices=choices)
+    assert quorum.required(suspension.ask, value) == needed
+    for number in range(needed):
+        assert suspension.is_open
+        suspension = decide(suspension, an_answer(value, f"p{number}@example.com"), after(minutes=1)).suspension
+    assert not suspension.is_open
+
+
+def test_other_values_count_apart_and_whoever_gave_one_may_change_it() -> None:
+    waiting = answered_by(hourly(answers_required=2, choices=OF_FOUR), ALICE)
+    waiting = decide(waiting, an_answer("later", BOB), after(minutes=2)).suspension
+    assert {name: one.received for name, one in quorum.counts(waiting).items()} == {
+        "approve": 1,
+        "deny": 0,
+        "later": 1,
+        "never": 0,
+    }
+    outcome = decide(waiting, an_answer("approve", BOB), after(minutes=3))
+    assert outcome.suspension.ended is not None
+    assert outcome.suspension.ended.metadata == {"responders": [ALICE, BOB]}
+
+
+def test_a_changed_answer_is_an_event_of_its_own_and_frees_the_first() -> None:
+    waiting = answered_by(hourly(answers_required=2, choices=OF_FOUR), ALICE)
+    changed = decide(waiting, an_answer("later", ALICE), after(minutes=2))
+    assert types_of(changed.events) == ["intent.suspension_answer_changed"]
+    assert changed.events[0].payload["value"] == "later"
+    assert [(one.by, one.value) for one in changed.suspension.answers] == [(ALICE, "later")]
+    assert answered_by(changed.suspension, BOB).is_open
+
+
+# --- When no value can be reached any more ----------------------------------------------------------------------------
+
+
+def deadlocked(suspension: Suspension, silent: int = 0) -> Outcome:
+    waiting = decide(suspension, an_answer("approve", ALICE), after(minutes=1)).suspension
+    return decide(waiting, replace(an_answer("later", BOB), silent=silent), after(minutes=2))
+
+
+def test_if_nobody_is_left_to_reach_a_number_the_rest_is_asked_at_once() -> None:
+    outcome = deadlocked(hourly(answers_required=2, choices=(*APPROVE_DENY[:1], LATER), ladder=LADDER))
+    assert outcome.effects == (Notify(2), Notify(3))
+    assert types_of(outcome.events) == [
+        "intent.suspension_answer_recorded",
+        "intent.suspension_renotified",
+        "intent.suspension_escalated",
+        "intent.suspension_renotified",
+        "intent.suspension_escalated",
+    ]
+    assert (outcome.suspension.attempt, outcome.suspension.expires_at) == (3, after(hours=3))
+
+
+def test_attempts_that_would_ask_the_same_people_are_one() -> None:
+    outcome = deadlocked(hourly(answers_required=2, choices=(*APPROVE_DENY[:1], LATER)))
+    assert outcome.effects == (Notify(3),)
+    assert outcome.events[1].payload["skipped"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("choices", "silent"), [(OF_FOUR, 1), ((*APPROVE_DENY[:1], LATER), 1)], ids=["a no is enough", "one more is left"]
+)
+def test_as_long_as_a_number_can_be_reached_the_ladder_keeps_its_times(
+    choices: tuple[Choice, ...], silent: int
+) -> None:
+    assert deadlocked(hourly(answers_required=2, choices=choices), silent).effects == ()
+
+
+def test_of_a_text_a_new_one_may_be_given_by_as_many_as_are_left() -> None:
+    text = hourly(answers_required=2, response_type=ResponseType.TEXT, choices=(), ladder=LADDER)
+    assert deadlocked(text, 2).effects == ()
+    assert deadlocked(text, 1).effects == ()
+    assert deadlocked(text, 0).effects == (Notify(2), Notify(3))
 
 
 @pytest.mark.parametrize(
