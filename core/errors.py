@@ -437,7 +437,8 @@ class NotAResponder(SuspensionError):
 
 
 class NotShownWhole(SuspensionError):
-    """It was answered where only a part of the question is shown (``answers.require_open_when_cut``)."""
+    """It was approved where a part of what will run is cut or hidden, or of the question
+    (``answers.require_open_when_cut``)."""
 
     code = "not_shown_whole"
 

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from core.domain.notice import Ending, Message, Notice
 from core.domain.people import Actor, Address, Person
+from core.domain.suspension import Cut
 
 if TYPE_CHECKING:  # channels know the ports, and need no database
     from core.store.database import Tx
@@ -133,9 +134,9 @@ class Channel(Protocol):
 
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivery: ...
 
-    def is_cut(self, notice: Notice) -> bool:
-        """Whether what it sends holds less than all that the agent wrote. It goes by the agent's words alone, so that
-        it is the same when it is sent and when an answer comes in."""
+    def cut(self, notice: Notice) -> Cut:
+        """What of the agent's words is left out of what it sends. It goes by these words alone, so that it is the same
+        when it is sent and when an answer comes in."""
         ...
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:

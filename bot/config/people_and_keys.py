@@ -102,8 +102,9 @@ class Answers(Section):
     """Which questions an operator finds: ``all``, or with ``own_groups`` only those that name them or a group of
     theirs, or that they may answer or have answered. Admins find all."""
     require_open_when_cut: Flag = False
-    """Whether a question that a channel could show only a part of is answered only where all of it is shown: on its
-    page, or in Slack's modal."""
+    """Whether a question is approved only where all of it is shown (on its page, or in Slack's modal) if its message
+    has no room for all of its question, context or choices. If its action is cut, it is so always; a negative choice
+    may be given everywhere."""
     require_sign_in: Flag = False
     """Whether a link in a message opens nothing before the person that it was made for has signed in."""
     proposer: Text | None = None

@@ -14,7 +14,7 @@ from bot.config.values import Listed, Text, Word, between
 from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.kinds import FindingKind, SensitiveNames
 from core.domain.redaction.patterns import compile_pattern
-from core.domain.redaction.redaction import PAGE, Policy, Redaction
+from core.domain.redaction.redaction import PAGE, InAction, Policy, Redaction
 from core.engine.quotas import Quota
 
 _KEPT = {"email": FindingKind.EMAIL, "phone": FindingKind.PHONE}
@@ -80,6 +80,10 @@ class RedactionSettings(Section):
     """Regular expressions of your own; what they match is hidden."""
     keep: Annotated[frozenset[KeptKind], Listed] = frozenset()
     """Kinds that are shown as they are: e-mail addresses, phone numbers."""
+    action: Annotated[Literal["mask", "open_to_approve", "hide"], Word] = "mask"
+    """How personal data in an action is shown: by a mask that lets it be recognised (with a risk of high or more, a
+    masked IBAN, account or card is approved only on its page, signed in); by a mask, and approved only there whatever
+    it is; or not at all."""
     channels: RedactedChannels = RedactedChannels()
 
     @property
@@ -87,7 +91,8 @@ class RedactionSettings(Section):
         texts = TextFinder(
             tuple(compile_pattern(pattern) for pattern in self.patterns), frozenset(_KEPT[kind] for kind in self.keep)
         )
-        return Redaction(Policy(self.policy), self.channels.policies, TreeFinder(texts, SensitiveNames.of(self.keys)))
+        finder = TreeFinder(texts, SensitiveNames.of(self.keys))
+        return Redaction(Policy(self.policy), self.channels.policies, finder, InAction(self.action))
 
 
 _MOST = 1_000_000

@@ -8,11 +8,12 @@ from __future__ import annotations
 from channels.email.addressing import Mailboxes, deliverable
 from channels.email.mail_server import DEFAULT_SECURITY, Security, SmtpServer
 from channels.email.mime import OutgoingMail
-from channels.email.render import is_cut, message_mail, notice_mail
+from channels.email.render import cut, message_mail, notice_mail
 from channels.email.smtp import SmtpLanes
 from channels.email.templates import Templates
 from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
+from core.domain.suspension import Cut
 from core.ports import Ambiguous, Delivered, Delivery, Receipt, Refused, Sending
 
 
@@ -71,8 +72,8 @@ class EmailChannel:
             return _UNREACHABLE
         return await self._deliver(message_mail(message, reached, sending.id, self.ours, self._templates), sending)
 
-    def is_cut(self, notice: Notice) -> bool:
-        return is_cut(notice, self._templates)
+    def cut(self, notice: Notice) -> Cut:
+        return cut(notice, self._templates)
 
     async def close(self) -> None:
         await self._smtp.close()

@@ -15,8 +15,9 @@ from channels.email.mime import OutgoingMail, compose, display_address, header_t
 from channels.email.template_views import ROOMS, MailBudget, View, message_view, notice_view, of_both, one_line
 from channels.email.templates import MailBodies, Templates
 from core.domain.copies import replace
-from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut
+from core.domain.notice import Links, Message, Notice, Proposal, Purpose, WhenCut, sight_needed
 from core.domain.people import Address
+from core.domain.suspension import Cut, Sight
 
 LONGEST_SUBJECT = 120
 LARGEST_HTML = 98_000
@@ -56,9 +57,9 @@ def notice_mail(
     return _envelope(headers, written, ours.bounces_to(delivery), to, ours.return_id(delivery))
 
 
-def is_cut(notice: Notice, templates: Templates = _OURS) -> bool:
-    """Whether its mail holds less than all that the agent wrote: the same at every attempt, whoever reads it."""
-    return views.is_cut(notice, _agents_room(notice, templates))
+def cut(notice: Notice, templates: Templates = _OURS) -> Cut:
+    """What its mail leaves out of what the agent wrote: the same at every attempt, whoever reads it."""
+    return views.cut_in(notice, _agents_room(notice, templates))
 
 
 def message_mail(
@@ -87,11 +88,12 @@ def view_of(content: Notice | Message, ours: Mailboxes, room: MailBudget) -> Vie
 def _asking(notice: Notice, ours: Mailboxes, templates: Templates, when_cut: WhenCut) -> MailBodies:
     """With as much of the agent's words as there is room for, and then of ours."""
     room = _agents_room(notice, templates)
-    must_open = when_cut is WhenCut.OPEN and views.is_cut(notice, room)
-    answers_at = None if must_open else _answers_at(notice.links.reply_token, ours)
+    needed = sight_needed(notice, views.cut_in(notice, room), when_cut)
+    takes_replies = needed is Sight.MESSAGE or notice.negatives
+    answers_at = _answers_at(notice.links.reply_token, ours) if takes_replies else None
     subject = subject_line(notice.ref, notice.question)
     for own in ROOMS:
-        written = templates.write("notice", notice_view(notice, subject, answers_at, of_both(room, own)))
+        written = templates.write("notice", notice_view(notice, subject, answers_at, of_both(room, own), needed))
         if _fits(written, LARGEST_HTML):
             break
     return written

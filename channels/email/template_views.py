@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,7 +27,7 @@ from channels.grammar.phrases import plain, questions_in
 from core.domain.action import HIDDEN, hides
 from core.domain.copies import replace
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
-from core.domain.suspension import Kind, ResponseType, Style
+from core.domain.suspension import Cut, Kind, ResponseType, Sight, Style
 from core.domain.wording import told_at
 
 _UNSEEN = re.compile(
@@ -238,13 +238,23 @@ class ActionView:
 _CUT = "This mail shows only a part. All of it is on the page."
 
 
-def notice_view(notice: Notice, subject: str, answers_at: str | None, room: MailBudget) -> View:
-    """The variables of ``notice.html.j2`` and ``notice.txt.j2``."""
+_OPEN_FIRST = {
+    Sight.WHOLE: "This mail shows only a part of what is asked. It can be approved only on its page, which has all.",
+    Sight.REVEALED: "A part of what will run is hidden here. It can be approved only on its page, where it is shown.",
+}
+
+
+def notice_view(
+    notice: Notice, subject: str, answers_at: str | None, room: MailBudget, needed: Sight = Sight.MESSAGE
+) -> View:
+    """The variables of ``notice.html.j2`` and ``notice.txt.j2``. If more than a message is ``needed`` to approve it,
+    there are buttons for its negative choices alone."""
     replying = Replying(answers_at, subject, notice.response_type, notice.choices) if answers_at else None
     question = clean(notice.question)
     context = list(_context(notice.context, room))
-    choices = list(options(notice.choices[: room.choices], notice.links.best, replying, room))
-    left_out = len(notice.choices) - len(choices)
+    offered = notice.choices if needed is Sight.MESSAGE else notice.negatives
+    choices = list(options(offered[: room.choices], notice.links.best, replying, room))
+    left_out = len(offered) - len(choices)
     return {
         "marker": MARKER,
         "ref": notice.ref,
@@ -263,7 +273,8 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Mail
         "choices": choices,
         "choices_left_out": left_out,
         "response_type": notice.response_type.value,
-        "how": _how_to_answer(notice, answers_at),
+        "open_first": _OPEN_FIRST.get(needed),
+        "how": _how_to_answer(notice, answers_at, needed),
         "fields": list(_fields(notice)) if answers_at else [],
         "next_step": cut(clean(notice.next_step), _LONGEST_SENTENCE) if notice.next_step else None,
         "silence": cut(clean(notice.silence), _LONGEST_SENTENCE),
@@ -271,7 +282,7 @@ def notice_view(notice: Notice, subject: str, answers_at: str | None, room: Mail
         "link": notice.links.best,
         "asked_by": one_line(notice.asked_by, _LONGEST_NAME),
         "asked_at": told_at(notice.asked_at, notice.zone),
-        "cut": _CUT if is_cut(notice, room) or _notes_are_cut(notice, room) else None,
+        "cut": _CUT if cut_in(notice, room) or _notes_are_cut(notice, room) else None,
     }
 
 
@@ -321,11 +332,13 @@ def _preheader(notice: Notice) -> str:
     return f"{notice.headline}.{until}"
 
 
-def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
+def _how_to_answer(notice: Notice, answers_at: str | None, needed: Sight) -> list[str]:
     if answers_at is None:
         return ["Please answer in the browser."]
     last = notice.attempt == notice.max_attempts
     hold = [] if last else ["Reply “on it” to hold further reminders back while you look."]
+    if needed > Sight.MESSAGE:
+        return [f"Reply with {_numbers(notice.negatives)} on the first line, or answer in the browser.", *hold]
     match notice.response_type:
         case ResponseType.TEXT:
             return ["Reply to this mail: what you write above the quoted text is the answer.", *hold]
@@ -335,6 +348,15 @@ def _how_to_answer(notice: Notice, answers_at: str | None) -> list[str]:
             return [*hold, "Reply to this mail with one line for each field:"]
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             return ["Reply with the number or the name of your choice on the first line.", *hold]
+
+
+_MOST_NUMBERS = 3
+
+
+def _numbers(choices: Sequence[NoticeChoice]) -> str:
+    """``2 (Deny refund)``, of several as a list."""
+    named = [f"{choice.number} ({one_line(choice.label, _LONGEST_NAME)})" for choice in choices[:_MOST_NUMBERS]]
+    return " or ".join(named)
 
 
 def _fields(notice: Notice) -> Iterator[str]:
@@ -359,15 +381,19 @@ def _action(notice: Notice, room: MailBudget) -> ActionView | None:
     return ActionView(action.heading, action.digest, text, HIDDEN if hides(text) else None)
 
 
-def is_cut(notice: Notice, room: MailBudget) -> bool:
-    """Whether a mail with so much ``room`` holds less than all that the agent wrote."""
+def cut_in(notice: Notice, room: MailBudget) -> Cut:
+    """What a mail with so much ``room`` leaves out of what the agent wrote."""
+    if notice.in_part is Cut.ACTION or (notice.action is not None and notice.action.is_longer_than(room.action)):
+        return Cut.ACTION
+    return Cut.WORDS if _words_are_cut(notice, room) else notice.in_part
+
+
+def _words_are_cut(notice: Notice, room: MailBudget) -> bool:
     shown = list(notice.context.items())[: room.rows]
     return (
-        notice.in_part
-        or len(clean(notice.question)) > room.question
+        len(clean(notice.question)) > room.question
         or len(notice.context) > room.rows
         or len(notice.choices) > room.choices
-        or (notice.action is not None and notice.action.is_longer_than(room.action))
         or any(len(key) > _LONGEST_NAME or len(as_text(value)) > room.value for key, value in shown)
         or any(len(choice.label) > room.label for choice in notice.choices)
         or any(len(choice.description or "") > room.description for choice in notice.choices)

@@ -21,6 +21,7 @@ from channels.pagerduty.incidents import CallFailed, IncidentsApi, incident_of
 from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
 from core.domain.people import Address
+from core.domain.suspension import Cut
 from core.ports import (
     Ambiguous,
     Clock,
@@ -100,8 +101,8 @@ class PagerDutyChannel:
             return replace(outcome, remark=ALREADY_PAGING, then=followed_by)
         return replace(outcome, then=self._call(notice, to), awaits=notice.ref if self._proven else None)
 
-    def is_cut(self, notice: Notice) -> bool:
-        return render.is_cut(notice)
+    def cut(self, notice: Notice) -> Cut:
+        return render.cut(notice)
 
     async def _is_paging(self, key: str, to: Address, sending: Sending) -> bool:
         """Whether an earlier attempt's incident is open. Where PagerDuty can't be asked, it is taken to be."""

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from channels.pagerduty.webhooks import OWN_NOTE
 from core.domain.action import HEADING, HIDDEN, hides
-from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut
-from core.domain.suspension import ResponseType
+from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
+from core.domain.suspension import Cut, ResponseType, Sight
 from core.domain.wording import Risk
 
 SUMMARY_LENGTH = 1024
@@ -66,12 +66,13 @@ def trigger(notice: Notice, key: str, routing_key: str, when_cut: WhenCut = When
 
 def _title(notice: Notice, when_cut: WhenCut) -> str:
     """What is read out on the phone. Whoever acknowledges there must have heard that it answers."""
-    meant = None if when_cut is WhenCut.OPEN and is_cut(notice) else _on_acknowledge(notice)
+    meant = _on_acknowledge(notice, when_cut)
     first = "" if meant is None else f"Acknowledging answers “{_one_line(meant)[:LABEL_LENGTH]}”. "
     return _one_line(f"[{notice.ref}] {first}{notice.question}")
 
 
 LABEL_LENGTH = 100
+MOST_NAMED = 3
 
 SEVERITIES = {Risk.LOW: "info", Risk.MEDIUM: "warning", Risk.HIGH: "error", Risk.CRITICAL: "critical"}
 QUIET = {"info", "warning"}
@@ -149,10 +150,14 @@ AGENTS_BYTES = EVENT_BYTES - 64 * 1024
 ACTION_LENGTH = 60_000
 
 
-def is_cut(notice: Notice) -> bool:
-    """Whether the event holds less than all that the agent wrote."""
+def cut(notice: Notice) -> Cut:
+    """What the event leaves out of what the agent wrote. If it is too large, what gives way may be the action."""
     too_long = notice.action is not None and notice.action.is_longer_than(ACTION_LENGTH)
-    return notice.in_part or too_long or len(_json(_agents_words(notice))) > AGENTS_BYTES
+    if too_long or notice.in_part is Cut.ACTION:
+        return Cut.ACTION
+    if len(_json(_agents_words(notice))) > AGENTS_BYTES:
+        return Cut.WORDS if notice.action is None else Cut.ACTION
+    return notice.in_part
 
 
 def _agents_words(notice: Notice) -> dict[str, JsonValue]:
@@ -169,11 +174,12 @@ def _agents_words(notice: Notice) -> dict[str, JsonValue]:
 
 
 def _details(notice: Notice, when_cut: WhenCut) -> dict[str, JsonValue]:
-    must_open = when_cut is WhenCut.OPEN and is_cut(notice)
+    needed = sight_needed(notice, cut(notice), when_cut)
+    how = how_to_answer(notice, when_cut) if needed is Sight.MESSAGE else _open_to_answer(notice, needed)
     details: dict[str, JsonValue] = {
         "notice": notice.headline,
         **_agents_words(notice),
-        "how_to_answer": _open_to_answer(notice) if must_open else how_to_answer(notice),
+        "how_to_answer": how,
         "if_nobody_answers": notice.silence,
         "asked_by": notice.asked_by,
         "answer_page": notice.links.shared,
@@ -187,24 +193,37 @@ def _details(notice: Notice, when_cut: WhenCut) -> dict[str, JsonValue]:
     return details
 
 
-def _open_to_answer(notice: Notice) -> str:
-    return f"Only a part is shown here. Read all of it and answer at {notice.links.shared}"
+_OPEN = {
+    Sight.WHOLE: "Only a part is shown here. Read all of it and answer at",
+    Sight.REVEALED: "A part of what will run is hidden here. See it and answer at",
+}
 
 
-def how_to_answer(notice: Notice) -> str:
+def _open_to_answer(notice: Notice, needed: Sight) -> str:
+    """Its page; a negative choice may be noted all the same."""
+    named = " or ".join(f"{choice.number} for “{choice.label}”" for choice in notice.negatives[:MOST_NAMED])
+    noted = f" A note may say {named}." if named else ""
+    return f"{_OPEN[needed]} {notice.links.shared}{'.' if noted else ''}{noted}"
+
+
+def how_to_answer(notice: Notice, when_cut: WhenCut = WhenCut.ANSWER) -> str:
     """Where and how, in sentences for somebody who was just woken up."""
     page = f"Open {notice.links.shared}"
-    meant = _on_acknowledge(notice)
+    meant = _on_acknowledge(notice, when_cut)
     answers = "it does not answer." if meant is None else f"it is the answer “{meant}”."
     acknowledging = f"Acknowledging holds the reminders back; {answers}"
     note = note_that_answers(notice.ref, notice.response_type, f"1 … {len(notice.choices)}")
     return f"{page}, or add {note} {acknowledging}"
 
 
-def _on_acknowledge(notice: Notice) -> str | None:
-    """What an acknowledgement stands for. Where several are marked, it can't tell which, and only claims."""
-    meant = [choice.label for choice in notice.choices if choice.on_acknowledge]
-    return meant[0] if len(meant) == 1 else None
+def _on_acknowledge(notice: Notice, when_cut: WhenCut) -> str | None:
+    """What an acknowledgement stands for. Where several are marked, it can't tell which, and only claims; so it does
+    where not enough is shown to approve anything."""
+    meant = [choice for choice in notice.choices if choice.on_acknowledge]
+    if len(meant) != 1:
+        return None
+    enough = meant[0].negative or sight_needed(notice, cut(notice), when_cut) is Sight.MESSAGE
+    return meant[0].label if enough else None
 
 
 def note_that_answers(ref: str, response_type: ResponseType, choices: str) -> str:

@@ -29,9 +29,10 @@ from channels.slack.errors import (
     sent_nothing,
 )
 from channels.slack.people import LookupFailed, SlackPeople
-from channels.slack.render import Rendered, is_cut, render_ending, render_message, render_notice, render_plain
+from channels.slack.render import Rendered, cut, render_ending, render_message, render_notice, render_plain
 from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
+from core.domain.suspension import Cut
 from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, Refused, Sending
 
 log = structlog.get_logger(__name__)
@@ -87,8 +88,8 @@ class SlackChannel:
         versions = (rendered, render_plain(notice, mention=place.mention))
         return await self._post(_Post(versions, place, _thread(sending, place), NOTICE_EVENT), sending)
 
-    def is_cut(self, notice: Notice) -> bool:
-        return is_cut(notice)
+    def cut(self, notice: Notice) -> Cut:
+        return cut(notice)
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivery:
         """Edit the message. Repeating it changes nothing more, so a doubt needs no look first; and only a message

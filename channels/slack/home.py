@@ -12,6 +12,7 @@ from channels.slack.mrkdwn import Block, action_is_cut, action_texts, escaped, m
 from channels.slack.payloads import Carried, written
 from channels.slack.render import INBOX, LINK, answer_blocks
 from core.domain.notice import Notice, WhenCut
+from core.domain.suspension import Cut
 
 DELIVERY = "home"
 """What buttons of a Home carry in place of a delivery: no message of ours stands behind them."""
@@ -57,12 +58,16 @@ def _question_blocks(notice: Notice, when_cut: WhenCut) -> list[Block]:
 
 
 def _actions(notice: Notice, when_cut: WhenCut) -> list[Block]:
-    """None where everything has to be seen first, and a Home shows less than that."""
-    cut = notice.in_part or action_is_cut(notice, ACTION) or width(escaped(notice.question, limits.QUESTION)) > QUESTION
-    shows_all = not notice.context and not cut
-    if when_cut is WhenCut.OPEN and not shows_all:
-        return []
-    return answer_blocks(notice, DELIVERY, when_cut)
+    """As in a message that has room for as much as a Home."""
+    return answer_blocks(notice, DELIVERY, when_cut, cut(notice))
+
+
+def cut(notice: Notice) -> Cut:
+    """What a Home leaves out: the context is on the page alone."""
+    if notice.in_part is Cut.ACTION or action_is_cut(notice, ACTION):
+        return Cut.ACTION
+    words = notice.context or width(escaped(notice.question, limits.QUESTION)) > QUESTION
+    return Cut.WORDS if words else notice.in_part
 
 
 def _open(notice: Notice) -> Block:

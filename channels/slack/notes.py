@@ -76,8 +76,13 @@ def not_opened(link: str) -> str:
 
 
 def open_first(link: str) -> str:
-    """``slack.require_open_when_cut``: what they pressed stands under a part of the question."""
+    """What they pressed stands under a part of the question, which is not enough to approve it."""
     return f"Your answer was not recorded: this question is longer than its message. Read all of it and answer: {link}"
+
+
+def reveal_first(link: str) -> str:
+    """What they pressed stands under an action that hides where it goes."""
+    return f"Your answer was not recorded: part of what will run is hidden here. See it and answer: {link}"
 
 
 def _may_answer(asked: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 Each choice is a button, or one button leads to where the question is answered. Every word of the agent's is escaped or
 ``plain_text``, and every length is kept below Slack's limits (``limits``). What does not fit a message is said to be
-missing (:func:`is_cut`), and shown whole in a modal as far as that can hold it.
+missing (:func:`cut`), and shown whole in a modal as far as that can hold it.
 
 Source: https://docs.slack.dev/block-kit; …/reference/methods/chat.postMessage (the top-level ``text`` is what
 notifications and screen readers say); …/reference/block-kit/block-elements/button-element.
@@ -35,23 +35,23 @@ from channels.slack.mrkdwn import (
 )
 from channels.slack.payloads import Carried, written
 from core.domain.copies import replace
-from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut
-from core.domain.suspension import ResponseType, Status, Style
+from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
+from core.domain.suspension import Cut, ResponseType, Sight, Status, Style
 
 
 def label_of(choice: NoticeChoice) -> str:
     return one_line(choice.label) or f"Choice {choice.number}"
 
 
-def must_open(notice: Notice, when_cut: WhenCut) -> bool:
-    return when_cut is WhenCut.OPEN and is_cut(notice)
-
-
-def is_cut(notice: Notice) -> bool:
-    """Whether the message holds less than all that the agent wrote: the question, its context, the action, the
+def cut(notice: Notice) -> Cut:
+    """What the message leaves out of what the agent wrote: of the action, else of the question, its context or the
     choices."""
-    more = notice.in_part or len(notice.context) > limits.SECTION_FIELDS or action_is_cut(notice, limits.ACTION)
-    return more or any(width(escaped(text)) > most for text, most in _written(notice))
+    if notice.in_part is Cut.ACTION or action_is_cut(notice, limits.ACTION):
+        return Cut.ACTION
+    words = len(notice.context) > limits.SECTION_FIELDS or any(
+        width(escaped(text)) > most for text, most in _written(notice)
+    )
+    return Cut.WORDS if words else notice.in_part
 
 
 def _written(notice: Notice) -> Iterator[tuple[str, int]]:
@@ -67,7 +67,7 @@ def _written(notice: Notice) -> Iterator[tuple[str, int]]:
 
 def whole_blocks(notice: Notice, inputs: int) -> list[Block] | None:
     """``None`` if that is more than a modal with so many ``inputs`` holds."""
-    if notice.in_part or action_is_cut(notice, limits.MODAL_TEXT):
+    if notice.in_part is not Cut.NOTHING or action_is_cut(notice, limits.MODAL_TEXT):
         return None
     texts = [piece for text in _texts(notice) for piece in pieces(text, limits.SECTION_TEXT)]
     texts += [] if notice.action is None else whole_action(notice.action)
@@ -108,16 +108,23 @@ class Way(Enum):
     BUTTONS = auto()
     MODAL = auto()
     OPEN_MODAL = auto()
-    """In a modal that shows the whole question, because its message does not."""
+    """In a modal that shows the whole question, because its message does not. Negative choices have their buttons."""
     PAGE = auto()
+    OPEN_PAGE = auto()
+    """On its page, which alone shows enough to approve it. Negative choices have their buttons."""
 
 
-def way(notice: Notice, when_cut: WhenCut) -> Way:
-    usual = _usual_way(notice)
+def way(notice: Notice, when_cut: WhenCut, left_out: Cut | None = None) -> Way:
+    """``left_out`` is what is left out where it is looked at, if that is no message but the Home."""
+    usual, needed = _usual_way(notice), sight_needed(notice, cut(notice), when_cut)
     nothing_to_pick = notice.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM} and not notice.choices
-    if usual is Way.PAGE or nothing_to_pick or not must_open(notice, when_cut):
+    if nothing_to_pick or max(needed, sight_needed(notice, left_out or Cut.NOTHING, when_cut)) is Sight.MESSAGE:
         return usual
-    return Way.PAGE if whole_blocks(notice, inputs_of(notice)) is None else Way.OPEN_MODAL
+    if needed is Sight.MESSAGE:  # its modal, if it has one, shows what a message shows: all of it
+        return Way.OPEN_PAGE if usual is Way.BUTTONS else usual
+    if usual is Way.PAGE or needed is Sight.REVEALED or whole_blocks(notice, inputs_of(notice)) is None:
+        return Way.OPEN_PAGE
+    return Way.OPEN_MODAL
 
 
 def inputs_of(notice: Notice) -> int:
@@ -154,18 +161,32 @@ def _described(choice: NoticeChoice) -> str:
     return f"{label} — {escaped(one_line(choice.description), limits.DESCRIPTION, limits.MORE)}"
 
 
-def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut) -> list[Block]:
+def answer_blocks(notice: Notice, delivery: str, when_cut: WhenCut, left_out: Cut | None = None) -> list[Block]:
+    """A button for each choice, or one that leads to where it is answered; beside that, where not enough is shown to
+    approve it, one for each negative choice."""
     value = written(Carried(notice.ref, delivery))
-    match way(notice, when_cut):
+    match way(notice, when_cut, left_out):
         case Way.BUTTONS:
             elements = [_choice_button(notice, choice, delivery) for choice in notice.choices]
         case Way.MODAL:
             elements = [_button("Answer…", OPEN_MODAL) | {"value": value, "style": "primary"}]
         case Way.OPEN_MODAL:
-            elements = [_button("Open to read all and answer", OPEN_MODAL) | {"value": value, "style": "primary"}]
+            opening = _button("Open to read all and answer", OPEN_MODAL) | {"value": value, "style": "primary"}
+            elements = [opening, *_negatives(notice, delivery)]
+        case Way.OPEN_PAGE:
+            opening = _button(_OPEN_PAGE[notice.to_reveal], LINK) | {"value": value, "style": "primary"}
+            elements = [opening, *_negatives(notice, delivery)]
         case Way.PAGE:
             elements = [_button("Answer on the page", LINK) | {"value": value, "style": "primary"}]
     return [{"type": "actions", "block_id": "answer", "elements": elements}] if elements else []
+
+
+_OPEN_PAGE = {False: "Open to read all and answer", True: "Open to see what is hidden and answer"}
+
+
+def _negatives(notice: Notice, delivery: str) -> list[Block]:
+    """As many as there is room for beside one button more."""
+    return [_choice_button(notice, choice, delivery) for choice in notice.negatives[: limits.BUTTONS - 1]]
 
 
 def _choice_button(notice: Notice, choice: NoticeChoice, delivery: str) -> Block:
@@ -192,7 +213,7 @@ def _confirm(choice: NoticeChoice) -> Block:
 
 def more_block(notice: Notice, delivery: str, when_cut: WhenCut) -> Block:
     elements = [_button("I'm on it", CLAIM) | {"value": written(Carried(notice.ref, delivery))}]
-    if way(notice, when_cut) is not Way.PAGE:
+    if way(notice, when_cut) not in {Way.PAGE, Way.OPEN_PAGE}:
         elements.append(_button("Open", LINK) | {"value": written(Carried(notice.ref, delivery))})
     return {"type": "actions", "block_id": "more", "elements": elements}
 
@@ -321,7 +342,7 @@ def context_blocks(notice: Notice) -> list[Block]:
     if items:
         fields = [_field(key, value) for key, value in items[: limits.SECTION_FIELDS]]
         blocks.append({"type": "section", "block_id": "context", "fields": fields})
-    if len(items) > limits.SECTION_FIELDS or notice.in_part:
+    if len(items) > limits.SECTION_FIELDS or notice.in_part is Cut.WORDS:
         left = len(items) - limits.SECTION_FIELDS
         more = f"{limits.MORE}: {left} more values" if left > 0 else limits.MORE
         blocks.append({"type": "context", "block_id": "context:more", "elements": [mrkdwn(more)]})

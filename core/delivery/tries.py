@@ -254,7 +254,7 @@ class Tries:
         """What can be chosen now, as it may be shown there."""
         if suspension is None or not suspension.is_open:
             return ()
-        return shown_choices((await self.channel_views.shown_on(channel, suspension)).ask.choices)
+        return shown_choices((await self.channel_views.shown_on(channel, suspension)).ask)
 
     async def _resume(self, row: Row) -> Delivery:
         body = cast("Mapping[str, Any]", row.body)

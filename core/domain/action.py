@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from core.domain.redaction.kinds import WITHHELD
+from core.domain.redaction.kinds import OPENINGS
 
 HEADING = "Exactly this will run"
 DIGITS = 8
 """Of the digest, that are shown."""
 
-HIDDEN = "What is marked [redacted] is hidden here, and runs all the same."
+HIDDEN = "What is marked [redacted] or [masked] is hidden here, and runs all the same."
 
 _INDENTED = 12
 """Levels with lines of their own; what is deeper stands on one line."""
@@ -69,7 +69,7 @@ def shown_action(action: Mapping[str, JsonValue] | None, digest: str | None) -> 
 
 def hides(text: str) -> bool:
     """Whether a mark in ``text`` stands for something that was redacted."""
-    return WITHHELD[:-1] in text
+    return any(opening in text for opening in OPENINGS)
 
 
 def _pieces(value: JsonValue) -> Iterator[str]:

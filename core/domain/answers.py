@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from core.domain.json_schema import first_problem
 from core.domain.people import Actor
-from core.domain.suspension import Ask, ResponseType, Status, Suspension, Via
+from core.domain.suspension import Ask, ResponseType, Sight, Status, Suspension, Via
 from core.domain.wire import choice_json, plain
 from core.errors import InvalidAnswer, InvalidChoice, ResumePayloadInvalid
 
@@ -106,7 +106,7 @@ class GivenAnswer:
     ``choice`` is an index into the stored choices and stands instead of ``value``: a button or a number, so that
     what was shown need not be what is stored. ``intent_id``, where given, must be the suspension's own. ``named`` is
     the responder as the request calls them: somebody else than ``by`` only if ``by`` is a trusted gateway.
-    ``opened`` says that it was given where all of the question is shown, whatever its channel's messages hold.
+    ``sight`` is how much of the question is shown where it was given.
     ``via`` is where it can be found again.
     """
 
@@ -119,5 +119,5 @@ class GivenAnswer:
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     intent_id: str | None = None
     named: str | None = None
-    opened: bool = False
+    sight: Sight = Sight.MESSAGE
     via: Via | None = None

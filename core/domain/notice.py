@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
 from core.domain.quorum import responders
-from core.domain.suspension import Choice, Ended, Kind, ResponseType, Status, Style, Suspension
+from core.domain.suspension import Ask, Cut, Ended, Kind, ResponseType, Sight, Status, Style, Suspension
 from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
 
 
@@ -27,7 +27,7 @@ class WhenCut(Enum):
     ANSWER = auto()
     """Where it is shown."""
     OPEN = auto()
-    """Only where all of it is shown: on its page, or in a modal of Slack's."""
+    """Only where all of it is shown: on its page, or in a modal of Slack's. So it is always if its action is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class NoticeChoice:
     description: str | None = None
     style: Style | None = None
     on_acknowledge: bool = False
+    negative: bool = False
+    """Whether it says no: it may be given wherever the question is met."""
 
     @property
     def number(self) -> int:
@@ -92,7 +94,13 @@ class Notice:
     zone: tzinfo | None = None
     stakes: Risk | None = None
     action: ShownAction | None = None
-    in_part: bool = False
+    in_part: Cut = Cut.NOTHING
+    to_reveal: bool = False
+    """Whether its action hides something that has to be revealed before it is approved."""
+
+    @property
+    def negatives(self) -> tuple[NoticeChoice, ...]:
+        return tuple(choice for choice in self.choices if choice.negative)
 
     @property
     def headline(self) -> str:
@@ -234,7 +242,7 @@ def build_notice(
         ref=ask.ref,
         question=ask.question,
         response_type=ask.response_type,
-        choices=shown_choices(ask.choices),
+        choices=shown_choices(ask),
         context=ask.context,
         attempt=attempt,
         max_attempts=ask.max_attempts,
@@ -252,13 +260,32 @@ def build_notice(
         stakes=stakes,
         action=shown_action(ask.action, ask.action_digest),
         in_part=suspension.in_part,
+        to_reveal=suspension.to_reveal,
     )
 
 
-def shown_choices(choices: tuple[Choice, ...]) -> tuple[NoticeChoice, ...]:
+def sight_needed(notice: Notice, cut: Cut, when_cut: WhenCut) -> Sight:
+    """How much of it has to be shown where anything but a negative choice is taken, if a message leaves out ``cut``
+    (API.md §2)."""
+    if notice.to_reveal:
+        return Sight.REVEALED
+    if cut is Cut.ACTION or (cut is Cut.WORDS and when_cut is WhenCut.OPEN):
+        return Sight.WHOLE
+    return Sight.MESSAGE
+
+
+def shown_choices(ask: Ask) -> tuple[NoticeChoice, ...]:
     return tuple(
-        NoticeChoice(index, choice.label, choice.value, choice.description, choice.style, choice.on_acknowledge)
-        for index, choice in enumerate(choices)
+        NoticeChoice(
+            index,
+            choice.label,
+            choice.value,
+            choice.description,
+            choice.style,
+            choice.on_acknowledge,
+            ask.is_negative(choice.value),
+        )
+        for index, choice in enumerate(ask.choices)
     )
 
 

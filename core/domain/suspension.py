@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from pydantic import JsonValue
 
@@ -52,6 +52,27 @@ class ReasonWanted(StrEnum):
 
     REQUIRED = "required"
     OPTIONAL = "optional"
+
+
+class Cut(IntEnum):
+    """What is left out, where there is no room for all that the agent wrote; the more is at stake, the higher."""
+
+    NOTHING = 0
+    WORDS = 1
+    """Of the question, its context or its choices."""
+    ACTION = 2
+    """Of what will run."""
+
+
+class Sight(IntEnum):
+    """How much of a question is shown where it is answered."""
+
+    MESSAGE = 0
+    """What its channel's message has room for."""
+    WHOLE = 1
+    """All of it: on its page, or in a modal of Slack's."""
+    REVEALED = 2
+    """All of it, and what redaction hides can be shown: on its page, signed in. The API hides nothing."""
 
 
 class Style(StrEnum):
@@ -353,8 +374,10 @@ class Suspension:
     agents: tuple[str, ...] = ()
     """Whose intent it is beside whoever asked: owner and members, those of the start and those added since. None of
     them answers (API.md §7)."""
-    in_part: bool = False
-    """Only of what people are shown (``core.domain.redaction.redaction``): it lacks some of what the agent wrote."""
+    in_part: Cut = Cut.NOTHING
+    """Only of what people are shown (``core.domain.redaction.redaction``): what of the agent's words it lacks."""
+    to_reveal: bool = False
+    """Only of what people are shown: its action hides something that has to be revealed before it is approved."""
 
     @property
     def id(self) -> str:

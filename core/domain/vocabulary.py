@@ -169,6 +169,8 @@ ANSWER_REFUSED = "intent.suspension_answer_refused"
 MESSAGE_RECEIVED = "intent.suspension_message_received"
 """Something came in about the question that answered nothing: a doubt, a bounce, an out-of-office note."""
 ENGAGEMENT = "engagement.decision"
+REVEALED = "notice.revealed"
+"""Somebody has looked at what redaction hides; not at what."""
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------
 

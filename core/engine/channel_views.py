@@ -16,9 +16,9 @@ from typing import ParamSpec, TypeVar
 
 from pydantic import JsonValue
 
-from core.domain.notice import Links, Notice, WhenCut, build_notice
+from core.domain.notice import Links, Notice, WhenCut, build_notice, sight_needed
 from core.domain.redaction.redaction import Redaction
-from core.domain.suspension import Suspension
+from core.domain.suspension import Cut, Sight, Suspension
 from core.ports import Channel
 
 P = ParamSpec("P")
@@ -55,18 +55,29 @@ class ChannelViews:
         """:meth:`Redaction.text_on`, of something short."""
         return self.redaction.text_on(channel, text)
 
-    async def notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, bool]:
-        """The notice that ``channel`` makes a message from, and whether the message holds less than that."""
-        notice = build_notice(await self.shown_on(channel, suspension), suspension.attempt, Links(""))
+    async def revealed(self, suspension: Suspension) -> Suspension:
+        """:meth:`Redaction.revealed`, beside the event loop if that takes long."""
+        redact = self.redaction.revealed
+        return redact(suspension) if _is_short(suspension) else await beside(redact, suspension)
+
+    async def notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, Cut]:
+        """The notice that ``channel`` makes a message from, and what the message leaves out of it. A page leaves
+        nothing out."""
         sender = self.channels.get(channel)
-        return notice, sender is not None and await beside(sender.is_cut, notice)
+        look = self.whole_on if sender is None else self.shown_on
+        notice = build_notice(await look(channel, suspension), suspension.attempt, Links(""))
+        return notice, Cut.NOTHING if sender is None else await beside(sender.cut, notice)
+
+    async def sight_needed(self, channel: str, suspension: Suspension) -> Sight:
+        """How much has to be shown where an answer that is no negative one comes in over ``channel``."""
+        if self.when_cut is WhenCut.ANSWER and suspension.ask.action is None:
+            return Sight.MESSAGE  # nothing of it can stop an answer
+        notice, cut = await self.notice_on(channel, suspension)
+        return sight_needed(notice, cut, self.when_cut)
 
     async def must_open(self, channel: str, suspension: Suspension) -> bool:
-        """Whether ``suspension`` is too long for a message on ``channel``, and then answered elsewhere."""
-        if channel not in self.channels or self.when_cut is WhenCut.ANSWER:
-            return False
-        _, is_cut = await self.notice_on(channel, suspension)
-        return is_cut
+        """Whether no message on ``channel`` shows enough of ``suspension`` to approve it there."""
+        return await self.sight_needed(channel, suspension) > Sight.MESSAGE
 
 
 async def beside(look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

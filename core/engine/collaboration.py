@@ -14,7 +14,7 @@ from core.domain import clarification, quorum
 from core.domain.intent import Intent
 from core.domain.people import Actor, Person, RecipientKind, Role
 from core.domain.suspension import Suspension
-from core.domain.vocabulary import AskedBack, Assigned, Clarified
+from core.domain.vocabulary import REVEALED, AskedBack, Assigned, Clarified, Event
 from core.domain.wire import instant
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions, asks_for_itself, check_claim
@@ -118,6 +118,20 @@ class Collaboration:
             return self.transitions.move(tx, suspension, AskedBack(question, by.identity), intent, now).suspension
 
         return await self.engine.change(suspension_id, by, change, once)
+
+    async def reveal(self, suspension_id: str, by: Actor) -> Suspension | Replayed:
+        """Somebody who may answer is about to see what redaction hides: the log says who, and when.
+
+        Raises :class:`NotAResponder`, :class:`SelfResponseForbidden`, or the truth about a question that has ended.
+        """
+
+        def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
+            self.permissions.check(suspension, by)
+            payload = {"suspension_id": suspension.id, "revealed_to": by.identity}
+            self.transitions.note(tx, suspension, (Event(REVEALED, payload, by.identity),), intent, now)
+            return suspension
+
+        return await self.engine.change(suspension_id, by, change)
 
     async def clarification(
         self, suspension_id: str, by: Actor, text: str, once: Once | None = None

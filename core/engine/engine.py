@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 import sqlalchemy as sa
+from pydantic import JsonValue
 from sqlalchemy.exc import IntegrityError
 
 from core.domain.answers import GivenAnswer
@@ -21,7 +22,7 @@ from core.domain.people import Actor, Role, canonical
 from core.domain.policy import policy_fields
 from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception, Recorded, Unclaimed
 from core.domain.request import AskRequest
-from core.domain.suspension import Suspension
+from core.domain.suspension import Sight, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
@@ -63,6 +64,20 @@ DEFAULT_CLAIM = timedelta(minutes=30)
 _AT_ONCE = 200
 _TAKEN_NOW = timedelta(seconds=0.5)
 _TIDY_EVERY = timedelta(hours=1)
+
+
+_WHY = {
+    Sight.WHOLE: "Only a part of this question was shown there; all of it is on its page.",
+    Sight.REVEALED: "Where this goes was hidden there; it is approved on its page, signed in.",
+}
+
+
+def _value(suspension: Suspension, answer: GivenAnswer) -> JsonValue:
+    """The value of ``answer``, as far as it is one of the choices."""
+    choices, index = suspension.ask.choices, answer.choice
+    if index is None:
+        return answer.value
+    return choices[index].value if 0 <= index < len(choices) else None
 
 
 class Engine:
@@ -149,16 +164,16 @@ class Engine:
         return await self._write_again(lambda tx: self._answer(tx, answer)) if unopened is None else unopened
 
     async def _shown_in_part(self, answer: GivenAnswer, met: Suspension | None) -> NotAnAnswer | None:
-        """Where an answer would count otherwise: only a part of the question was shown where it was given."""
-        if self.channel_views.when_cut is WhenCut.ANSWER or answer.opened:
-            return None
+        """Where an answer would count otherwise: less was shown where it was given than an approval needs."""
         suspension = met or await self.queries.get(answer.suspension_id)
         if suspension is None or not suspension.is_open or self.permissions.refusal(suspension, answer.by) is not None:
             return None
-        if not await self.channel_views.must_open(answer.channel, suspension):
+        if suspension.ask.is_negative(_value(suspension, answer)):
             return None
-        why = "Only a part of this question was shown there; all of it is on its page."
-        return NotAnAnswer(suspension, NotShownWhole(why))
+        needed = await self.channel_views.sight_needed(answer.channel, suspension)
+        if answer.sight >= needed:
+            return None
+        return NotAnAnswer(suspension, NotShownWhole(_WHY[needed]))
 
     async def respond_once(self, answer: GivenAnswer, once: Once | None) -> Reception | Replayed:
         """As :meth:`respond`, for a request that may be repeated, and that came where questions are shown whole."""

@@ -244,8 +244,9 @@ def test_what_will_run_stands_above_the_buttons_that_set_it_free() -> None:
     assert pressed == ["Approve refund", "Deny refund"]
 
 
-def test_an_action_that_a_home_has_no_room_for_is_opened_before_it_is_answered() -> None:
-    text, pressed = home_of({"log": "x" * 700}, WhenCut.OPEN)
+@pytest.mark.parametrize("when_cut", WhenCut)
+def test_an_action_that_a_home_has_no_room_for_is_opened_before_it_is_approved(when_cut: WhenCut) -> None:
+    text, pressed = home_of({"log": "x" * 700}, when_cut)
     assert text.endswith("…\n```\n… open to read all")
-    assert pressed == []
+    assert pressed == ["Open to read all and answer"]
     assert home_of({"log": "x" * 100}, WhenCut.OPEN)[1] == ["Approve refund", "Deny refund"]

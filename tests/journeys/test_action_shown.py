@@ -4,6 +4,7 @@ that the agent is called back with (API.md §2, "What is shown")."""
 from __future__ import annotations
 
 import json
+from html import unescape
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ async def test_every_channel_shows_what_will_run_and_hides_the_same(any_world: W
         assert "MARKER-7" in read
         assert "49999" in read
         assert CARD not in read
-        assert "[redacted: card number]" in read
+        assert "[masked: Visa …1111]" in unescape(read)
 
 
 async def test_the_command_line_shows_what_people_are_shown(any_world: World) -> None:
@@ -54,7 +55,7 @@ async def test_the_command_line_shows_what_people_are_shown(any_world: World) ->
     assert f"  Exactly this will run (sha256 {digest}):" in ran.lines
     assert '      "marker": "MARKER-7",' in ran.lines
     assert '      "amount": 49999,' in ran.lines
-    assert "  What is marked [redacted] is hidden here, and runs all the same." in ran.lines
+    assert "  What is marked [redacted] or [masked] is hidden here, and runs all the same." in ran.lines
     assert "  Refund 5 € to [redacted: card number]?" in ran.lines
     assert "  order: 12345" in ran.lines
     assert "  risk: high, says the agent" in ran.lines
@@ -76,8 +77,8 @@ async def test_a_preview_shows_what_each_channel_would(world: World) -> None:
     for notice in short.values():
         assert notice["action"]["heading"] == f"Exactly this will run (sha256 {digest})"
         assert notice["action"]["digest"] == digest
-        assert json.loads(notice["action"]["text"]) == {**ACTION, "card": "[redacted: card number]"}
-        assert notice["action"]["hidden"].startswith("What is marked [redacted] is hidden here")
+        assert json.loads(notice["action"]["text"]) == {**ACTION, "card": "[masked: Visa …1111]"}
+        assert notice["action"]["hidden"].startswith("What is marked [redacted] or [masked] is hidden here")
         assert notice["question"] == "Refund 5 €?"
         assert [one["label"] for one in notice["choices"]] == ["Approve", "Deny"]
     assert [one["cut"] for one in short.values()] == [False, False, False]

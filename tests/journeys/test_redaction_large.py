@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from channels.email.examples import FIRST
-from channels.email.render import is_cut
+from channels.email.render import cut
 from core.domain.action import ShownAction
 from core.domain.redaction.redaction import Redaction
 from tests.world import running
@@ -86,7 +86,7 @@ async def test_ten_previews_of_the_largest_mail_at_once_hold_nobody_up(tmp_path:
 def looking_whether_it_is_cut(action: dict[str, Any]) -> float:
     """The seconds of work that one such look takes, here and now."""
     before = time.thread_time()
-    assert is_cut(replace(FIRST, action=ShownAction(action, "1a2b3c4d")))
+    assert cut(replace(FIRST, action=ShownAction(action, "1a2b3c4d")))
     return time.thread_time() - before
 
 

@@ -40,7 +40,7 @@ def labels(message: Message) -> list[str]:
 
 async def test_a_question_that_is_cut_is_answered_in_a_modal_that_shows_all_of_it(strict: World) -> None:
     outcome, message = await asked(strict, LONG, context={"log": "line " * 100 + "last line"})
-    assert labels(message) == ["Open to read all and answer", "I'm on it", "Open"]
+    assert labels(message) == ["Open to read all and answer", "Deny refund", "I'm on it", "Open"]
     assert "… open to read all" in shown(message)
     await strict.press("U0ALICE", message, "Open to read all and answer")
     view = await strict.slack.expect_view("U0ALICE")
@@ -74,7 +74,7 @@ async def test_any_text_of_the_agents_that_is_cut_counts(what: str, strict: Worl
 
 async def test_what_no_modal_holds_is_answered_on_the_page(strict: World) -> None:
     outcome, message = await asked(strict, LONG, **TOO_MUCH)
-    assert labels(message) == ["Answer on the page", "I'm on it"]
+    assert labels(message) == ["Open to read all and answer", "Deny refund", "I'm on it"]
     assert message.button("link") is not None
     assert (await strict.show(outcome))["status"] == "open"
 

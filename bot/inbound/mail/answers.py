@@ -199,7 +199,7 @@ class Replies:
             return Proposal(None, reading.meant), self._channel_views.text_on(CHANNEL, as_lines(reading.meant))
         words = "\n".join(mail.words.lines or mail.words.beside)
         shown = await self._shown(suspension)
-        return await self._proposals.of(words, shown_choices(shown.ask.choices)), None
+        return await self._proposals.of(words, shown_choices(shown.ask)), None
 
     async def _answer(self, mail: Inbound, reading: Matched, holder: Holder) -> _Reaction:
         value = reading.value if reading.index is None else None
@@ -277,7 +277,7 @@ def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Readin
     """Choices are named as they were shown; a form's fields are those that the agent asked for."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
-    choices = shown_choices(shown.ask.choices)
+    choices = shown_choices(shown.ask)
     return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question)
 
 

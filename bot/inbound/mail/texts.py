@@ -42,10 +42,16 @@ _WHY: Mapping[str, str] = {
 }
 
 _SEEM_TO_MEAN = "You seem to mean:\n\n"
-_OPEN_FIRST = (
-    "This question is longer than its mail, so no reply can answer it. "
-    "Please read all of it on its page, and answer there:"
-)
+_MOST_NAMED = 3
+
+
+def _open_first(shown: Suspension) -> str:
+    """Why no reply can approve it; a denial may be replied all the same."""
+    negatives = [choice for choice in shown_choices(shown.ask) if choice.negative][:_MOST_NAMED]
+    replied = " or ".join(f"{choice.number} ({choice.label})" for choice in negatives)
+    still = f" A reply that says {replied} still counts." if replied else ""
+    why = "This can be approved only on its page: the mail does not show all of it."
+    return f"{why}{still} Please read it and answer there:"
 
 
 def confirmation_mail(ended: Suspension) -> Message:
@@ -89,7 +95,7 @@ def clarification_mail(suspension: Suspension, why: str) -> Message:
     if why == "link_only":
         lines += ["Please answer here:"]
     elif ask.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM}:
-        lines += [f"  {choice.number}) {choice.label}" for choice in shown_choices(ask.choices)]
+        lines += [f"  {choice.number}) {choice.label}" for choice in shown_choices(ask)]
         lines += ["", "Please reply with one number on the first line, or answer here:"]
     else:
         lines += ["Please reply once more, or answer here:"]
@@ -98,7 +104,7 @@ def clarification_mail(suspension: Suspension, why: str) -> Message:
 
 def echo_mail(suspension: Suspension, proposal: Proposal) -> Message:
     """Nothing was recorded, and what was probably meant: one more reply decides. ``suspension`` is as it is shown."""
-    ask, choices = suspension.ask, shown_choices(suspension.ask.choices)
+    ask, choices = suspension.ask, shown_choices(suspension.ask)
     seems = f"{meant(choices, proposal)} {confirmed(choices, proposal)}"
     lines = [f"Nothing has been recorded. {seems}", "", ask.question, ""]
     lines += [f"  {choice.number}) {choice.label}" for choice in choices]
@@ -121,8 +127,8 @@ def echo_own_mail(suspension: Suspension, proposal: Proposal, said: str) -> Mess
 def echo_to_open_mail(suspension: Suspension, proposal: Proposal, said: str | None) -> Message:
     """The same if its mail held only a part of what is asked: no reply decides, so none is asked for. ``said`` is a
     form or a text."""
-    seems = meant(shown_choices(suspension.ask.choices), proposal) if said is None else _SEEM_TO_MEAN + said
-    text = f"Nothing has been recorded. {seems}\n\n{_OPEN_FIRST}"
+    seems = meant(shown_choices(suspension.ask), proposal) if said is None else _SEEM_TO_MEAN + said
+    text = f"Nothing has been recorded. {seems}\n\n{_open_first(suspension)}"
     return replace(_message(Purpose.CONFIRMATION, suspension, text, _PAGE), proposal=proposal)
 
 
@@ -136,8 +142,8 @@ def link_mail(suspension: Suspension) -> Message:
 
 
 def open_first_mail(suspension: Suspension) -> Message:
-    """Nothing was recorded: the mail held only a part of what is asked (``answers.require_open_when_cut``)."""
-    return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded. {_OPEN_FIRST}", _PAGE)
+    """Nothing was recorded: the mail does not show enough of it to approve it by a reply."""
+    return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded. {_open_first(suspension)}", _PAGE)
 
 
 def unverified_mail(suspension: Suspension, *, must_open: bool = False) -> Message:

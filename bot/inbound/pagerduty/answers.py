@@ -120,7 +120,7 @@ class PagerDutyAnswers:
 
     async def _read(self, event: WebhookEvent, said: Annotated, note: IncidentNote, question: Suspension) -> None:
         ask, shown = question.ask, await self.shown(question)
-        choices = shown_choices(shown.ask.choices)
+        choices = shown_choices(shown.ask)
         reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question)
         place = Address(CHANNEL, incident_place(said.where.incident))
         proposals = [one for _, one in await self.correspondence.proposed(question.id, place)]
@@ -158,7 +158,7 @@ class PagerDutyAnswers:
         if isinstance(reading, Unclear) and reading.meant is not None:
             said = self.channel_views.text_on(CHANNEL, as_lines(reading.meant))
             return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
-        proposal = await self.proposals.of(note.text, shown_choices(shown.ask.choices))
+        proposal = await self.proposals.of(note.text, shown_choices(shown.ask))
         return None if proposal is None else words.proposed(shown, proposal, page)
 
     async def _claim(self, event: WebhookEvent, said: Annotated, question: Suspension, person: Actor) -> None:

@@ -113,9 +113,11 @@ class PagerDutyMeaning:
 
     async def _marked(self, where: Where, found: FoundQuestions) -> tuple[Suspension, int] | None:
         """The question and the one choice that an acknowledgement stands for, where both are beyond doubt."""
-        if len(found.questions) != 1 or _marked(found.questions[0]) is None:
+        if len(found.questions) != 1 or (marked := _marked(found.questions[0])) is None:
             return None
-        if await self.answers.only_at(found.questions[0]) is not None:
+        ask = found.questions[0].ask
+        is_negative = ask.is_negative(ask.choices[marked].value)
+        if not is_negative and await self.answers.only_at(found.questions[0]) is not None:
             return None  # nobody has been told there that it answers
         sure = await self.lookup.questions(where, Needs.ANSWER)
         choice = _marked(sure.questions[0]) if len(sure.questions) == 1 else None

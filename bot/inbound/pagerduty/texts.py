@@ -59,7 +59,7 @@ def unclear(shown: Suspension, page: str | None) -> Message:
 
 def proposed(shown: Suspension, proposal: Proposal, page: str | None) -> Message:
     """A note decided nothing, and seems to mean one choice: a note with its number decides, or its page."""
-    choices = shown_choices(shown.ask.choices)
+    choices = shown_choices(shown.ask)
     confirm = confirmed(choices, proposal, "Add a note with") if page is None else how(shown, page)
     text = f"nothing has been recorded for {shown.ask.ref}. {meant(choices, proposal)} {confirm}"
     return replace(_note(shown, Purpose.CLARIFICATION, text), proposal=proposal)

@@ -21,7 +21,7 @@ from channels.slack.payloads import Sign, read_option
 from channels.slack.render import Way, way
 from core.domain.answers import GivenAnswer
 from core.domain.copies import replace
-from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice
+from core.domain.notice import Links, Notice, WhenCut, build_ending, build_notice, sight_needed
 from core.domain.people import Actor, Recipient, RecipientKind, parse_recipient
 from core.domain.reception import (
     AlreadyYours,
@@ -35,7 +35,7 @@ from core.domain.reception import (
     Unrecorded,
 )
 from core.domain.short_messages import recorded_partly
-from core.domain.suspension import ReasonWanted, ResponseType, Suspension, Via
+from core.domain.suspension import ReasonWanted, ResponseType, Sight, Suspension, Via
 from core.engine.engine import Engine
 from core.engine.reception import would_refuse
 from core.engine.refresh import Stale
@@ -62,6 +62,11 @@ class SlackVisit:
     @property
     def ref(self) -> str:
         return self.suspension.ask.ref
+
+    def is_negative(self, index: int | None) -> bool:
+        """Whether the choice at ``index`` says no."""
+        choices = self.suspension.ask.choices
+        return index is not None and 0 <= index < len(choices) and self.suspension.ask.is_negative(choices[index].value)
 
     @property
     def via(self) -> Via:
@@ -110,7 +115,7 @@ class SlackAnswers:
 
     async def pick(self, visit: SlackVisit, index: int) -> Recorded | Told | Modal:
         """Answer with the choice at ``index``, or ask for the reason that it wants first."""
-        asking = await self._why(visit, index)
+        asking = await self._why(visit, index) or await self._beyond_home(visit, index)
         if asking is not None:
             return asking
         said = await self.give(visit, GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index))
@@ -158,16 +163,26 @@ class SlackAnswers:
             return Modal(view, notice.links.shared)
         return await self.unopened(visit) or Told(notes.USE_THE_BUTTONS)
 
-    async def unopened(self, visit: SlackVisit) -> Told | None:
-        """Where the message shows a part of the question, and that is not enough to answer it by."""
-        if not visit.suspension.is_open or not await self._channel_views.must_open(CHANNEL, visit.suspension):
+    async def unopened(self, visit: SlackVisit, index: int | None = None, sight: Sight = Sight.MESSAGE) -> Told | None:
+        """Where no more is shown than ``sight``, and that is not enough to approve it by. The choice at ``index`` may
+        be a negative one."""
+        if not visit.suspension.is_open or visit.is_negative(index):
             return None
-        return self._open_first(visit)
+        needed = await self._channel_views.sight_needed(CHANNEL, visit.suspension)
+        return self._open_first(visit, needed) if needed > sight else None
 
-    def _open_first(self, visit: SlackVisit) -> Told:
+    async def _beyond_home(self, visit: SlackVisit, index: int) -> Told | None:
+        """As :meth:`unopened`, for a button of a Home, which shows less than a message."""
+        if visit.delivery != home.DELIVERY or not visit.suspension.is_open or visit.is_negative(index):
+            return None
+        notice = await self.notice(visit.suspension)
+        needed = sight_needed(notice, home.cut(notice), self.when_cut)
+        return self._open_first(visit, needed) if needed > Sight.MESSAGE else None
+
+    def _open_first(self, visit: SlackVisit, needed: Sight) -> Told:
         log.info("slack.unopened_refused", ref=visit.ref)
         link = self._page(visit.ref)
-        return Told(notes.open_first(link), link)
+        return Told(notes.reveal_first(link) if needed is Sight.REVEALED else notes.open_first(link), link)
 
     async def submit(self, submitted: Submitted) -> Recorded | Told | Wrong | Modal:
         visit = await self.visit(submitted.by, submitted.ref, submitted.delivery, Reach())
@@ -179,9 +194,9 @@ class SlackAnswers:
         given = self._given(submitted, visit)
         if isinstance(given, Wrong):
             return given
-        asking = None if given.choice is None else await self._why(visit, given.choice)
-        showed_all = way(notice, self.when_cut) is not Way.PAGE  # its modal
-        return asking or await self.give(visit, replace(given, opened=showed_all))
+        sight = Sight.WHOLE if way(notice, self.when_cut) is Way.OPEN_MODAL else Sight.MESSAGE
+        asking = None if given.choice is None else await self._why(visit, given.choice, sight)
+        return asking or await self.give(visit, replace(given, sight=sight))
 
     async def give(self, visit: SlackVisit, given: GivenAnswer, block: str | None = None) -> Recorded | Told | Wrong:
         """``block`` is the input under which a mistake is shown, by default the answer's own."""
@@ -234,7 +249,7 @@ class SlackAnswers:
 
     # --- What is asked, and what was entered ------------------------------------------------------------------------
 
-    async def _why(self, visit: SlackVisit, index: int) -> Modal | Told | None:
+    async def _why(self, visit: SlackVisit, index: int, sight: Sight = Sight.MESSAGE) -> Modal | Told | None:
         """The modal that asks for a reason, where the choice wants one."""
         choices = visit.suspension.ask.choices
         wanted = choices[index].reason_wanted if 0 <= index < len(choices) else None
@@ -243,7 +258,7 @@ class SlackAnswers:
         refused = would_refuse(visit.suspension, visit.actor, self._permissions)
         if refused is not None:
             return await self._refused(refused, visit)
-        unopened = await self.unopened(visit)
+        unopened = await self.unopened(visit, index, sight)
         if unopened is not None:
             return unopened
         notice = await self.notice(visit.suspension)
@@ -254,8 +269,8 @@ class SlackAnswers:
         wanted = choices[index].reason_wanted if index < len(choices) else None
         if wanted is ReasonWanted.REQUIRED and not reason and visit.suspension.is_open:
             return Wrong({REASON_BLOCK: GIVE_ONE})
-        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index, reason=reason or None, opened=True)
-        return await self.give(visit, given, REASON_BLOCK)
+        given = GivenAnswer(visit.suspension.id, visit.actor, CHANNEL, choice=index, reason=reason or None)
+        return await self.give(visit, replace(given, sight=Sight.WHOLE), REASON_BLOCK)  # it came by a modal of ours
 
     def _given(self, submitted: Submitted, visit: SlackVisit) -> GivenAnswer | Wrong:
         ask, entered, actor = visit.suspension.ask, submitted.entered, visit.actor
@@ -287,7 +302,7 @@ class SlackAnswers:
             case HeldByAnother(error=error):
                 return Told(notes.held(error))
             case NotAnAnswer(error=NotShownWhole()):
-                return self._open_first(visit)
+                return self._open_first(visit, await self._channel_views.sight_needed(CHANNEL, visit.suspension))
             case NotAnAnswer():
                 return Told(notes.NO_LONGER_OPEN)  # there is no such question any more
 

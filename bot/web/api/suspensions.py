@@ -25,7 +25,7 @@ from core.domain.notice import what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
-from core.domain.suspension import Suspension
+from core.domain.suspension import Cut, Suspension
 from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
 from core.hub import Wakeup, first_of
@@ -104,8 +104,8 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
     ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
     notices: dict[str, suspension_replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
-        notice, is_cut = await services.channel_views.notice_on(channel, Suspension(ask))
-        notices[channel] = {**suspension_replies.notice_json(notice), "cut": is_cut}
+        notice, cut = await services.channel_views.notice_on(channel, Suspension(ask))
+        notices[channel] = {**suspension_replies.notice_json(notice), "cut": cut is not Cut.NOTHING}
     shown: suspension_replies.PreviewReply = {
         "ladder": ladder_json(ask),
         "expires_at": instant(ask.expires_at),

@@ -19,13 +19,13 @@ from bot.web.pages.forms import BadPost, Posted, input_of, read_answer, read_pos
 from bot.web.pages.rendering import BrowserSession, PageContext
 from bot.web.pages.signin import Sessions
 from bot.web.pages.urls import REF, TOKEN, answer_place, onward, question_place, sign_in_place
-from bot.web.pages.view import Attempted, Flash, State, Tone, state_of, view_question
+from bot.web.pages.view import Attempted, Flash, Hidden, State, Tone, hides_anything, state_of, view_question
 from core import errors
 from core.domain import reception
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Address
 from core.domain.redaction.redaction import PAGE
-from core.domain.suspension import Suspension, Via
+from core.domain.suspension import Sight, Suspension, Via
 from core.domain.tokens import TokenPurpose
 from core.engine.collaboration import Collaboration
 
@@ -36,6 +36,7 @@ LONGEST_QUESTION_BACK = 3000
 
 _NOT_HANDED_OVER = "It was not handed over: the question had already ended."
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
+_SIGN_IN_FIRST = "Your answer was not recorded: a part of what will run is hidden here. Sign in to approve it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,11 @@ class PageVisit:
     session: BrowserSession | None = None
     address: Address | None = None
 
+    @property
+    def sight(self) -> Sight:
+        """A page shows everything; what redaction hides only to somebody who has signed in."""
+        return Sight.WHOLE if self.session is None else Sight.REVEALED
+
 
 def session_digest(session: BrowserSession) -> str:
     """By what a session is known in the log, and which signs nobody in."""
@@ -61,14 +67,24 @@ class Answering:
     collaboration: Collaboration
 
     async def show(
-        self, request: Request, visit: PageVisit, attempted: Attempted | None = None, status: int = 200
+        self,
+        request: Request,
+        visit: PageVisit,
+        attempted: Attempted | None = None,
+        status: int = 200,
+        revealed: Suspension | None = None,
     ) -> Response:
+        """``revealed`` is the question with what redaction hides, for somebody who has just asked for that."""
+        shown = revealed or await self._shown(visit.suspension)
+        refusal = self.room.permissions.refusal(visit.suspension, visit.actor)
         view = view_question(
-            await self._shown(visit.suspension),
+            shown,
             visit.actor.identity,
             self.room.clock.now(),
             place=visit.place,
-            refusal=self.room.permissions.refusal(visit.suspension, visit.actor),
+            refusal=refusal,
+            sight=visit.sight,
+            hidden=await self._hidden(visit, shown, revealed) if refusal is None else Hidden.NOTHING,
             attempted=attempted,
             others=self.collaboration.others(visit.suspension, visit.actor),
             zone=self.room.responders.time_zone(visit.actor.identity),
@@ -102,6 +118,8 @@ class Answering:
                 return await self._clarify(request, visit, posted)
             case "assign":
                 return await self._hand_over(request, visit, posted)
+            case "reveal":
+                return await self._reveal(request, visit, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
     async def _answer(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
@@ -109,8 +127,16 @@ class Answering:
         filled = read_answer(ask, posted)
         if filled.problems and state_of(visit.suspension, self.room.clock.now()) is State.OPEN:
             return await self.show(request, visit, Attempted(posted, filled.problems), 422)
-        via = await self._via(visit)
-        given = GivenAnswer(visit.suspension.id, visit.actor, WEB, filled.value, filled.choice, filled.reason, via=via)
+        given = GivenAnswer(
+            visit.suspension.id,
+            visit.actor,
+            WEB,
+            filled.value,
+            filled.choice,
+            filled.reason,
+            sight=visit.sight,
+            via=await self._via(visit),
+        )
         done = await self.room.engine.respond(given, visit.suspension)
         match done:
             case reception.Recorded() | reception.Counted():
@@ -154,12 +180,34 @@ class Answering:
                 attempted = Attempted(posted, news=Flash(held.message))
             case reception.NotYours(error=error):
                 attempted, status = Attempted(posted, news=Flash(error.message)), 403
+            case reception.NotAnAnswer(error=errors.NotShownWhole()):
+                attempted, status = Attempted(posted, news=Flash(_SIGN_IN_FIRST)), 409
             case reception.NotAnAnswer(error=error):
                 attempted, status = Attempted(posted, {input_of(now.suspension.ask): error.message}), 422
         return await self.show(request, now, attempted, status)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
         return await self.room.channel_views.whole_on(PAGE, suspension)
+
+    async def _hidden(self, visit: PageVisit, shown: Suspension, revealed: Suspension | None) -> Hidden:
+        """Whether anything of the question is hidden that this visitor may have shown."""
+        if revealed is not None:
+            return Hidden.REVEALED
+        if not visit.suspension.is_open or not hides_anything(shown):
+            return Hidden.NOTHING
+        if visit.sight < Sight.REVEALED:
+            return Hidden.SIGN_IN if shown.to_reveal else Hidden.NOTHING
+        all_of_it = await self.room.channel_views.revealed(visit.suspension)
+        return Hidden.NOTHING if all_of_it.ask == shown.ask else Hidden.TO_REVEAL
+
+    async def _reveal(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        """What redaction hides, in this one reply; the log says that it was looked at."""
+        if visit.sight < Sight.REVEALED:
+            return self.room.renderer.stale()
+        await self.collaboration.reveal(visit.suspension.id, visit.actor)
+        log.info("page.revealed", ref=visit.suspension.ask.ref)
+        revealed = await self.room.channel_views.revealed(visit.suspension)
+        return await self.show(request, visit, Attempted(posted), revealed=revealed)
 
     async def _release(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 
 from bot.web.pages.forms import NOTHING, Posted, form_fields, shown
+from bot.web.pages.urls import question_place
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.clarification import MOST
 from core.domain.forms import Field
@@ -15,7 +17,7 @@ from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
 from core.domain.people import Person
 from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
-from core.domain.suspension import ResponseType, Status, Suspension
+from core.domain.suspension import ResponseType, Sight, Status, Suspension
 from core.domain.wire import instant
 from core.domain.wording import evidence, told_at
 
@@ -68,6 +70,27 @@ _MAY_NOT = {
     "self_response_forbidden": "You can read this question, but not answer it: it was asked by you, or for you.",
     "not_a_responder": "You can read this question, but you are not among those who may answer it.",
 }
+
+
+class Hidden(StrEnum):
+    """Whether redaction hides something of the question from whoever looks."""
+
+    NOTHING = "nothing"
+    """Nothing that they could see."""
+    SIGN_IN = "sign_in"
+    """It has to be seen to approve it, and is shown to who has signed in."""
+    TO_REVEAL = "to_reveal"
+    """They may have it shown."""
+    REVEALED = "revealed"
+    """They have."""
+
+
+def hides_anything(shown: Suspension) -> bool:
+    """Whether a mark of redaction stands in what is shown of it."""
+    ask = shown.ask
+    texts = [ask.question, *(f"{choice.label}\n{choice.description}" for choice in ask.choices)]
+    texts += [json.dumps(part, ensure_ascii=False) for part in (ask.context, ask.action, ask.form_schema) if part]
+    return any(map(hides, texts))
 
 
 class State(StrEnum):
@@ -151,6 +174,11 @@ class QuestionView:
     recorded: str | None
     may_ask_back: bool
     others: tuple[Person, ...]
+    hidden: Hidden
+    may_approve: bool
+    """Whether anything but a negative choice is taken here."""
+    question_page: str
+    """Where it is shown to who has signed in."""
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -174,9 +202,11 @@ def view_question(
     attempted: Attempted | None = None,
     others: Sequence[Person] = (),
     zone: tzinfo | None = None,
+    sight: Sight = Sight.REVEALED,
+    hidden: Hidden = Hidden.NOTHING,
 ) -> QuestionView:
     """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, where
-    the directory knows it."""
+    the directory knows it; ``sight`` is how much this page can show."""
     ask = suspension.ask
     is_form = ask.response_type is ResponseType.FORM
     notice = build_notice(suspension, suspension.attempt, Links(shared=place), identity, zone)
@@ -197,6 +227,9 @@ def view_question(
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
         others=() if _is_held(suspension, identity, now) else tuple(others),
+        hidden=hidden,
+        may_approve=not suspension.to_reveal or sight is Sight.REVEALED,
+        question_page=question_place(ask.ref),
         recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
     )
 

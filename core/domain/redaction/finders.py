@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from core.domain.redaction.kinds import MARK, WITHHELD, Finding, FindingKind, SensitiveNames, Span, hides
+from core.domain.redaction.kinds import MARK, OPENINGS, WITHHELD, Finding, FindingKind, SensitiveNames, Span, hides
+from core.domain.redaction.masks import PAYEES, PERSONAL, masked
 from core.domain.redaction.patterns import cards, ibans, is_plain, matched, shaped
 
 _MOST_PASSES = 6
@@ -22,10 +23,16 @@ AHEAD = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TextFinder:
-    """Finds every kind but those in ``keep``; ``patterns`` are the installation's own."""
+    """Finds every kind but those in ``keep``; ``patterns`` are the installation's own. With ``masks`` what can be
+    recognised by a mask has one in place of its mark."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
     keep: frozenset[FindingKind] = frozenset()
+    masks: bool = False
+
+    def mark(self, kind: FindingKind, text: str) -> str:
+        """What stands in place of ``text``."""
+        return masked(kind, text) if self.masks else kind.mark
 
     def redact(self, text: str, most: int | None = None) -> tuple[str, tuple[FindingKind, ...]]:
         """``text`` with its marks, and what they stand for. Text in which nothing is found comes back as it is.
@@ -53,14 +60,15 @@ class TextFinder:
         pieces: list[str] = []
         kinds: list[FindingKind] = []
         done, ends_at = 0, wanted
-        for start, end in _between_marks(text) if WITHHELD[:-1] in text else ((0, len(text)),):
+        for start, end in _between_marks(text) if any(one in text for one in OPENINGS) else ((0, len(text)),):
             spans = self._spans(text[start:end])
             for span in _apart(spans) if spans else ():
-                pieces += (text[done : start + span.start], span.kind.mark)
+                mark = self.mark(span.kind, text[start + span.start : start + span.end])
+                pieces += (text[done : start + span.start], mark)
                 kinds.append(span.kind)
                 done = start + span.end
                 if start + span.start < wanted:  # what a mark stands for in part is shown as the whole mark
-                    ends_at += len(span.kind.mark) - (min(done, wanted) - start - span.start)
+                    ends_at += len(mark) - (min(done, wanted) - start - span.start)
         return ("".join((*pieces, text[done:])) if kinds else text), ends_at, kinds
 
     def _spans(self, piece: str) -> list[Span]:
@@ -242,8 +250,15 @@ class TreeFinder:
     def _hidden(self, value: JsonValue, name: FindingKind, path: str, note: Note) -> JsonValue:
         if isinstance(value, str) and MARK.fullmatch(value):
             return value
-        note(Finding(path, name))
-        return name.mark
+        kind = self._payee_in(value, name)
+        note(Finding(path, kind))
+        return kind.mark if isinstance(value, dict | list) else self.texts.mark(kind, str(value))
+
+    def _payee_in(self, value: JsonValue, name: FindingKind) -> FindingKind:
+        """The kind of what a name hides. In an action no payee is hidden as a secret, which nobody may see."""
+        if not self.texts.masks or name in PERSONAL or not isinstance(value, str | int):
+            return name
+        return next((kind for kind in self.texts.redact(str(value))[1] if kind in PAYEES), name)
 
     def _called(self, values: Mapping[str, JsonValue]) -> FindingKind | None:
         """``{"name": "password", "value": …}``, as headers and variables are often listed."""

@@ -25,6 +25,7 @@ class FindingKind(StrEnum):
     SECRET = "secret"
     CARD = "card number"
     IBAN = "IBAN"
+    ACCOUNT = "account number"
     SSN = "social security number"
     EMAIL = "e-mail address"
     PHONE = "phone number"
@@ -39,8 +40,14 @@ class FindingKind(StrEnum):
 
 WITHHELD = "[redacted]"
 
-MARK = re.compile("|".join(re.escape(mark) for mark in sorted({kind.mark for kind in FindingKind}, reverse=True)))
-"""Every mark. Text that is one is never looked into again, so that redacting twice changes nothing."""
+_MASKED = r"\[masked: (?:IBAN [A-Z]{2}…\w{4}|[A-Za-z ]{3,16} …[0-9]{3,4}|[^\s\[\]]…@[\w.-]{1,90})\]"
+MARK = re.compile(
+    "|".join((*(re.escape(mark) for mark in sorted({kind.mark for kind in FindingKind}, reverse=True)), _MASKED))
+)
+"""Every mark, and a mask (:mod:`core.domain.redaction.masks`). Text that is one is never looked into again, so that
+redacting twice changes nothing."""
+OPENINGS = ("[redacted", "[masked: ")
+"""How every one of them begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +75,13 @@ _LAST_WORDS: Mapping[FindingKind, str] = {
     FindingKind.SECRET: "secret secret_key secret_access_key client_secret credential connection_string",
     FindingKind.CARD: "card_number card_no credit_card debit_card payment_card primary_account_number cvv cvc",
     FindingKind.IBAN: "iban",
+    FindingKind.ACCOUNT: "bank_account bank_account_number",
     FindingKind.SSN: "ssn social_security social_security_number",
     FindingKind.PHONE: "phone phone_number telephone telephone_number mobile_number mobile_phone "
     "cell_phone cell_number",
     FindingKind.PERSONAL: "date_of_birth birth_date birthday dob passport passport_number national_id "
-    "national_id_number tax_id driver_license drivers_license driving_licence bank_account "
-    "bank_account_number home_address street_address postal_address mailing_address billing_address "
+    "national_id_number tax_id driver_license drivers_license driving_licence "
+    "home_address street_address postal_address mailing_address billing_address "
     "shipping_address delivery_address",
 }
 _WHOLE: Mapping[FindingKind, str] = {

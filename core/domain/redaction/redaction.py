@@ -8,7 +8,7 @@ Source: RFC-0026 §11; RFC-0025 §11; API.md §8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -16,15 +16,28 @@ from pydantic import JsonValue
 
 from core.domain.copies import replace
 from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinder, ignore
-from core.domain.redaction.kinds import Finding
+from core.domain.redaction.kinds import Finding, FindingKind
+from core.domain.redaction.masks import PAYEES, PERSONAL
 from core.domain.request import AskRequest
-from core.domain.suspension import Ask, Choice, Clarification, Ended, Suspension
+from core.domain.suspension import Ask, Choice, Clarification, Cut, Ended, Suspension
+from core.domain.wording import Risk, stated_risk
 
 PAGE = "page"
 """Our own pages, beside the names of the channels: whoever has a mail's link reads them in a browser."""
 
 MOST_IN_MESSAGE = 60_000
 """Characters of the context, and of the action, that a message is made from: more than any channel shows of them."""
+
+
+class InAction(StrEnum):
+    """How personal data in an action is shown (``redaction.action``)."""
+
+    MASK = "mask"
+    """By a mask. With a risk of high or more, a payee is approved only where it can be revealed."""
+    OPEN_TO_APPROVE = "open_to_approve"
+    """By a mask; whatever has one is approved only where it can be revealed."""
+    HIDE = "hide"
+    """Not at all, as in the question and its context."""
 
 
 class Policy(StrEnum):
@@ -42,6 +55,7 @@ class Redaction:
     policy: Policy = Policy.REDACT
     channels: Mapping[str, Policy] = field(default_factory=dict)
     finder: TreeFinder = field(default_factory=TreeFinder)
+    action: InAction = InAction.MASK
 
     def policy_on(self, channel: str) -> Policy:
         return self.channels.get(channel, self.policy)
@@ -63,14 +77,22 @@ class Redaction:
         """As :meth:`shown_on`, with nothing left out. It takes its time: half a second for the largest questions."""
         return self._shown(channel, suspension, None)
 
+    def revealed(self, suspension: Suspension) -> Suspension:
+        """``suspension`` as somebody may see it who is signed in and may answer: all of it but secrets, and what this
+        installation has named itself. Never to be sent anywhere."""
+        texts = self.finder.texts
+        finder = replace(self.finder, texts=replace(texts, keep=texts.keep | PERSONAL))
+        return replace(self, finder=finder, action=InAction.HIDE)._shown(PAGE, suspension, None)
+
     def _shown(self, channel: str, suspension: Suspension, most: int | None) -> Suspension:
         if self.policy_on(channel) is Policy.OFF:
             return suspension
-        ask, in_part = self._ask(suspension.ask, most)
+        ask, in_part, to_reveal = self._ask(suspension.ask, most)
         return replace(
             suspension,
             ask=ask,
             in_part=in_part,
+            to_reveal=to_reveal,
             ended=self._ended(suspension),
             answers=tuple(
                 replace(one, value=self._value(one.value, suspension.ask.choices)) for one in suspension.answers
@@ -99,19 +121,40 @@ class Redaction:
         self._value(request.fallback_value, request.choices, "fallback_value", note)
         return list(dict.fromkeys(found))
 
-    def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, bool]:
-        """And whether it is only a part of what the agent wrote."""
+    def _ask(self, ask: Ask, most: int | None) -> tuple[Ask, Cut, bool]:
+        """And what of the agent's words is left out, and whether something has to be revealed before it is approved."""
         finder, rooms = self.finder, [None if most is None else CharacterBudget(most) for _ in range(2)]
+        hidden: list[Finding] = []
+        action = None if ask.action is None else self._action(ask.action, hidden.append, rooms[1])
         shown = replace(
             ask,
             question=finder.text(ask.question),
             choices=self._choices(ask.choices),
             context=finder.mapping(ask.context, room=rooms[0]),
-            action=None if ask.action is None else finder.mapping(ask.action, room=rooms[1]),
+            action=action,
             form_schema=None if ask.form_schema is None else finder.schema(ask.form_schema),
             fallback_value=self._value(ask.fallback_value, ask.choices),
         )
-        return shown, any(room is not None and room.is_cut for room in rooms)
+        kinds = {finding.kind for finding in hidden}
+        return shown, _left_out(*rooms), self._has_to_be_revealed(ask, kinds)
+
+    def _action(
+        self, action: Mapping[str, JsonValue], note: Note, room: CharacterBudget | None
+    ) -> Mapping[str, JsonValue]:
+        if self.action is InAction.HIDE:
+            return self.finder.mapping(action, "", note, room)
+        return replace(self.finder, texts=replace(self.finder.texts, masks=True)).mapping(action, "", note, room)
+
+    def _has_to_be_revealed(self, ask: Ask, hidden: Collection[FindingKind]) -> bool:
+        """Whether what is hidden in its action stops an approval where it is hidden."""
+        match self.action:
+            case InAction.HIDE:
+                return False
+            case InAction.OPEN_TO_APPROVE:
+                return not PERSONAL.isdisjoint(hidden)
+            case InAction.MASK:
+                risk = stated_risk(ask.decision_record, ask.context)
+                return risk in {Risk.HIGH, Risk.CRITICAL} and not PAYEES.isdisjoint(hidden)
 
     def _choices(self, choices: tuple[Choice, ...], note: Note = ignore) -> tuple[Choice, ...]:
         """Values stay: no channel shows them, and it is by them that an ended question's label is found."""
@@ -143,3 +186,9 @@ class Redaction:
         if any(choice.value == value for choice in choices):
             return value
         return self.finder.value(value, path, note)
+
+
+def _left_out(context: CharacterBudget | None, action: CharacterBudget | None) -> Cut:
+    if action is not None and action.is_cut:
+        return Cut.ACTION
+    return Cut.WORDS if context is not None and context.is_cut else Cut.NOTHING

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from core.domain.notice import Ending, Message, Notice
 from core.domain.people import Address
+from core.domain.suspension import Cut
 from core.ports import Delivered, Receipt, Refused, Sending
 from handraise_testing.questions import SentMessage
 
@@ -45,8 +46,8 @@ class RecordingChannel:
     async def send(self, notice: Notice, to: Address, sending: Sending) -> Delivered | Refused:
         return self._take(notice.ref, to, sending, f"{notice.headline}: {notice.question}")
 
-    def is_cut(self, _notice: Notice) -> bool:
-        return False
+    def cut(self, _notice: Notice) -> Cut:
+        return Cut.NOTHING
 
     async def withdraw(self, ending: Ending, receipt: Receipt, sending: Sending) -> Delivered | Refused:
         place = Address(self.name, receipt["to"])

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
 from core.domain.reception import AlreadyYours, Counted, Recorded, TooLate
-from core.domain.suspension import Choice, Style, Suspension
+from core.domain.suspension import Choice, Sight, Style, Suspension
 from core.engine.collaboration import Collaboration
 from core.engine.engine import Engine
 from core.errors import AlreadyAnswered, HandraiseError, SuspensionEnded
@@ -68,7 +68,7 @@ class People:
 
     async def _answer(self, suspension: Suspension, act: Act, actor: Actor) -> None:
         value = act.value if act.verb == "answer" else _choice(suspension, act)
-        given = GivenAnswer(suspension.id, actor, _channel(suspension), value, reason=act.reason, opened=True)
+        given = GivenAnswer(suspension.id, actor, _channel(suspension), value, reason=act.reason, sight=Sight.REVEALED)
         reception = await self._engine.respond(given)
         if isinstance(reception, Counted):
             self._schedule.wants_more(reception.suspension)

@@ -11,8 +11,9 @@ import pytest
 
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor
-from core.domain.suspension import ResponseType
-from tests.bot.web.pages_world import ALICE, BOB, CAROL, OLGA, Page, World, a_world
+from core.domain.suspension import ResponseType, Suspension
+from core.store import event_log
+from tests.bot.web.pages_world import ALICE, BOB, CAROL, OLGA, Browser, Page, World, a_world
 
 
 @pytest.fixture
@@ -227,7 +228,7 @@ async def test_what_will_run_stands_on_the_page_whole_with_its_digest(world: Wor
     assert "\\u202e" in page.html
     assert "\u202e" not in page.html
     assert "4111" not in page.html
-    assert "What is marked [redacted] is hidden here, and runs all the same." in page.text
+    assert "What is marked [redacted] or [masked] is hidden here, and runs all the same." in page.text
 
 
 async def test_a_question_without_an_action_says_nothing_of_what_will_run(world: World) -> None:
@@ -242,3 +243,78 @@ async def test_a_high_risk_is_on_the_page(world: World, stated: dict[str, Any]) 
     asked = await world.ask(**stated)
     page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
     assert "Risk critical, says the agent" in " ".join(page.text.split())
+
+
+# --- Hidden values ----------------------------------------------------------------------------------------------------
+
+IBAN, KEY = "DE89370400440532013000", "sk-live-0123456789abcdef0123"
+PAYMENT: dict[str, Any] = {"action": {"to": IBAN, "api_key": KEY}, "context": {"mail": "payee@bank.example"}}
+
+
+async def send(browser: Browser, **fields: str) -> Page:
+    """With the form token of the page, which has two forms."""
+    assert browser.page is not None
+    token = dict(browser.page.forms[0].fields)["form_token"]
+    return await browser.post(browser.page.path, {"form_token": token, **fields})
+
+
+async def revealed_events(world: World, asked: Suspension) -> list[Any]:
+    logged = await world.engine.database.read(lambda conn: [*event_log.walk(conn, asked.ask.intent_id)])
+    return [(one.actor, dict(one.payload)) for one in logged if one.type == "notice.revealed"]
+
+
+async def test_whoever_may_answer_and_is_signed_in_has_hidden_values_shown_once_and_the_log_says_so(
+    world: World,
+) -> None:
+    asked = await world.ask(question=f"Pay {IBAN}?", **PAYMENT)
+    browser = await world.signed_in(ALICE)
+    page = await browser.get(f"/q/{asked.ask.ref}")
+    assert "[masked: IBAN DE…3000]" in page.text
+    assert "[redacted: e-mail address]" in page.text
+    assert "Show hidden values" in page.buttons
+    assert await revealed_events(world, asked) == []
+
+    page = await send(browser, do="reveal")
+    assert page.status == 200
+    assert page.response.headers["Cache-Control"] == "no-store"
+    for value in (f"Pay {IBAN}?", f'"to": "{IBAN}"', "payee@bank.example"):
+        assert value in page.text
+    assert KEY not in page.html, "a secret is never shown"
+    assert "Hide them again" in page.text
+    assert await revealed_events(world, asked) == [(ALICE, {"suspension_id": asked.id, "revealed_to": ALICE})]
+
+    again = await browser.get(f"/q/{asked.ask.ref}")
+    assert IBAN not in again.html
+    assert "Recorded: Approve refund by you" in (await send(browser, do="answer", choice="0")).text
+
+
+async def test_nobody_else_has_them_shown(world: World) -> None:
+    asked = await world.ask(**PAYMENT)
+    by_link = world.browser()
+    page = await by_link.get(await world.link_of(ALICE))
+    assert "Show hidden values" not in page.buttons
+    assert IBAN not in (await by_link.submit(do="reveal")).html
+
+    without_token = await world.signed_in(ALICE)
+    refused = await without_token.post(f"/q/{asked.ask.ref}", {"do": "reveal"})
+    assert refused.status == 403
+    assert IBAN not in refused.html
+    assert await revealed_events(world, asked) == []
+
+
+async def test_who_may_not_answer_or_comes_late_is_shown_nothing(world: World) -> None:
+    asked = await world.ask(on_behalf_of=ALICE, **PAYMENT)
+    browser = await world.signed_in(BOB)
+    await browser.get(f"/q/{asked.ask.ref}")
+    await world.engine.respond(GivenAnswer(asked.id, Actor(BOB), "slack", "deny"))
+    late = await send(browser, do="reveal")
+    assert late.status == 409
+    assert IBAN not in late.html
+    assert await revealed_events(world, asked) == []
+
+
+async def test_where_nothing_but_secrets_is_hidden_there_is_nothing_to_reveal(world: World) -> None:
+    asked = await world.ask(action={"api_key": KEY})
+    page = await (await world.signed_in(ALICE)).get(f"/q/{asked.ask.ref}")
+    assert "[redacted: access token]" in page.text
+    assert "Show hidden values" not in page.buttons

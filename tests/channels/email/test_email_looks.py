@@ -18,12 +18,12 @@ from channels.email.examples import EXAMPLES, FIRST, MESSAGES, NOTICES, Example
 from channels.email.html import read_page
 from channels.email.mime import compose
 from channels.email.own_words import own_words
-from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, is_cut, message_mail, notice_mail
+from channels.email.render import LARGEST_HTML, LARGEST_SENT, OWN_WORDS, cut, message_mail, notice_mail
 from channels.email.template_views import is_brief, one_line
 from channels.grammar.reader import Matched, read_answer
 from core.domain.action import ShownAction
 from core.domain.notice import Notice, NoticeChoice, WhenCut
-from core.domain.suspension import ResponseType
+from core.domain.suspension import Cut, ResponseType
 from tests.channels.email.incoming import OURS
 from tests.channels.email.test_email_render import ALICE, page_of, parsed, text_of
 
@@ -185,7 +185,7 @@ def test_a_brief_question_is_shown_whole_in_a_mail_that_gmail_shows_whole_whatev
     wordy = replace(notice, attempt=2, notes=("&" * 10_000,) * 50, next_step="&" * 900, silence="&" * 900)
 
     assert is_brief(notice)
-    assert not is_cut(notice) or where == "keys"
+    assert not cut(notice) or where == "keys"
     assert len(html_of(mail_of(notice)).encode()) <= LARGEST_HTML - OWN_WORDS
     assert len(html_of(mail_of(wordy)).encode()) <= LARGEST_HTML
 
@@ -430,7 +430,7 @@ MUCH: dict[str, dict[str, Any]] = {
         "context": {str(number): "<&>" * 500 for number in range(30)},
     },
     "long values in a few rows": {"context": {str(number): "&" * 1_900 for number in range(18)}},
-    "what was left out before": {"in_part": True},
+    "what was left out before": {"in_part": Cut.WORDS},
 }
 
 
@@ -439,11 +439,11 @@ def test_what_is_cut_is_cut_at_every_attempt_and_whatever_else_there_is_to_say(w
     notice = replace(FIRST, **MUCH[what])
     late = replace(notice, attempt=3, notes=("A note. " * 500,) * 20, next_step=None, silence="x" * 5_000)
 
-    assert is_cut(notice)
-    assert is_cut(late)
+    assert cut(notice)
+    assert cut(late)
     assert "only a part" in text_of(mail_of(notice))
-    assert not is_cut(FIRST)
-    assert not is_cut(replace(late, **{name: getattr(FIRST, name) for name in MUCH[what]}))
+    assert not cut(FIRST)
+    assert not cut(replace(late, **{name: getattr(FIRST, name) for name in MUCH[what]}))
 
 
 @pytest.mark.parametrize("what", MUCH)
@@ -451,8 +451,10 @@ def test_where_it_has_to_be_opened_a_mail_that_is_cut_asks_for_no_reply(what: st
     notice = replace(FIRST, **MUCH[what])
     mail = parsed(notice_mail(notice, ALICE, "d1", OURS, when_cut=WhenCut.OPEN))
 
-    assert not [href for href in page_of(mail).xpath("//a/@href") if href.startswith("mailto:")]
-    assert "Please answer in the browser." in text_of(mail)
-    assert "Reply with" not in text_of(mail)
+    offered = [choice.number for choice in notice.choices if choice.negative]
+    mailed = [href for href in page_of(mail).xpath("//a/@href") if href.startswith("mailto:")]
+    assert len(mailed) == len(offered)
+    assert ("Please answer in the browser." in text_of(mail)) == (not offered)
+    assert "can be approved only on its page" in text_of(mail)
     whole = parsed(notice_mail(FIRST, ALICE, "d1", OURS, when_cut=WhenCut.OPEN))
     assert "Reply with the number" in text_of(whole)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, dedup_key, encode, how_to_answer, is_cut, ref_in, trigger
+from channels.pagerduty.render import EVENT_BYTES, TOO_LONG, cut, dedup_key, encode, how_to_answer, ref_in, trigger
 from core.domain.action import ShownAction
 from core.domain.notice import Links, Notice, NoticeChoice, WhenCut
-from core.domain.suspension import ResponseType
+from core.domain.suspension import Cut, ResponseType
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 NOTICE = Notice(
@@ -96,7 +96,8 @@ def details_of(notice: Notice, when_cut: WhenCut = WhenCut.ANSWER) -> dict[str, 
 def test_what_will_run_is_among_the_details_with_its_digest_and_what_is_hidden_of_it() -> None:
     told = details_of(replace(NOTICE, action=ACTION))["Exactly this will run"]
 
-    assert told == f"sha256 1a2b3c4d\nWhat is marked [redacted] is hidden here, and runs all the same.\n{ACTION.text()}"
+    hidden = "What is marked [redacted] or [masked] is hidden here, and runs all the same."
+    assert told == f"sha256 1a2b3c4d\n{hidden}\n{ACTION.text()}"
     assert "Exactly this will run" not in details_of(NOTICE)
 
 
@@ -111,20 +112,20 @@ def test_the_risk_is_told_where_it_is_high() -> None:
         {"action": ShownAction({"log": "x" * 70_000}, "1a2b3c4d")},
         {"context": {"log": "x" * 500_000}},
         {"choices": tuple(NoticeChoice(number, "é" * 1_000, "v") for number in range(100))},
-        {"in_part": True},
+        {"in_part": Cut.WORDS},
     ],
     ids=["the action", "the context", "the choices", "what was left out before"],
 )
 def test_where_it_has_to_be_opened_an_incident_that_is_cut_says_nothing_of_answering_there(much: Any) -> None:
     notice = replace(NOTICE, choices=(NoticeChoice(0, "Yes", "yes", on_acknowledge=True),))
-    cut = replace(notice, **much)
-    cut = replace(cut, choices=tuple(replace(one, on_acknowledge=one.index == 0) for one in cut.choices))
+    longer = replace(notice, **much)
+    longer = replace(longer, choices=tuple(replace(one, on_acknowledge=one.index == 0) for one in longer.choices))
 
-    assert is_cut(cut)
-    assert not is_cut(notice)
-    told = details_of(cut, WhenCut.OPEN)["how_to_answer"]
+    assert cut(longer) > Cut.NOTHING
+    assert cut(notice) is Cut.NOTHING
+    told = details_of(longer, WhenCut.OPEN)["how_to_answer"]
     assert told == f"Only a part is shown here. Read all of it and answer at {NOTICE.links.shared}"
-    assert "Acknowledging answers" not in trigger(cut, "k", "r", WhenCut.OPEN)["payload"]["summary"]
+    assert "Acknowledging answers" not in trigger(longer, "k", "r", WhenCut.OPEN)["payload"]["summary"]
     assert "Acknowledging answers" in trigger(notice, "k", "r", WhenCut.OPEN)["payload"]["summary"]
 
 
@@ -132,6 +133,6 @@ def test_our_own_words_give_way_before_the_agents() -> None:
     notice = replace(NOTICE, context={"log": "x" * 200_000}, notes=("é" * 60_000,), silence="é" * 30_000)
     sent = json.loads(encode(trigger(notice, "k", "r")))["payload"]["custom_details"]
 
-    assert not is_cut(notice)
+    assert cut(notice) is Cut.NOTHING
     assert sent["context"] == notice.context
     assert sent["so_far"] == TOO_LONG

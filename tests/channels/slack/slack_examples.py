@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.action import ShownAction
 from core.domain.notice import Ending, Links, Notice, NoticeChoice
-from core.domain.suspension import Kind, ResponseType, Status, Style
+from core.domain.suspension import Cut, Kind, ResponseType, Status, Style
 
 ASKED = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
 LINKS = Links("https://handraise.example.com/q/HR-7F3K", "https://handraise.example.com/a/secret", "replytoken")
@@ -140,7 +140,7 @@ fields_of_a_notice = st.fixed_dictionaries(
         "risk": maybe_words,
         "notes": st.lists(words, max_size=3).map(tuple),
         "action": st.none() | actions,
-        "in_part": st.sampled_from([False, False, False, True]),
+        "in_part": st.sampled_from([Cut.NOTHING, Cut.NOTHING, Cut.NOTHING, Cut.WORDS, Cut.ACTION]),
     }
 )
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from channels.slack import limits
 from channels.slack.modals import answer_modal, told_modal
 from channels.slack.mrkdwn import clean, code, escaped, one_line, shown, width
-from channels.slack.render import Rendered, is_cut, render_ending, render_message, render_notice, render_plain
+from channels.slack.render import Rendered, cut, render_ending, render_message, render_notice, render_plain
 from core.domain.notice import Ending, Message, Notice, Purpose, WhenCut
-from core.domain.suspension import ResponseType
+from core.domain.suspension import Cut, ResponseType
 from tests.channels.slack.slack_examples import a_notice, endings, many_choices, notices, words
 from tests.vendors.slack_blocks import check_message, check_view, texts
 
@@ -121,7 +121,7 @@ def test_notifications_tell_the_question_the_choices_the_deadline_and_the_link(n
 @given(notices())
 @whatever
 def test_a_notice_says_so_wherever_it_is_cut_and_only_there(notice: Notice) -> None:
-    cut = is_cut(notice)
+    is_cut = cut(notice) > Cut.NOTHING
     blocks = list(render_notice(notice, "delivery-1").blocks)
     agents = [
         one for one in blocks if one["block_id"] in {"question", "context", "context:more", "action", "descriptions"}
@@ -129,9 +129,9 @@ def test_a_notice_says_so_wherever_it_is_cut_and_only_there(notice: Notice) -> N
     told = limits.MORE in "".join(texts(agents))
     hidden = notice.choices and notice.response_type in {ResponseType.TEXT, ResponseType.FORM}
     many = len(notice.choices) > limits.BUTTONS
-    assert told == cut or (cut and (hidden or many)), "what is not shown at all is not announced as cut"
+    assert told == is_cut or (is_cut and (hidden or many)), "what is not shown at all is not announced as cut"
     buttons = [one for one in objects(blocks) if str(one.get("action_id", "")).startswith("ans:")]
-    if not cut and buttons:
+    if not is_cut and buttons:
         everything = json.dumps(blocks, ensure_ascii=False)
         assert json.dumps(escaped(notice.question), ensure_ascii=False)[1:-1].strip() in everything
 
@@ -141,10 +141,11 @@ def test_a_notice_says_so_wherever_it_is_cut_and_only_there(notice: Notice) -> N
 def test_where_it_has_to_be_opened_nothing_answers_a_cut_notice_and_its_modal_holds_everything(
     notice: Notice,
 ) -> None:
-    if not is_cut(notice):
+    if not cut(notice):
         return
     blocks = render_notice(notice, "delivery-1", when_cut=WhenCut.OPEN).blocks
-    assert not any(str(one.get("action_id", "")).startswith("ans:") for one in objects(blocks))
+    pressed = [one["action_id"] for one in objects(blocks) if str(one.get("action_id", "")).startswith("ans:")]
+    assert set(pressed) <= {f"ans:{choice.index}" for choice in notice.negatives}
     modal = answer_modal(notice, "delivery-1", sign, WhenCut.OPEN)
     if modal is not None:
         read = "".join(texts([one for one in modal["blocks"] if one["type"] == "section"]))

@@ -217,7 +217,7 @@ def test_a_code_block_is_ended_by_nothing_that_an_agent_writes() -> None:
 
 def test_a_part_of_an_action_that_is_hidden_is_said_to_be() -> None:
     hidden = action_of(render_notice(a_notice(action=ShownAction({"card": "[redacted: card number]"}, "1")), "d"))
-    assert "_What is marked [redacted] is hidden here, and runs all the same._" in hidden
+    assert "_What is marked [redacted] or [masked] is hidden here, and runs all the same._" in hidden
     assert "hidden here" not in action_of(render_notice(a_notice(action=ShownAction({"card": "red"}, "1")), "d"))
 
 

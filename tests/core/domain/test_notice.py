@@ -53,11 +53,14 @@ def test_a_veto_window_says_that_the_agent_is_about_to_go_ahead() -> None:
 
 
 def test_choices_keep_their_order_and_are_numbered_from_one() -> None:
-    shown = shown_choices((Choice("a", "A", "about A", Style.DANGER), Choice("b", "B")))
+    ask = a_question(choices=(Choice("a", "A", "about A", Style.DANGER), Choice("b", "B"), Choice("deny", "Deny")))
+    shown = shown_choices(ask)
     assert [(choice.index, choice.number, choice.label, choice.value) for choice in shown] == [
         (0, 1, "A", "a"),
         (1, 2, "B", "b"),
+        (2, 3, "Deny", "deny"),
     ]
+    assert [choice.negative for choice in shown] == [False, False, True]
     assert (shown[0].description, shown[0].style) == ("about A", Style.DANGER)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.domain.notice import Links, build_ending, build_notice
 from core.domain.redaction.redaction import Policy, Redaction
 from core.domain.request import AskRequest
-from core.domain.suspension import Choice, FallbackPolicy, ResponseType, Suspension
+from core.domain.suspension import Choice, Cut, FallbackPolicy, ResponseType, Suspension
 from tests.core.domain.sensitive_examples import PLANTED
 from tests.core.examples import HOUR, a_question, after, answered, look_until_done, opened
 
@@ -121,7 +121,7 @@ def test_an_action_is_redacted_by_its_keys_and_by_what_stands_in_it_and_keeps_it
     assert notice.action is not None
     assert notice.action.value == {
         "tool": "charge",
-        "card": {"number": "[redacted: card number]"},
+        "card": {"number": "[masked: Visa …1111]"},
         "password": "[redacted: password]",
         "amount": 49999,
     }
@@ -138,7 +138,8 @@ def test_a_message_is_made_from_the_beginning_of_much_and_says_so(where: str) ->
     fields: dict[str, Any] = {where: {"log": "line " * 40_000, "last": CARD}}
     notice = build_notice(shown(asked(**fields)), 1, LINKS)
     whole = build_notice(REDACTION.whole_on("slack", asked(**fields)), 1, LINKS)
-    assert notice.in_part
+    assert notice.in_part is {"context": Cut.WORDS, "action": Cut.ACTION}[where]
     assert len(repr(notice)) < 70_000
-    assert not whole.in_part
-    assert "'last': '[redacted: card number]'" in repr(whole)
+    assert whole.in_part is Cut.NOTHING
+    hidden = {"context": "[redacted: card number]", "action": "[masked: Visa …1111]"}[where]
+    assert f"'last': '{hidden}'" in repr(whole)
