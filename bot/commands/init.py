@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from email.utils import parseaddr
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 from handraise.cli.arguments import AsJson
 from handraise.cli.terminal import give_json, say, warn
 
+from core.domain.people import named_mailbox
 from core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def init(
 
 def _person(text: str) -> tuple[str, str]:
     """``Alice <alice@example.com>``, or the address alone."""
-    name, mail = parseaddr(text)
+    name, mail = named_mailbox(text)
     if not mail:
         raise ConfigError('--person must be an e-mail address, with or without a name: "Alice <alice@example.com>".')
     return name or mail.partition("@")[0], mail

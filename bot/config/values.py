@@ -11,7 +11,6 @@ import contextlib
 import re
 from collections.abc import Callable
 from datetime import date, datetime
-from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -23,7 +22,7 @@ from pydantic import AfterValidator, BeforeValidator
 from channels.email.imap import ImapServer
 from channels.email.lmtp_server import ListenAddress
 from core.domain.hours import parse_week
-from core.domain.people import RECIPIENT_FORMS, key_name, parse_recipient, spelled
+from core.domain.people import RECIPIENT_FORMS, key_name, named_mailbox, parse_recipient, spelled
 from core.errors import InvalidRecipient
 
 SHORTEST_SECRET_KEY = 32
@@ -135,7 +134,7 @@ def _mail(value: str) -> str:
 
 def mailbox_of(sender: str) -> str:
     """The bare address of ``Handraise <handraise@example.com>``."""
-    return parseaddr(sender)[1]
+    return named_mailbox(sender)[1]
 
 
 def _sender(value: str) -> str:

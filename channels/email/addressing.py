@@ -13,11 +13,10 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field
-from email.utils import parseaddr
 
 from channels.email.head import is_address, mailbox_in
 from core.domain.copies import replace
-from core.domain.people import Address, dns_domain, owner
+from core.domain.people import Address, dns_domain, named_mailbox, owner
 from core.errors import ConfigError
 
 
@@ -56,7 +55,7 @@ class Mailboxes:
     def of(cls, sender: str, reply_to: str | None, bounces_to: str | None = None, *, key: bytes) -> Mailboxes:
         """``sender`` as configured (``Handraise <h@example.com>``). Bounces come to ``bounces@`` the domain of
         ``reply_to`` unless ``bounces_to`` says where. Raises :class:`ConfigError` if one is no address."""
-        name, _ = parseaddr(sender)
+        name, _ = named_mailbox(sender)
         address = _configured("from", sender)
         if reply_to is None and bounces_to is not None:
             raise ConfigError("email.bounces_to needs email.reply_to beside it, or a door that mail comes in by.")

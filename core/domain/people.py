@@ -38,6 +38,24 @@ def comparable_domain(domain: str) -> str:
         return domain.lower()
 
 
+_NAMED = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^<>"@,;]*?))\s*<\s*([^<>\s@]+@[^<>\s@]+)\s*>\s*', re.DOTALL)
+_ALONE = re.compile(r"\s*([^<>\s@,;\"()]+@[^<>\s@,;\"()]+)\s*")
+
+
+def named_mailbox(text: str) -> tuple[str, str]:
+    """Name and address of ``Alice Doe <alice@example.com>``, or ``""`` and the address that stands alone; both empty
+    for anything else, two addresses too.
+
+    Python's own parser became stricter within its patch releases: what is read must not depend on them.
+    """
+    named = _NAMED.fullmatch(text)
+    if named is not None:
+        quoted, bare, address = named.groups()
+        return re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else bare, address
+    alone = _ALONE.fullmatch(text)
+    return ("", alone[1]) if alone is not None else ("", "")
+
+
 def small(address: str) -> str:
     """In lower case. A letter that would become an ASCII one, such as the sign for kelvin, stays what it is."""
     lower = address.lower()

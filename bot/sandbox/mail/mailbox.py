@@ -20,7 +20,7 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP as WIRE
 from email.policy import default
-from email.utils import format_datetime, parseaddr
+from email.utils import format_datetime
 from functools import cached_property
 
 import httpx
@@ -28,6 +28,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from bot.sandbox.serving import loopback_client
 from bot.sandbox.vendor import Watched, wall_clock
+from core.domain.people import named_mailbox
 
 HOSTNAME = "mx.sandbox.test"
 LARGEST = 10 * 1024 * 1024
@@ -63,7 +64,7 @@ class Mail:
     @property
     def answers_to(self) -> str:
         """Where a mail program sends a reply."""
-        return parseaddr(self.header("Reply-To") or self.header("From"))[1]
+        return named_mailbox(self.header("Reply-To") or self.header("From"))[1]
 
     @cached_property
     def text(self) -> str:
@@ -167,7 +168,12 @@ numbers = itertools.count(1)
 
 
 def domain_of(address: str) -> str:
-    return parseaddr(address)[1].rpartition("@")[2].lower()
+    return written_from(address).rpartition("@")[2].lower()
+
+
+def written_from(sender: str) -> str:
+    """The address that a mail of ``sender`` is sent from: the first, if its From names several."""
+    return named_mailbox(sender.partition(",")[0])[1]
 
 
 def passing(authserv_id: str, sender: str) -> str:
@@ -205,7 +211,7 @@ def arrived(mail: Mail, sender: str, to: str, at: datetime, authentication: str 
     """A message with the trace fields that the servers on its way have put on top."""
     number = next(numbers)
     message = EmailMessage(policy=WIRE)
-    message["Return-Path"] = f"<{parseaddr(sender)[1]}>"
+    message["Return-Path"] = f"<{written_from(sender)}>"
     message["Delivered-To"] = to
     if authentication is not None:
         message["Authentication-Results"] = authentication
