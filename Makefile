@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants openarmature mail alerts browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail alerts browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ kills: $(STAMP) ## what several processes do, and what is left when they are kil
 mutants: $(STAMP) ## each requirement of docs/reference/conformance.md broken in turn: its test has to fail (ARGS="--only 0026-4")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
+newest: $(STAMP) ## the tests of mail, store and SDK on the newest Python that can be had, in a .venv of its own
+	$(BIN)/python -m tests.newest $(ARGS)
+
 openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of its own with Python 3.12 or newer
 	$(BIN)/python -m tests.openarmature $(ARGS)
 
@@ -92,4 +95,4 @@ lock: ## write the requirements locks anew (needs uv)
 	uv pip compile --python-version 3.12 --universal --generate-hashes --no-header -q tests/openarmature/requirements.in -o tests/openarmature/requirements.txt
 
 clean: ## remove .venv and caches
-	rm -rf $(VENV) .venv-openarmature .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-openarmature .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
