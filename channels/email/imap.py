@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from imap_tools import AND, OR, BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
@@ -180,6 +181,13 @@ _GLANCE_SECONDS = 1.0
 _SIZE = re.compile(rb"RFC822\.SIZE (\d+)")
 
 
+class FiledMail(NamedTuple):
+    """What became of a mail that was taken: whether it bears a mark, and whether it lies where it is to go."""
+
+    marked: bool
+    moved: bool
+
+
 class ImapSession:
     """Build with :meth:`open`. Every method raises :class:`ImapLost`, after which there is only :meth:`close`."""
 
@@ -253,14 +261,15 @@ class ImapSession:
 
     # --- What was taken -------------------------------------------------------------------------------------------
 
-    def done(self, uid: str) -> bool:
-        """The mail is taken for good: mark it, and move it if it is to go. False if it can't go there."""
+    def done(self, uid: str) -> FiledMail:
+        """The mail is taken for good: mark it, and move it if it is to go."""
         with translated():
             marks = f"(\\Seen {KEYWORD})" if self._keeps_keywords else "(\\Seen)"
-            if not self._store(uid, marks):
+            marked = self._store(uid, marks)
+            if not marked:
                 self._keeps_keywords = False
-                self._store(uid, "(\\Seen)")
-            return self._done_folder is None or self._is_moved(uid, self._done_folder)
+                marked = self._store(uid, "(\\Seen)")
+            return FiledMail(marked, self._done_folder is None or self._is_moved(uid, self._done_folder))
 
     def _is_moved(self, uid: str, folder: str) -> bool:
         try:

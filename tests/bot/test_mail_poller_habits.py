@@ -122,6 +122,36 @@ async def test_a_mail_that_can_not_be_marked_is_not_fetched_for_ever(world: Worl
     assert imap.fetched == [1, 2]
 
 
+@pytest.mark.parametrize("refuses_marks", [False, True], ids=["marked", "no marks"])
+async def test_a_restored_mailbox_gives_a_number_to_another_mail_which_counts(
+    world: World, refuses_marks: bool
+) -> None:
+    asked, mail = await ask_by_mail(world)
+    imap = PretendImap(idles=False, refuses_marks=refuses_marks)
+    async with pretending(imap):
+        uid = imap.lay(signed_reply(world, mail))
+        async with looking(world, imap, every=timedelta(milliseconds=10)):
+            await until_answered(world, asked)
+            other, other_mail = await ask_by_mail(world, "Refund another order, which is longer?")
+            imap.mails[uid], imap.flags[uid] = signed_reply(world, other_mail), set()
+            await until_answered(world, other)
+    assert set(imap.fetched) == {uid}
+
+
+async def test_a_mail_that_is_unread_again_is_fetched_and_counts_once(world: World) -> None:
+    asked, mail = await ask_by_mail(world)
+    async with pretending(PretendImap(idles=False)) as imap:
+        uid = imap.lay(signed_reply(world, mail))
+        async with looking(world, imap, every=timedelta(milliseconds=10)):
+            await until_answered(world, asked)
+            await until(lambda: KEYWORD in imap.flags[uid])
+            before = await world.timeline(asked)
+            imap.flags[uid] = set()  # as after a restore from before it was taken
+            await until(lambda: KEYWORD in imap.flags[uid])
+    assert imap.fetched == [uid, uid]
+    assert await world.timeline(asked) == before
+
+
 async def test_a_token_stands_in_for_a_password_and_is_read_for_each_connection(world: World, tmp_path: Path) -> None:
     file = tmp_path / "token"
     async with pretending(PretendImap()) as imap:

@@ -1,7 +1,8 @@
 """The mailbox poller: looks whenever the IMAP server tells of a mail, and every so often besides.
 
-Of all processes one looks; an advisory lock says which, and ends with the process. A mail is acted upon, then
-remembered, then marked. Whatever kills the process in between, the mail is met again and known by its content's digest.
+Of all processes one looks; an advisory lock says which, and ends with the process. A mail is acted upon, then marked.
+Whatever kills the process in between, the mail is met again and known by its content's digest. A number says nothing: a
+mailbox that was restored gives the same ones to other mails. Only a mail that can't be marked is known by it.
 So two that look at once, in the moment in which one has lost the lock unnoticed, answer once and confirm once.
 
 A mail that the mailbox can't hand out must not stop those behind it: it is left alone for a while, longer each time,
@@ -230,22 +231,26 @@ class MailPoller:
 
     async def _take(self, session: ImapSession, uid: str, key: str) -> bool:
         """False if the server does not hand it out: it has vanished, or is broken."""
-        if not await self._mail.is_settled(CHANNEL, (key,)):  # else it was taken, and could not be marked
-            raw = await self._fetched(session, uid)
-            if raw is None:
-                log.info("mail.vanished")
-                return False
-            await self._inbox.take(Arrival(raw, "imap"))
-            await self._mail.settle(Understood(CHANNEL, (key,)))
-        if not await aside(lambda: session.done(uid)):
+        octets = await aside(lambda: session.size(uid))
+        unmarkable = f"{key}:{octets}"
+        if octets is not None and await self._mail.is_settled(CHANNEL, (unmarkable,)):
+            return True  # it was taken, and the server keeps no mark that would say so
+        raw = None if octets is None else await self._fetched(session, uid, octets)
+        if raw is None:
+            log.info("mail.vanished")
+            return False
+        await self._inbox.take(Arrival(raw, "imap"))
+        done = await aside(lambda: session.done(uid))
+        if not done.marked:
+            await self._mail.settle(Understood(CHANNEL, (unmarkable,)))
+        if not done.moved:
             log.warning("mail.not_moved")
         return True
 
-    async def _fetched(self, session: ImapSession, uid: str) -> bytes | None:
+    async def _fetched(self, session: ImapSession, uid: str, octets: int) -> bytes | None:
         """Of a mail that is too large its header alone: whoever wrote it hears that nothing in it counts. ``None``
         if it has vanished."""
-        octets = await aside(lambda: session.size(uid))
-        if octets is None or octets <= LARGEST_MAIL:
-            return await aside(lambda: session.content(uid)) if octets is not None else None
+        if octets <= LARGEST_MAIL:
+            return await aside(lambda: session.content(uid))
         log.warning("mail.too_large", octets=octets)
         return await aside(lambda: session.head(uid))
