@@ -154,6 +154,11 @@ class Lanes:
         self._ready[row.channel].set()
         self._let_go([row])
 
+    def lingers(self, row: Row) -> None:
+        """It has not been answered soon: whoever comes next at its place has a turn meanwhile."""
+        if self._turns[row.channel].lingers(row):
+            self._ready[row.channel].set()
+
     def take_out(self, channel: str, lane: str) -> list[Row]:
         """What waits in the lane: it is this process's to give back."""
         rows = self._turns[channel].take_out(lane)

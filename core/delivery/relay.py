@@ -27,7 +27,7 @@ from core.delivery.portions import Portions
 from core.delivery.queues import Lanes
 from core.delivery.read_ahead import ReadAhead
 from core.delivery.tries import NOT_WANTED, Dropped, NotOurs, OnHold, StillWants, Tries
-from core.delivery.turns import whole_second
+from core.delivery.turns import LINGERS_AFTER, whole_second
 from core.domain.copies import replace
 from core.domain.intent import Intent
 from core.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
@@ -165,6 +165,7 @@ class Relay:
 
     async def _work_off(self, row: Row) -> None:
         channel = row.channel
+        lingering = asyncio.get_running_loop().call_later(LINGERS_AFTER.total_seconds(), self.lanes.lingers, row)
         try:
             await self._send_and_settle(row)
         except DatabaseUnavailable:
@@ -174,6 +175,7 @@ class Relay:
             log.exception("relay.settling_failed", delivery=row.id, channel=channel, error=type(bug).__name__)
             await self._settle_later(replace(row, tries=row.tries + 1), Ambiguous("settling_failed"))
         finally:
+            lingering.cancel()
             self.lanes.done(row)
             if self._backlog.has_room_again(row):
                 self.alarm.nudge(self.clock.now())

@@ -1,15 +1,20 @@
 """Turns: which row of a channel is sent next.
 
-Rows for one place (an agent's origin, a Slack conversation) are a lane, and lanes take turns, so that whoever is slow
+Rows for one session of an agent, or one Slack conversation, are a lane. Lanes take turns, so that whoever is slow
 delays nobody else.
 
-    favoured   answers within :data:`PROMPT`           up to ``Width.each`` sends at once, and a reserve is theirs alone
+    prompt     answers within :data:`PROMPT`           up to ``Width.each`` sends at once
     slow       answers, but later than that            up to :data:`SLOW_SENDS`
     unproven   nothing is known of it yet              one
     silent     a send timed out, none answered since   one at a time, with ever longer rests in between
 
-Two steps keep turns fair: among groups (an agent's key), then among a group's lanes. A channel without lanes has one,
-the common lane ``""``, which takes the whole width.
+A lane's name is ``group\nplace\nsession``: an agent's key, its URL's origin, and whatever waits there. Turns are fair
+in three steps: among groups, among a group's places, among a place's lanes. A new lane is trusted as its place is: one
+that has answered promptly is *favoured*, and a reserve is for favoured lanes alone. Within a place a row's first try
+goes before every repeat, and repeats have few sends of their own. A send that is not answered soon *lingers*: it gives
+its turn at the place to the next one and goes on.
+
+A channel without lanes has one, the common lane ``""``, which takes the whole width.
 
 Nothing here waits, and nothing knows the database. May be used from the event loop only, but for :meth:`Turns.room`.
 """
@@ -18,10 +23,10 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum, auto
 
+from core.delivery.rings import Destination, Lane, Manner, Ring, place_of
 from core.store.outbox import Row
 
 COMMON = ""
@@ -32,12 +37,16 @@ SLOW_CAPACITY = 4
 ALL_LANES = 4 * CAPACITY
 """Rows that all lanes of a channel take ahead together."""
 PROMPT = timedelta(seconds=2)
+LINGERS_AFTER = timedelta(seconds=1)
+"""A send that takes longer gives its turn at its place to the next: who answers waits so long for those who hang."""
 SLOW_SENDS = 4
+AT_ONE_PLACE = 8
+"""First tries under way at a place that is not known to answer promptly, and as many repeats."""
 LONGEST_REST = timedelta(seconds=30)
 _SOONER = 0.8
 """A rest is over before the row that caused it is due again, whose own wait varies by a fifth."""
 REMEMBERED = 4096
-"""Lanes without rows of which it is known how they answer."""
+"""Lanes without rows, and places, of which it is known how they answer."""
 
 
 def whole_second(at: datetime) -> datetime:
@@ -59,88 +68,23 @@ class Width:
         return self.most - max(1, self.most // 8)
 
     @property
+    def repeats(self) -> int:
+        """Of what the others may take, what goes to lanes that said nothing last time."""
+        return max(1, self.others // 4)
+
+    @property
     def ahead(self) -> int:
         """How many rows the channel takes ahead."""
         return CAPACITY if self.each is None else ALL_LANES
 
 
-class Manner(Enum):
-    """How a lane has answered lately."""
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """A send, and the ring that counts it."""
 
-    UNPROVEN = auto()
-    PROMPT = auto()
-    SLOW = auto()
-    SILENT = auto()
-
-
-@dataclass(slots=True, eq=False)
-class _Lane:
-    name: str
-    manner: Manner = Manner.UNPROVEN
-    silences: int = 0
-    rests_until: datetime | None = None
-    busy: int = 0
-    waiting: deque[Row] = field(default_factory=deque)
-    offered: bool = False
-
-    @property
-    def group(self) -> str:
-        return self.name.partition("\n")[0]
-
-    @property
-    def is_favoured(self) -> bool:
-        return self.name == COMMON or self.manner is Manner.PROMPT
-
-    def may_send(self, width: Width) -> int:
-        if self.name == COMMON or width.each is None:
-            return width.most
-        return {Manner.PROMPT: width.each, Manner.SLOW: min(SLOW_SENDS, width.each)}.get(self.manner, 1)
-
-    def may_hold(self) -> int:
-        """Rows that wait; of a lane that is not known to answer, the one under way counts, too."""
-        if self.is_favoured:
-            return CAPACITY
-        return SLOW_CAPACITY if self.manner is Manner.SLOW else 1 - self.busy
-
-
-class _Ring:
-    """Lanes of one kind that could send now, in turn: one of the first group, then one of the next. At most ``most``
-    sends of theirs are under way, ``of_a_group`` of one group."""
-
-    def __init__(self, most: int, of_a_group: int) -> None:
-        self._most = most
-        self._of_a_group = of_a_group
-        self._groups: OrderedDict[str, deque[_Lane]] = OrderedDict()
-        self._busy: dict[str, int] = {}
-        self._all_busy = 0
-
-    def add(self, lane: _Lane) -> None:
-        self._groups.setdefault(lane.group, deque()).append(lane)
-
-    def take(self) -> _Lane | None:
-        """The next lane that there is room for."""
-        if self._all_busy >= self._most:
-            return None
-        name = next((one for one in self._groups if self._busy.get(one, 0) < self._of_a_group), None)
-        if name is None:
-            return None
-        lanes = self._groups[name]
-        lane = lanes.popleft()
-        if lanes:
-            self._groups.move_to_end(name)
-        else:
-            del self._groups[name]
-        return lane
-
-    def begun(self, group: str) -> None:
-        self._all_busy += 1
-        self._busy[group] = self._busy.get(group, 0) + 1
-
-    def ended(self, group: str) -> None:
-        self._all_busy -= 1
-        self._busy[group] -= 1
-        if not self._busy[group]:
-            del self._busy[group]
+    lane: Lane
+    ring: Ring
+    lingers: bool = False
 
 
 class Turns:
@@ -149,11 +93,14 @@ class Turns:
     def __init__(self, width: Width) -> None:
         self.width = width
         self.waiting = 0
-        self._lanes: OrderedDict[str, _Lane] = OrderedDict()
-        most = width.most
-        self._favoured = _Ring(most, most if width.each is None else max(width.each, most // 2))
-        self._others = _Ring(width.others, max(1, width.others // 2))
-        self._under_way: dict[str, _Ring] = {}
+        self._repeats_waiting = 0
+        self._lanes: OrderedDict[str, Lane] = OrderedDict()
+        self._places: OrderedDict[str, Destination] = OrderedDict()
+        most, each = width.most, width.most if width.each is None else width.each
+        self._favoured = Ring(most, most if width.each is None else max(each, most // 2), each)
+        self._others = Ring(width.others, max(1, width.others // 2), AT_ONE_PLACE)
+        self._repeats = Ring(width.repeats, max(1, width.repeats // 2), AT_ONE_PLACE)
+        self._under_way: dict[str, _UnderWay] = {}
 
     def __iter__(self) -> Iterator[Row]:
         """Every row that waits."""
@@ -169,12 +116,14 @@ class Turns:
             return max(0, min(left, CAPACITY if name == COMMON else 1))
         if lane.rests_until is not None and now < lane.rests_until:
             return 0
-        return max(0, min(left, lane.may_hold() - len(lane.waiting)))
+        if lane.manner is Manner.SILENT:  # however many hang, there is room for whoever has not been tried
+            left = min(left, self.width.ahead // 2 - self._repeats_waiting)
+        return max(0, min(left, _may_hold(lane) - len(lane.waiting)))
 
     def wants(self, name: str, now: datetime) -> bool:
         """Whether the lane has room for so many rows that fetching them is worth it."""
         lane = self._lanes.get(name)
-        wanted = 1 if lane is None else max(1, lane.may_hold() // 2)
+        wanted = 1 if lane is None else max(1, _may_hold(lane) // 2)
         return self.room(name, now) >= wanted
 
     def rests_until(self, name: str) -> datetime | None:
@@ -186,9 +135,9 @@ class Turns:
     def add(self, row: Row) -> None:
         lane = self._lanes.get(row.lane)
         if lane is None:
-            lane = self._lanes[row.lane] = _Lane(row.lane)
+            lane = self._lanes[row.lane] = Lane(row.lane, self._place(place_of(row.lane)))
         lane.waiting.append(row)
-        self.waiting += 1
+        self._count(row, 1)
         self._offer(lane)
 
     def next(self) -> Row | None:
@@ -196,19 +145,41 @@ class Turns:
         lane = self._next_lane()
         if lane is None:
             return None
+        ring = self._ring_of(lane)
         row = lane.waiting.popleft()
-        ring = self._under_way[row.id] = self._ring_of(lane)
-        self.waiting -= 1
+        self._under_way[row.id] = _UnderWay(lane, ring)
+        self._count(row, -1)
         lane.busy += 1
-        ring.begun(lane.group)
+        ring.begun(lane)
         self._offer(lane)
         return row
 
+    def lingers(self, row: Row) -> bool:
+        """``row`` is under way for longer than :data:`LINGERS_AFTER`: the next of its place has its turn. False if it
+        has not: so many may linger and no more, and the common lane has no places."""
+        send = self._under_way.get(row.id)
+        if send is None or send.lingers or row.lane == COMMON:
+            return False
+        lane, ring = send.lane, send.ring
+        if ring is self._favoured:
+            if not self._others_have_room(lane.group):
+                return False
+            ring.ended(lane)
+            ring = self._others
+            ring.begun(lane, at_place=False)
+        else:
+            ring.gives_way(lane)
+        self._under_way[row.id] = _UnderWay(lane, ring, lingers=True)
+        lane.place.lingering += 1
+        return True
+
     def done(self, row: Row) -> None:
         """It is under way no longer."""
-        lane = self._lanes[row.lane]
+        send = self._under_way.pop(row.id)
+        lane = send.lane
         lane.busy -= 1
-        self._under_way.pop(row.id).ended(lane.group)
+        send.ring.ended(lane, at_place=not send.lingers)
+        lane.place.lingering -= send.lingers
         self._offer(lane)
         self._forget(lane)
 
@@ -220,7 +191,7 @@ class Turns:
         """Those of the rows ``ids`` that wait: they are no longer here."""
         return self._without(list(self._lanes.values()), lambda row: row.id not in ids)
 
-    def _without(self, lanes: Iterable[_Lane], stays: Callable[[Row], bool]) -> list[Row]:
+    def _without(self, lanes: Iterable[Lane], stays: Callable[[Row], bool]) -> list[Row]:
         out: list[Row] = []
         for lane in lanes:
             gone = [row for row in lane.waiting if not stays(row)]
@@ -228,27 +199,56 @@ class Turns:
                 lane.waiting = deque(row for row in lane.waiting if stays(row))
                 out += gone
                 self._forget(lane)
-        self.waiting -= len(out)
+        for row in out:
+            self._count(row, -1)
         return out
 
-    def _next_lane(self) -> _Lane | None:
+    def _count(self, row: Row, by: int) -> None:
+        self.waiting += by
+        self._repeats_waiting += by if row.tries else 0
+
+    def _next_lane(self) -> Lane | None:
         if len(self._under_way) >= self.width.most:
             return None
-        while (lane := self._favoured.take() or self._others.take()) is not None:
+        while (lane := self._take()) is not None:
             lane.offered = False
-            if lane.waiting and lane.busy < lane.may_send(self.width):
+            if lane.waiting and lane.busy < self._may_send(lane):
                 return lane
         return None
 
-    def _ring_of(self, lane: _Lane) -> _Ring:
-        return self._favoured if lane.is_favoured else self._others
+    def _take(self) -> Lane | None:
+        lane = self._favoured.take()
+        if lane is None and self._others.busy + self._repeats.busy < self.width.others:
+            lane = self._others.take() or self._repeats.take()
+        return lane
 
-    def _offer(self, lane: _Lane) -> None:
-        if not lane.offered and lane.waiting and lane.busy < lane.may_send(self.width):
+    def _others_have_room(self, group: str) -> bool:
+        return self._others.busy + self._repeats.busy < self.width.others and self._others.has_room(group)
+
+    def _ring_of(self, lane: Lane) -> Ring:
+        if _is_favoured(lane):
+            return self._favoured
+        said_nothing = lane.manner is Manner.SILENT or (lane.manner is Manner.UNPROVEN and lane.repeats)
+        return self._repeats if said_nothing else self._others
+
+    def _may_send(self, lane: Lane) -> int:
+        if lane.name == COMMON or self.width.each is None:
+            return self.width.most
+        return {Manner.PROMPT: self.width.each, Manner.SLOW: min(SLOW_SENDS, self.width.each)}.get(lane.manner, 1)
+
+    def _offer(self, lane: Lane) -> None:
+        if not lane.offered and lane.waiting and lane.busy < self._may_send(lane):
             lane.offered = True
             self._ring_of(lane).add(lane)
 
-    def _forget(self, lane: _Lane) -> None:
+    def _place(self, name: str) -> Destination:
+        found = self._places.setdefault(name, Destination(name))
+        self._places.move_to_end(name)
+        if len(self._places) > REMEMBERED:
+            self._places.popitem(last=False)
+        return found
+
+    def _forget(self, lane: Lane) -> None:
         """A lane without rows: one of which nothing is known, or of the others the longest unused."""
         if lane.busy or lane.waiting:
             return
@@ -266,7 +266,7 @@ class Turns:
         """A send in the lane came to an end, whatever it was told."""
         lane = self._lanes.get(name)
         if lane is not None and name != COMMON:
-            lane.manner = Manner.PROMPT if took <= PROMPT else Manner.SLOW
+            lane.manner = lane.place.manner = Manner.PROMPT if took <= PROMPT else Manner.SLOW
             lane.silences, lane.rests_until = 0, None
             self._offer(lane)
 
@@ -282,3 +282,17 @@ class Turns:
             lane.silences += 1
             lane.rests_until = whole_second(now + min(rest, LONGEST_REST) * _SOONER)
         return lane.rests_until
+
+
+def _is_favoured(lane: Lane) -> bool:
+    """Whether it is trusted to answer promptly: by its own answers, or on its first try by those of its place."""
+    if lane.name == COMMON or lane.manner is Manner.PROMPT:
+        return True
+    return lane.manner is Manner.UNPROVEN and lane.place.manner is Manner.PROMPT and not lane.repeats
+
+
+def _may_hold(lane: Lane) -> int:
+    """Rows that wait; of a lane that is not known to answer, the one under way counts, too."""
+    if lane.name == COMMON or lane.manner is Manner.PROMPT:
+        return CAPACITY
+    return SLOW_CAPACITY if lane.manner is Manner.SLOW else 1 - lane.busy

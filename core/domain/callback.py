@@ -5,6 +5,7 @@ Source: API.md §2, §5; issue 186.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,14 +70,19 @@ def _data(suspension: Suspension, ended: Ended) -> JsonObject:
     }
 
 
-def lane_of_callback(key: str, url: str) -> str:
-    """The lane of calls to ``url`` for ``key``: its origin (scheme, host, port), in the group of the key."""
+def lane_of_callback(key: str, url: str, session: str) -> str:
+    """The lane of calls to ``url`` for ``key``: whatever waits there (a session or question, a subscription), at
+    the place of its origin (scheme, host, port), in the group of the key."""
+    waits = hashlib.sha256(session.encode(errors="surrogatepass")).hexdigest()[:16]
+    return f"{key}\n{_origin(url)}\n{waits}"
+
+
+def _origin(url: str) -> str:
     try:
         parsed = urlsplit(url)
-        port = parsed.port or _PORTS.get(parsed.scheme)
-        return f"{key}\n{parsed.scheme}://{parsed.hostname}:{port}"
+        return f"{parsed.scheme}://{parsed.hostname}:{parsed.port or _PORTS.get(parsed.scheme)}"
     except ValueError:  # it is refused when it is called
-        return f"{key}\n"
+        return ""
 
 
 _PORTS = {"http": 80, "https": 443}

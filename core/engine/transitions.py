@@ -369,7 +369,7 @@ class Transitions:
             "ref": ask.ref,
             "traceparent": ask.traceparent,
         }
-        lane = lane_of_callback(ask.created_by, url)
+        lane = lane_of_callback(ask.created_by, url, ask.resume.session_id or ask.id)
         return [Row(RowKind.RESUME, outbox.AGENTS, now, now, suspension_id=suspension.id, body=body, lane=lane)]
 
     def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:

@@ -254,7 +254,7 @@ def event_row(line: Logged, subscription: Subscription, now: datetime) -> Row:
             "url": url,
             "body": event_body(line, subscription.id),
         },
-        lane=lane_of_callback(key, url),
+        lane=lane_of_callback(key, url, subscription.id),
         id=hashlib.sha256(made_of).hexdigest()[:32],
     )
 

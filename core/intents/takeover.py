@@ -86,4 +86,5 @@ def _callback(tx: Tx, agent: str, told: JsonObject, now: datetime) -> list[Row]:
         return []
     said: JsonObject = {"type": FALLBACK_TRIGGERED, "timestamp": instant(now), "data": told}
     body: JsonObject = {"url": url, "key": agent, "body": said}
-    return [Row(RowKind.RESUME, outbox.AGENTS, now, now, address=agent, body=body, lane=lane_of_callback(agent, url))]
+    lane = lane_of_callback(agent, url, str(told["intent_id"]))
+    return [Row(RowKind.RESUME, outbox.AGENTS, now, now, address=agent, body=body, lane=lane)]

@@ -116,6 +116,11 @@ class Around(Offering):
             arrived.set_result(now)
         return web.Response()
 
+    async def hang(self, _request: web.Request) -> web.Response:
+        """A session behind the same origin that takes what it is sent and says nothing."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
     def callback(self, suspension_id: str) -> asyncio.Future[float]:
         """When the callback of this suspension arrived."""
         if suspension_id not in self.callbacks:
@@ -155,6 +160,7 @@ async def around() -> AsyncIterator[Around]:
     here.smtp_port = smtp.sockets[0].getsockname()[1]
     app = web.Application()
     app.router.add_post("/resume", here.receive)
+    app.router.add_post("/hanging/{session}", here.hang)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", free_port())

@@ -1,7 +1,7 @@
 """How long an agent that answers waits for its callback while others take theirs and say nothing.
 
 Each silent one is an origin of its own (an address of 127.0.0.0/8) under the same key, with several callbacks due, and
-holds every request until it is given up.
+holds every request until it is given up. Later they are sessions behind its own origin.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from tests.bench.sheet import Sheet
 SILENT = (100, 500)
 CALLBACKS_EACH = 3
 RUNS = 300
+HANGING = 500
+HEALTHY_MS = 2_000
 
 
-async def sqlite(folder: Path, sheet: Sheet) -> None:
+async def many_origins(folder: Path, sheet: Sheet) -> None:
     async with around() as here, silence() as port:
         config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/silent.db", here.smtp_port)
         connector = aiohttp.TCPConnector(limit=0)
@@ -43,6 +45,32 @@ async def sqlite(folder: Path, sheet: Sheet) -> None:
                     sheet.note(f"callback received, {count} silent: p99", beside.p99, "ms")
                     sheet.at_most(f"median with {count} silent, of that with none", beside.median / alone.median, 2, "")
                 sheet.note("memory of the service by then", _resident(process.pid), "MB")
+
+
+async def sqlite(folder: Path, sheet: Sheet) -> None:
+    await many_origins(folder, sheet)
+    await one_origin(folder, sheet)
+
+
+async def one_origin(folder: Path, sheet: Sheet) -> None:
+    """Sessions that hang behind the same origin, from their first tries on."""
+    async with around() as here:
+        config, url = write_config(folder, f"sqlite+aiosqlite:///{folder}/hanging.db", here.smtp_port, "hanging")
+        with serving(config):
+            async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+                caller = Caller(http, url)
+                await measures.until_ready(caller, 0)
+                await measures.latency(caller, here, 50)  # warm
+                for number in range(HANGING):
+                    asked = await caller.ask(
+                        here.callback_url.replace("/resume", f"/hanging/{number}"), "hanging@example.com"
+                    )
+                    await here.mail_to("hanging@example.com")
+                    await caller.answer(asked)
+                _, beside = await measures.latency(caller, here, RUNS)
+                name = f"callback received, {HANGING} sessions hanging at its own origin"
+                sheet.note(f"{name}: median", beside.median, "ms")
+                sheet.at_most(f"{name}: longest", beside.most, HEALTHY_MS, "ms")
 
 
 async def _bring_in(caller: Caller, here: Around, port: int, numbers: range) -> None:

@@ -8,8 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from core.delivery.turns import ALL_LANES, CAPACITY, LONGEST_REST, PROMPT, SLOW_SENDS, Turns, Width
+from core.delivery.rings import place_of
+from core.delivery.turns import ALL_LANES, AT_ONE_PLACE, CAPACITY, LONGEST_REST, PROMPT, SLOW_SENDS, Turns, Width
 from core.domain.callback import lane_of_callback
+from core.domain.copies import replace
 from core.store.outbox import Row
 from tests.core.examples import after
 from tests.core.store_examples import in_hand
@@ -179,6 +181,123 @@ def test_after_a_silence_one_send_finds_out_and_an_answer_opens_the_lane(turns: 
     assert len(under_way(turns)) == WIDTH.each
 
 
+# --- One place, many sessions -----------------------------------------------------------------------------------------
+
+HERE = "agent\nhttps://gateway.example"
+
+
+def hang(turns: Turns, sent: Iterable[Row]) -> list[Row]:
+    """They are not answered soon; those that may, linger."""
+    return [row for row in sent if turns.lingers(row)]
+
+
+def time_out(turns: Turns, sent: Iterable[Row]) -> None:
+    for row in sent:
+        turns.silent(row.lane, NOW, SECOND)
+        turns.done(row)
+
+
+def again(turns: Turns, *lanes: str) -> None:
+    for lane in lanes:
+        turns.add(replace(in_hand(f"{lane} again", channel="agents", lane=lane), tries=1))
+
+
+def hanging(count: int) -> list[str]:
+    return [f"{HERE}\nhanging {number}" for number in range(count)]
+
+
+def test_a_place_gets_so_many_sends_at_once_however_many_sessions_wait_there(turns: Turns) -> None:
+    wait(turns, *hanging(100))
+    assert len(under_way(turns)) == AT_ONE_PLACE
+    known(turns, "agent\nanother\nprompt")
+    wait(turns, *(f"agent\nanother\n{number}" for number in range(100)))
+    assert len(under_way(turns)) == WIDTH.each
+
+
+def test_a_session_that_answers_is_never_behind_a_repeat(turns: Turns) -> None:
+    wait(turns, *hanging(500))
+    for _ in range(70):
+        time_out(turns, under_way(turns))
+    again(turns, *hanging(500))
+    repeats = under_way(turns)
+    assert 0 < len(repeats) <= AT_ONE_PLACE
+    healthy = f"{HERE}\nhealthy"
+    wait(turns, healthy)
+    assert by_lane(under_way(turns)) == {healthy: 1}
+
+
+def test_after_a_restart_too_a_first_try_goes_before_every_repeat(turns: Turns) -> None:
+    again(turns, *hanging(100))
+    under_way(turns)
+    wait(turns, f"{HERE}\nhealthy")
+    assert [row.lane for row in under_way(turns)] == [f"{HERE}\nhealthy"]
+
+
+def test_where_sends_answer_a_first_try_goes_before_a_repeat(turns: Turns) -> None:
+    known(turns, *hanging(20))
+    again(turns, *hanging(20))
+    wait(turns, f"{HERE}\nnew")
+    assert next(iter(under_way(turns))).lane == f"{HERE}\nnew"
+
+
+def test_sends_that_hang_give_their_turn_to_the_next(turns: Turns) -> None:
+    wait(turns, *hanging(100))
+    first = under_way(turns)
+    assert hang(turns, first) == first
+    assert not hang(turns, first), "once is enough"
+    assert len(under_way(turns)) == AT_ONE_PLACE
+
+
+def test_among_many_that_hang_the_newest_waits_for_no_more_than_two(turns: Turns) -> None:
+    wait(turns, *hanging(500))
+    sent = under_way(turns)
+    wait(turns, f"{HERE}\nhealthy")
+    hang(turns, sent[:2])
+    assert f"{HERE}\nhealthy" in by_lane(under_way(turns))
+
+
+def test_the_oldest_is_not_forgotten_for_the_newest(turns: Turns) -> None:
+    oldest = hanging(500)
+    wait(turns, *oldest)
+    sent = under_way(turns)
+    hang(turns, sent)
+    assert set(oldest[AT_ONE_PLACE : AT_ONE_PLACE + 4]) <= set(by_lane(under_way(turns)))
+
+
+def test_of_a_place_that_answers_what_hangs_takes_no_more_than_the_others_may(turns: Turns) -> None:
+    known(turns, f"{HERE}\nprompt")
+    wait(turns, *hanging(500))
+    while sent := under_way(turns):
+        hang(turns, sent)
+    wait(turns, "somebody\nelse")
+    assert by_lane(under_way(turns)) == {"somebody\nelse": 1}
+
+
+def test_a_send_that_lingers_and_is_answered_leaves_nothing_behind(turns: Turns) -> None:
+    for place in ("prompt", "unproven"):
+        known(turns, f"agent\n{place}\nknown", took=AT_ONCE if place == "prompt" else PROMPT + SECOND)
+    for _ in range(50):
+        for place in ("prompt", "unproven"):
+            wait(turns, *(f"agent\n{place}\n{number}" for number in range(10)))
+        sent = under_way(turns)
+        hang(turns, sent)
+        sent += under_way(turns)
+        answer(turns, sent)
+    assert turns.waiting == 0
+    assert not any(ring.busy for ring in (turns._favoured, turns._others, turns._repeats))
+
+
+def test_however_many_repeats_wait_there_is_room_for_whoever_has_not_been_tried(turns: Turns) -> None:
+    lanes, later = hanging(ALL_LANES + 100), NOW + LONGEST_REST
+    for lane in lanes:
+        wait(turns, lane)
+        time_out(turns, under_way(turns))
+    for lane in lanes:
+        if turns.room(lane, later):
+            again(turns, lane)
+    assert turns.room(f"{HERE}\nhealthy", NOW) == 1
+
+
 # --- Room -----------------------------------------------------------------------------------------------------------
 
 
@@ -220,15 +339,26 @@ def test_lanes_that_are_done_are_forgotten_in_time() -> None:
 # --- Places ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_agents_lane_is_its_keys_and_its_urls_origin() -> None:
-    one = lane_of_callback("refund-agent", "https://Agent.example/resume?x=1")
-    assert one == lane_of_callback("refund-agent", "https://agent.example:443/another")
+def test_an_agents_place_is_its_keys_and_its_urls_origin() -> None:
+    def place(key: str, url: str) -> str:
+        return place_of(lane_of_callback(key, url, "session"))
+
+    one = place("refund-agent", "https://Agent.example/resume?x=1")
+    assert one == place("refund-agent", "https://agent.example:443/another")
     others = {
-        lane_of_callback("other-agent", "https://agent.example/resume"),
-        lane_of_callback("refund-agent", "http://agent.example/resume"),
-        lane_of_callback("refund-agent", "https://agent.example:8443/resume"),
-        lane_of_callback("refund-agent", "https://another.example/resume"),
-        lane_of_callback("refund-agent", "http://[broken"),
+        place("other-agent", "https://agent.example/resume"),
+        place("refund-agent", "http://agent.example/resume"),
+        place("refund-agent", "https://agent.example:8443/resume"),
+        place("refund-agent", "https://another.example/resume"),
+        place("refund-agent", "http://[broken"),
     }
     assert one not in others
     assert len(others) == 5
+
+
+def test_each_session_at_a_place_has_a_lane_of_its_own() -> None:
+    url = "https://agent.example/resume"
+    lanes = {lane_of_callback("agent", url, session) for session in ("one", "another", "with\na break")}
+    assert len(lanes) == 3
+    assert {place_of(lane) for lane in lanes} == {"agent\nhttps://agent.example:443"}
+    assert lane_of_callback("agent", url, "one") == lane_of_callback("agent", f"{url}/2", "one")
