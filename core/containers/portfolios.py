@@ -176,13 +176,15 @@ class Portfolios:
     ) -> PortfolioMember | Replayed:
         """Put an intent in, or give one that is in another role and priority.
 
-        Raises :class:`InvalidRequest` for an intent that ``by`` may not read, and :class:`InvalidTransition` for a
-        portfolio that has ended.
+        Raises :class:`InvalidRequest` for an intent that ``by`` may not read, :class:`Forbidden` for somebody else's
+        if the portfolio has a deadline, and :class:`InvalidTransition` for a portfolio that has ended.
         """
 
         def add(tx: Tx) -> PortfolioMember:
-            _changeable(portfolios.get(tx.conn, portfolio_id), by)
-            now, intent = self.clock.now(), _workable(tx, intent_id, by)
+            known = _changeable(portfolios.get(tx.conn, portfolio_id), by)
+            # Its deadline would abandon the intent, which is its owner's to say. A deadline never changes.
+            right = Right.WORK if known.deadline is None else Right.GOVERN
+            now, intent = self.clock.now(), _workable(tx, intent_id, by, right)
             portfolio = _changeable(portfolios.lock(tx, portfolio_id), by)
             if portfolio.status is not PortfolioStatus.ACTIVE:
                 message = f"Only an active portfolio takes intents; this one is {portfolio.status}."
@@ -230,9 +232,9 @@ def _changeable(portfolio: Portfolio | None, by: Actor) -> Portfolio:
     return found
 
 
-def _workable(tx: Tx, intent_id: str, by: Actor) -> Intent:
+def _workable(tx: Tx, intent_id: str, by: Actor, right: Right) -> Intent:
     try:
-        return access.lock(tx, intent_id, by, Right.WORK)
+        return access.lock(tx, intent_id, by, right)
     except NotFound as unknown:
         raise InvalidRequest(unknown.message, path="intent_id") from unknown
 

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from core.domain.copies import replace
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import (
+    ANSWER_CHANGED,
     ANSWER_RECORDED,
     ASSIGNED,
     CLAIMED,
@@ -32,7 +33,16 @@ from core.store.database import Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 SHOWN = frozenset(
-    {CLAIMED, RELEASED, ANSWER_RECORDED, ASSIGNED, CLARIFICATION_REQUESTED, CLARIFICATION_LAPSED, CLARIFIED}
+    {
+        CLAIMED,
+        RELEASED,
+        ANSWER_CHANGED,
+        ANSWER_RECORDED,
+        ASSIGNED,
+        CLARIFICATION_REQUESTED,
+        CLARIFICATION_LAPSED,
+        CLARIFIED,
+    }
 )
 """What everybody who was asked should see at once. Moved times are not among them: after an outage these are
 everybody's, and thousands of edits would come before the questions."""

@@ -55,6 +55,11 @@ _ENDED_BY = {
 }
 
 
+FALLBACK_SCOPE = "fallback"
+"""What a fallback agent holds if the agent that failed held nothing."""
+FALLBACK_LEASE = timedelta(minutes=30)
+
+
 @dataclass(frozen=True, slots=True)
 class IntentLeases:
     """Each change is one transaction that holds the intent, or a part of the caller's."""
@@ -164,7 +169,8 @@ class IntentLeases:
         self, tx: Tx, intent: Intent, from_agent: str, to_agent: str, now: datetime
     ) -> tuple[Intent, Sequence[IntentLease]]:
         """Each scope that ``from_agent`` holds, ``to_agent`` holds from ``now`` on, under a lease of its own and as
-        long; returns the intent with its log grown, and those leases."""
+        long. If it holds none, ``to_agent`` gets one of the scope :data:`FALLBACK_SCOPE`, unless somebody has that.
+        Returns the intent with its log grown, and those leases (RFC-0010, "Fallback Agents")."""
         handed = []
         active = intent_leases.active(tx.conn, intent.id, agent_id=from_agent)
         for lease in intent_leases.standing(tx.conn, intent, active, now):
@@ -177,7 +183,19 @@ class IntentLeases:
             intent_leases.insert(tx, anew)
             intent = self._set(tx, intent, anew, LEASE_ACQUIRED, now)
             handed.append(anew)
-        return intent, handed
+        if handed:
+            return intent, handed
+        return self._given(tx, intent, to_agent, now)
+
+    def _given(self, tx: Tx, intent: Intent, agent: str, now: datetime) -> tuple[Intent, Sequence[IntentLease]]:
+        found = intent_leases.active(tx.conn, intent.id, scope=FALLBACK_SCOPE)
+        for lease in intent_leases.standing(tx.conn, intent, found, now):
+            if lease.is_active:
+                return intent, [lease] if lease.agent_id == agent else []
+            intent = self._end(tx, intent, lease, now)
+        lease = _lease(intent, agent, FALLBACK_SCOPE, now, FALLBACK_LEASE)
+        intent_leases.insert(tx, lease)
+        return self._set(tx, intent, lease, LEASE_ACQUIRED, now), [lease]
 
     def ended(self, tx: Tx, intent: Intent, lease_id: str, now: datetime) -> None:
         """What is due at a lease's end (``core.intents.due_work``): writes it down. An intent that waits for a person

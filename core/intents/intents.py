@@ -50,7 +50,11 @@ from core.store.event_log import Logged
 _ACKNOWLEDGED = {"intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"}
 """Events the published SDK posts about its own ladder. Acknowledged; the server's own event is the one that counts."""
 
-_OURS = ("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease.")
+_OURS = (
+    *("intent.", "portfolio.", "task.", "coordinator.", "engagement.", "plan.", "workflow.", "lease."),
+    *("action.", "notice.", "rule."),
+)
+"""How the types of events begin that the server alone writes, now or later."""
 CREATED = "intent_created"
 STATE_PATCHED = "state_patched"
 _RFC_NAMES = frozenset(
@@ -156,6 +160,8 @@ class Intents:
         """Raises :class:`VersionConflict` or :class:`InvalidTransition`."""
 
         def change(tx: Tx, intent: Intent) -> tuple[Intent, Event]:
+            if intent.status is IntentStatus.BLOCKED and wanted is IntentStatus.COMPLETED:
+                self._log.consequences.check(tx, intent, wanted)  # what it waits for, rather than that it does
             check_move(intent.status, wanted)
             self._log.consequences.check(tx, intent, wanted)
             payload: JsonObject = {"from": intent.status.value, "to": wanted.value, "reason": reason}

@@ -1,4 +1,4 @@
-"""The mirror: an intent's running tasks wait while it does, and run on when it goes on (RFC-0026 §2 rule 3).
+"""The mirror: an intent's running and claimed tasks wait while it does, and run when it goes on (RFC-0026 §2 rule 3).
 
 One UPDATE moves them all, and one line of the log names them, whatever the size of their plan.
 """
@@ -22,7 +22,8 @@ from core.store.tables import tasks
 def mirrored(tx: Tx, before: IntentStatus, intent: Intent, now: datetime) -> list[Event]:
     """Move the tasks of an intent that was suspended, goes on, or was given up; the intent must be locked."""
     if intent.status is IntentStatus.SUSPENDED:
-        return _move(tx, intent, TaskStatus.RUNNING, TaskStatus.BLOCKED, now)
+        begun = (TaskStatus.RUNNING, TaskStatus.CLAIMED)  # an agent may ask before it says that it has begun
+        return [event for status in begun for event in _move(tx, intent, status, TaskStatus.BLOCKED, now)]
     if before is not IntentStatus.SUSPENDED:
         return []
     if intent.status is IntentStatus.ABANDONED:
@@ -43,7 +44,9 @@ def _move(tx: Tx, intent: Intent, before: TaskStatus, after: TaskStatus, now: da
     if after is TaskStatus.BLOCKED:
         values |= {"blocked_reason": INTENT_SUSPENDED, "suspended_intent_id": intent.id}
         said |= {"reason": INTENT_SUSPENDED, "suspended_intent_id": intent.id}
-    if after is TaskStatus.FAILED:
+    if after is TaskStatus.RUNNING:
+        _RUN.run(tx.conn, {**values, "started_at": now})
+    elif after is TaskStatus.FAILED:
         _FAIL.run(tx.conn, {**values, "error": intent.abandonment_reason, "completed_at": now})
     else:
         _MOVE.run(tx.conn, values)
@@ -66,3 +69,13 @@ def _moving(*names: str) -> Prepared:
 
 _MOVED = ("status", "updated_at", "blocked_reason", "suspended_intent_id")
 _MOVE, _FAIL = _moving(*_MOVED), _moving(*_MOVED, "error", "completed_at")
+_RUN = Prepared(
+    tasks.update()
+    .where(_HELD)
+    .values(
+        version=tasks.c.version + 1,
+        started_at=sa.func.coalesce(tasks.c.started_at, sa.bindparam("started_at", type_=tasks.c.started_at.type)),
+        **{name: sa.bindparam(name) for name in _MOVED},
+    )
+)
+"""One that had only been claimed starts when its intent goes on."""

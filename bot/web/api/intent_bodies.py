@@ -99,8 +99,8 @@ class EventBody(Strict, json_schema_extra=such_as({"event_type": "refund.prepare
     """An event of your own, for the intent's log."""
 
     event_type: EventType
-    """What happened. Types that begin with `intent.`, `portfolio.`, `task.`, `coordinator.` or `engagement.` are the
-    server's."""
+    """What happened. Types that begin with `intent.`, `portfolio.`, `task.`, `coordinator.`, `engagement.`, `action.`,
+    `notice.` or `rule.` are the server's."""
     actor: Annotated[str, Field(max_length=320)] | None = None
     """Ignored: the caller is the actor."""
     payload: JsonObject | None = None

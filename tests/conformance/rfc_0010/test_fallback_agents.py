@@ -99,6 +99,10 @@ async def test_the_fallback_agent_is_told_at_its_own_url(room: World, backup: Ba
     failed = await fail(room, intent)
     await room.settle()
     told = backup.told[-1]
+    [lease] = told["data"].pop("leases")
+    assert lease["scope"] == "fallback", "the failing agent held none"
+    held = (await room.call("GET", f"/v1/intents/{intent['id']}/leases", "admin")).json()["leases"]
+    assert [(one["agent_id"], one["scope"], one["id"]) for one in held] == [(BACKUP, "fallback", lease["id"])]
     assert told["type"] == TRIGGERED and told["timestamp"] == failed["occurred_at"]
     assert told["data"] == {
         "intent_id": intent["id"],
@@ -111,7 +115,6 @@ async def test_the_fallback_agent_is_told_at_its_own_url(room: World, backup: Ba
         "failure_id": failed["id"],
         "attempt_number": 1,
         "error_code": "TIMEOUT",
-        "leases": [],
     }
     assert [one["data"]["intent_id"] for one in backup.told].count(intent["id"]) == 1
 
