@@ -107,6 +107,14 @@ def test_each_field_of_the_payload_stands_in_place_of_the_state_s() -> None:
     assert result == Order(count=2, audit_log=["entry_b"], line=Line(sku="b", count=1))  # shallow: not a's count
 
 
+@pytest.mark.parametrize("field", ["line", "due", "colour"])
+def test_a_null_in_the_payload_is_a_value_like_any_other(field: str) -> None:
+    state = Order(line=Line(sku="a"), due=datetime(2026, 3, 24, 11, tzinfo=UTC), colour=Colour.RED)
+    result = merged(Order, written(state), {field: None})
+    assert getattr(result, field) is None
+    assert result == state.model_copy(update={field: None})
+
+
 def test_an_empty_payload_changes_nothing() -> None:
     state = Order(count=2, colour=Colour.RED, due=datetime(2026, 3, 24, 11, tzinfo=UTC))
     assert merged(Order, written(state), {}) == state
