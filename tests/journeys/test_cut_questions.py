@@ -47,12 +47,12 @@ async def test_a_reply_to_a_mail_that_shows_a_part_decides_nothing_and_is_told_t
     asked = await strict.ask(**BY_MAIL, **LONG)
     mail = await strict.mailbox.expect(to=ALICE)
     assert "rm -rf" not in mail.text
-    assert "Please answer in the browser." in mail.text
+    assert "can be approved only on its page" in " ".join(mail.text.split())
     came = len(strict.mailbox.mails)
     await strict.mailbox.reply(mail, "Approve refund")
     assert await is_open(strict, asked)
     [told] = strict.mailbox.mails[came:]
-    assert "question is longer than its mail" in told.text
+    assert "can be approved only on its page" in told.text
     assert await page_of(strict, told) == await page_of(strict, mail)
     assert "mailto:" not in told.html
 
@@ -97,7 +97,7 @@ async def test_no_mail_about_a_question_that_was_cut_asks_for_a_reply(words: str
     assert await is_open(strict, asked)
     [told] = strict.mailbox.mails[came:]
     assert seems in told.text
-    assert "no reply can answer it" in told.text
+    assert "can be approved only on its page" in told.text
     assert await page_of(strict, told) == await page_of(strict, mail)
     assert [one for one in INVITES if one in told.text or one in told.html] == []
 
@@ -109,7 +109,7 @@ async def test_a_form_that_was_cut_is_echoed_with_its_page(strict: World) -> Non
     assert await is_open(strict, asked)
     [told] = strict.mailbox.mails[came:]
     assert "You seem to mean:\n\namount: 250" in told.text
-    assert "no reply can answer it" in told.text
+    assert "can be approved only on its page" in told.text
     assert [one for one in INVITES if one in told.text or one in told.html] == []
 
 
@@ -214,7 +214,10 @@ async def test_an_acknowledgement_of_what_is_shown_whole_answers(strict: World) 
     assert not await is_open(strict, asked)
 
 
-async def test_without_the_setting_a_part_is_enough(world: World) -> None:
-    asked = await world.ask(**BY_MAIL, **LONG)
+async def test_without_the_setting_a_part_is_enough_unless_it_is_of_what_will_run(world: World) -> None:
+    words = await world.ask(**BY_MAIL, **SHORT, context={"log": "line " * 40_000})
     await world.mailbox.reply(await world.mailbox.expect(to=ALICE), "Approve refund")
-    assert not await is_open(world, asked)
+    assert not await is_open(world, words)
+    action = await world.ask(**BY_MAIL, **LONG)
+    await world.mailbox.reply(world.mailbox.of(ALICE)[-1], "Approve refund")
+    assert await is_open(world, action)
