@@ -94,7 +94,7 @@ async def everything_that_is_sent(world: World) -> tuple[str, str]:
     await world.mailbox.reply(mail, "on it")
     await world.settle()  # what is said to each reply goes out side by side
     await world.mailbox.reply(mail, "approve")
-    assert "Recorded (1 of 2)" in (await last_word(world, asked)).text
+    assert "Recorded: “Approve refund”" in (await last_word(world, asked)).text
     await world.answer(asked, "approve", "second_operator")
     await world.settle()
     await world.mailbox.reply(mail, "deny")

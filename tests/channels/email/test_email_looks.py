@@ -153,7 +153,9 @@ def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:
     assert "the agent goes on with" in page.text_content()
     assert "This mail shows only a part." in text_of(mail)
     assert "This mail shows only a part." in page.text_content()
-    assert "more choices are on the page" in page.text_content()
+    assert "can be approved only on its page" in page.text_content()
+    without = page_of(mail_of(replace(FIRST, question=question, choices=choices, **{**said, "action": None})))
+    assert "more choices are on the page" in without.text_content()
     assert FIRST.links.best in page.xpath("//a/@href")
 
 

@@ -148,7 +148,10 @@ fields_of_a_notice = st.fixed_dictionaries(
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
     choices = tuple(NoticeChoice(number, label, *draw(beside_a_label)) for number, label in enumerate(draw(labels)))
-    return a_notice(choices=choices, **draw(fields_of_a_notice))
+    fields = draw(fields_of_a_notice)
+    if fields["action"] is None and fields["in_part"] is Cut.ACTION:
+        fields["in_part"] = Cut.WORDS
+    return a_notice(choices=choices, **fields)
 
 
 @st.composite
