@@ -140,7 +140,7 @@ fields_of_a_notice = st.fixed_dictionaries(
         "risk": maybe_words,
         "notes": st.lists(words, max_size=3).map(tuple),
         "action": st.none() | actions,
-        "in_part": st.sampled_from([Cut.NOTHING, Cut.NOTHING, Cut.NOTHING, Cut.WORDS, Cut.ACTION]),
+        "in_part": st.sampled_from([Cut.NOTHING, Cut.NOTHING, Cut.NOTHING, Cut.WORDS]),
     }
 )
 
@@ -148,10 +148,7 @@ fields_of_a_notice = st.fixed_dictionaries(
 @st.composite
 def notices(draw: st.DrawFn) -> Notice:
     choices = tuple(NoticeChoice(number, label, *draw(beside_a_label)) for number, label in enumerate(draw(labels)))
-    fields = draw(fields_of_a_notice)
-    if fields["action"] is None and fields["in_part"] is Cut.ACTION:
-        fields["in_part"] = Cut.WORDS
-    return a_notice(choices=choices, **fields)
+    return a_notice(choices=choices, **draw(fields_of_a_notice))
 
 
 @st.composite
