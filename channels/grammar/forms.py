@@ -9,9 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from channels.grammar.phrases import FALSE, POLITE, TRUE, Line, plain, questions_in
+from channels.grammar.phrases import FALSE, POLITE, TRUE, Line, hedges, plain, questions_in
+from core.domain.json_schema import field_problem
+from core.domain.known_fields import ALLOWED, KnownKind, allowed_by, fits, known_kind
 
 _PAIR = re.compile(r"\s*(?:[-*•・]\s+)?[*_]{0,2}([^:：=]{1,80}?)[*_]{0,2}\s*[:：=][*_]{0,2}\s*(.*)\Z", re.DOTALL)
+_LOOKED_AT = 4_000
+"""Characters of one field. A longer text is no answer by mail."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"([+-]?[0-9]{1,18})[.,]([0-9]{1,18})")
 _GROUPED = re.compile(r"([+-]?[0-9]{1,3}(?:([.,' ])[0-9]{3})(?:\2[0-9]{3}){0,4})(?:[.,]([0-9]{1,18}))?")
@@ -19,12 +23,18 @@ _GROUPED = re.compile(r"([+-]?[0-9]{1,3}(?:([.,' ])[0-9]{3})(?:\2[0-9]{3}){0,4})
 
 class BadForm(ValueError):
     """The lines are no filled-in form, or say more than one. ``code`` says why, and is stable; ``fields`` are those
-    that were read all the same."""
+    that were read all the same. ``said`` is what is wrong with a field, for whoever wrote it."""
 
-    def __init__(self, code: str, fields: Mapping[str, JsonValue] | None = None) -> None:
+    def __init__(self, code: str, fields: Mapping[str, JsonValue] | None = None, said: str | None = None) -> None:
         super().__init__(code)
         self.code = code
         self.fields = fields
+        self.said = said
+
+
+QUESTION, REMARK, UNFIT = "question", "remark", "unfit_field"
+REMARKS = frozenset({QUESTION, REMARK})
+"""The fields fit, and something in them may be about the answer."""
 
 
 def form_schema_of(
@@ -33,7 +43,11 @@ def form_schema_of(
     """What a form may hold: the agent's schema, else each key of ``context`` as a string, else anything (API.md §4)."""
     if form_schema is not None or not context:
         return form_schema
-    return {"type": "object", "properties": {key: {"type": "string"} for key in context}}
+    properties: dict[str, JsonValue] = {
+        key: {"type": "string"} if suggested is None else {"type": "string", "default": suggested}
+        for key, suggested in context.items()
+    }
+    return {"type": "object", "properties": properties}
 
 
 def as_lines(meant: JsonValue) -> str:
@@ -48,7 +62,9 @@ def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> d
     """The fields that ``lines`` fill in, as the types that ``schema`` (a flat object) gives them.
 
     A line without a key continues the text above it; an empty line ends that. Beside the fields only a greeting and
-    thanks may stand. Whether every required field is there is the engine's to check. Raises :class:`BadForm`.
+    thanks may stand. A field takes its value, not a remark: it has to fit the schema, and what its name says where the
+    schema says nothing; a free text that may say more than its value is asked about. Whether every required field is
+    there is the engine's to check. Raises :class:`BadForm`.
     """
     properties = form_properties(schema)
     names = {_plain(str(shown)): name for name, field in properties.items() for shown in (name, _title(field, name))}
@@ -75,10 +91,53 @@ def read_form(lines: Sequence[str], schema: Mapping[str, JsonValue] | None) -> d
         filled[current] = pair[2].strip()
     if not any(filled.values()):
         raise BadForm("no_field")
-    fields = {name: _typed(text, properties.get(name)) for name, text in filled.items() if text}
+    fields = {name: _value(name, text, properties.get(name)) for name, text in filled.items() if text}
+    unfit = [said for name in fields if (said := _unfit(name, fields[name], schema))]
+    if unfit:
+        raise BadForm(UNFIT, said=" ".join(unfit))
     if beside or any(map(questions_in, lines)):
-        raise BadForm("beside_fields" if beside else "question", fields)
+        raise BadForm("beside_fields" if beside else QUESTION, fields)
+    if any(_is_free(name, properties.get(name)) and _may_be_remark(one) for name, one in fields.items()):
+        raise BadForm(REMARK, fields)
     return fields
+
+
+def _value(name: str, text: str, field: JsonValue) -> JsonValue:
+    """An IBAN may be written in groups, and over two lines."""
+    return " ".join(text.split()) if _known(name, field) is not None else _typed(text, field)
+
+
+def _known(name: str, field: JsonValue) -> KnownKind | None:
+    return known_kind(name, field if isinstance(field, dict) else {})
+
+
+def _unfit(name: str, value: JsonValue, schema: Mapping[str, JsonValue] | None) -> str | None:
+    """Which field holds what it can't, and what is allowed there."""
+    field = form_properties(schema).get(name)
+    called = str(_title(field, name))
+    kind = _known(name, field)
+    if kind is not None and not fits(kind, str(value)):
+        return f"“{called}” must be {ALLOWED[kind]}."
+    said = None if schema is None else field_problem(schema, name, value)
+    if said is None:
+        return None
+    allowed = allowed_by(field, value) if isinstance(field, dict) else None
+    return f"“{called}” must be {allowed}." if allowed else f"“{called}”: {said}."
+
+
+def _is_free(name: str, field: JsonValue) -> bool:
+    """Whether the field takes any words, and so may take a remark."""
+    described = field if isinstance(field, dict) else {}
+    if described.get("type") == "array":
+        return _is_free(name, described.get("items"))
+    return _is_text(field) and not described.keys() & {"format", "pattern", "const"} and _known(name, field) is None
+
+
+def _may_be_remark(value: JsonValue) -> bool:
+    """Whether a text says how sure its writer is, or something aside."""
+    texts = value if isinstance(value, list) else [value]
+    lines = [Line.of(one) for text in texts if isinstance(text, str) for one in text[:_LOOKED_AT].split("\n")]
+    return any({"(", ")"} & {*line.words} or hedges(line) for line in lines)
 
 
 def _is_text(field: JsonValue) -> bool:

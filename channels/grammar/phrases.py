@@ -177,7 +177,14 @@ _FOLDER = Path(__file__).parent / "languages"
 LANGUAGES: Mapping[str, Words] = {one.stem: Words(**_lists(one)) for one in sorted(_FOLDER.glob("??.toml"))}
 ANY = _lists(_FOLDER / "any.toml")
 YES, NO, APPROVE, DENY, CLAIM, POLITE = map(_all, ("yes", "no", "approve", "deny", "claim", "polite"))
-BUSY, FAREWELL, TITLE, REASON = ANY["busy"], ANY["farewell"], ANY["title"], ANY["reason"]
+BUSY, FAREWELL, TITLE, REASON, HEDGE = (ANY[name] for name in ("busy", "farewell", "title", "reason", "hedge"))
+_HEDGES_WITHIN = tuple(one[0] for one in HEDGE.listed if len(one) == 1 and re.fullmatch(f"[{_UNSPACED}]+", one[0]))
+"""Those of a language without spaces, which stand within a run of other words."""
 TRUE, FALSE = YES | ANY["true"], NO | ANY["false"]
 AFFIRMATIVE, NEGATIVE = TRUE | APPROVE | ANY["agree"], FALSE | DENY | ANY["refuse"]
 """What a choice's value may be called that a bare yes goes with, or a no."""
+
+
+def hedges(line: Line) -> bool:
+    """Whether ``line`` says, in any language, that its writer is not sure of it or wants it looked at."""
+    return bool(HEDGE.places(line.words)) or any(one in line.text for one in _HEDGES_WITHIN)

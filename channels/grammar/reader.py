@@ -52,10 +52,11 @@ class ClaimWord:
 @dataclass(frozen=True, slots=True)
 class Unclear:
     """Words that decide nothing. ``reason`` is a stable code; ``meant`` is what their writer may confirm: a form's
-    fields as far as they were read, or a text."""
+    fields as far as they were read, or a text. ``said`` is what is wrong with a field, in a sentence."""
 
     reason: str
     meant: JsonValue = None
+    said: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Readin
     try:
         return Matched(text, value=read_form(text.split("\n"), form_schema))
     except BadForm as problem:
-        return Unclear(problem.code, None if problem.fields is None else dict(problem.fields))
+        return Unclear(problem.code, None if problem.fields is None else dict(problem.fields), problem.said)
 
 
 def _read_choice(lines: Sequence[str], names: Names) -> Reading:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from channels.slack import limits
 from channels.slack.mrkdwn import Block, one_line, plain_text, shown
 from channels.slack.payloads import option, read_option
-from core.domain.forms import Field, FieldKind, NotThat, form_fields, pick, read_scalar
+from core.domain.forms import Field, FieldKind, NotThat, form_fields, pick, read_one, refusal
 
 Named = Callable[[str], str | None]
 """The identity of a Slack user, ``None`` if the directory knows none."""
@@ -35,9 +35,12 @@ def block_id(number: int) -> str:
 
 
 def read(
-    form: tuple[Field, ...], entered: Mapping[str, str], named: Named = lambda _user_id: None
+    form: tuple[Field, ...],
+    entered: Mapping[str, str],
+    named: Named = lambda _user_id: None,
+    schema: Mapping[str, JsonValue] | None = None,
 ) -> tuple[dict[str, JsonValue], dict[str, str]]:
-    """The form's values, and what is wrong by block id. What was left empty is left out.
+    """The form's values, and what is wrong by block id, by ``schema`` too. What was left empty is left out.
 
     A person is their identity where ``named`` knows one, else ``slack:U…``.
     """
@@ -49,8 +52,11 @@ def read(
             continue
         try:
             values[field.name] = _value(field, given, named)
-        except NotThat as refusal:
-            problems[block_id(number)] = str(refusal)
+        except NotThat as wrong:
+            problems[block_id(number)] = str(wrong)
+            continue
+        if said := refusal(schema, field, values[field.name]):
+            problems[block_id(number)] = said
     return values, problems
 
 
@@ -63,7 +69,7 @@ def _value(field: Field, given: str, named: Named) -> JsonValue:
         case FieldKind.PERSON:
             return named(given) or f"slack:{given}"
         case _:
-            return read_scalar(field.kind, given)
+            return read_one(field, given)
 
 
 def input_block(number: int, field: Field) -> Block:

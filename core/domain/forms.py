@@ -18,6 +18,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from core.domain.copies import replace
+from core.domain.json_schema import field_problem
+from core.domain.known_fields import ALLOWED, KnownKind, fits, known_kind
 
 LONG_TEXT = 255
 """A text that may be longer than this gets several lines."""
@@ -86,6 +88,10 @@ class Field:
     example: str | None = None
     initial: tuple[str, ...] = ()
     number: int = 0
+    known: KnownKind | None = None
+    """What its name says that it holds, where the schema says nothing of it."""
+    allowed: str | None = None
+    """What its ``format`` allows, after "must be"."""
 
     @property
     def input(self) -> str:
@@ -98,7 +104,10 @@ def form_fields(
 ) -> tuple[Field, ...]:
     """Empty if there is neither a schema nor a context."""
     if schema is None:
-        return tuple(Field(name, name, FieldKind.TEXT, number=number) for number, name in enumerate(context))
+        return tuple(
+            Field(name, name, FieldKind.TEXT, number=number, known=known_kind(name, {}, suggested))
+            for number, (name, suggested) in enumerate(context.items())
+        )
     properties, needed = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
         return ()
@@ -124,6 +133,30 @@ def read_scalar(kind: FieldKind, text: str) -> JsonValue:
             return text.strip()
         case _:
             return text
+
+
+def read_one(field: Field, text: str) -> JsonValue:
+    """The value of a field that is no option: of its kind, and what its name says. Raises :class:`NotThat`."""
+    if field.known is not None and not fits(field.known, text):
+        raise NotThat(f"Enter {ALLOWED[field.known]}.")
+    return " ".join(text.split()) if field.known is not None else read_scalar(field.kind, text)
+
+
+_LONGEST_SENTENCE = 160
+
+
+def refusal(schema: Mapping[str, JsonValue] | None, field: Field, value: JsonValue) -> str | None:
+    """What the form's schema says against ``value`` in this field alone, for whoever has entered it. Its own sentences
+    begin with the value, so they help with short ones."""
+    longest = field.bounds[1]
+    if isinstance(value, str) and longest is not None and len(value) > longest:
+        return f"At most {longest:.0f} characters; this has {len(value)}."
+    said = None if schema is None else field_problem(schema, field.name, value)
+    if said is None:
+        return None
+    if field.allowed is not None:
+        return f"Enter {field.allowed}."
+    return f"{said[:1].upper()}{said[1:]}." if len(said) < _LONGEST_SENTENCE else "This does not fit what is asked for."
 
 
 def pick(field: Field, index: int | None) -> JsonValue:
@@ -155,6 +188,8 @@ def _field(name: str, property_: JsonValue, is_required: bool, shown: Shown) -> 
         options,
         (_number(described.get(low)), _number(described.get(high))),
         nullable="null" in types,
+        known=known_kind(name, described) if kind is FieldKind.TEXT else None,
+        allowed=ALLOWED.get(str(described.get("format"))),
         item=_item_kind(described.get("items"), shown),
     )
     example = _example(field, described.get("format"), shown)

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import jsonschema_rs
 from pydantic import JsonValue
 
+from core.domain.known_fields import is_iban
 from core.domain.wire import JsonObject
 from core.errors import InvalidRequest
 
@@ -29,6 +30,8 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _EACH_LEVEL = 4
 """How much more work each nested ``unevaluated…`` makes; observed with jsonschema-rs 0.30 and later."""
 
+_OWN_FORMATS = {"iban": is_iban}
+"""Beside those of the specification, which are all asserted."""
 _SIMPLE = {"string", "number", "integer", "boolean", "null"}
 
 
@@ -64,6 +67,17 @@ def first_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str | No
     return f"{where}: {_brief(error)}" if where else _brief(error)
 
 
+def field_problem(schema: Mapping[str, JsonValue], name: str, value: JsonValue) -> str | None:
+    """What ``schema`` (of a form) finds wrong with the field ``name`` alone, as a sentence without its subject."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or name not in properties:
+        return None
+    shared = {one: schema[one] for one in ("$schema", "$defs", "definitions") if one in schema}
+    alone: JsonObject = {**shared, "type": "object", "properties": {name: properties[name]}}
+    problem = first_problem(alone, {name: value})
+    return None if problem is None else problem.removeprefix(f"{name}: ")
+
+
 def _is_flat(part: JsonValue) -> bool:
     """Whether a field's values are simple, or lists of simple ones."""
     if not _is_simple(part, _SIMPLE | {"array"}) or not isinstance(part, dict):
@@ -88,7 +102,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
 def _validator(schema: Mapping[str, JsonValue]) -> Any:
     linear = jsonschema_rs.RegexOptions()  # no backtracking: a pattern that an agent wrote can't stall the server
     return jsonschema_rs.Draft202012Validator(
-        dict(schema), retriever=_no_fetching, pattern_options=linear, validate_formats=True
+        dict(schema), retriever=_no_fetching, pattern_options=linear, validate_formats=True, formats=_OWN_FORMATS
     )
 
 

@@ -157,7 +157,7 @@ async def test_a_form_that_does_not_fit_the_schema_is_not_taken(room: World) -> 
 
     await room.mailbox.reply(mail, "amount: a dozen")
     assert await is_open(room, asked)
-    assert "not filled in as asked" in (await words_back(room, asked))[0]
+    assert "“amount” must be a whole number, such as 12." in (await words_back(room, asked))[0]
 
     await room.mailbox.reply(mail, "amount: 12")
     assert (await room.told(asked))["data"]["value"] == {"amount": 12}

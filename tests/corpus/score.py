@@ -74,7 +74,7 @@ def read(case: Case) -> Read:
     if mail.kind is not MailKind.REPLY:
         return Read(case, "nothing", why=mail.kind.value)
     ask = QUESTIONS[case.question]
-    reading = read_reply(mail.words, ask.response_type, shown_choices(ask.choices), ask.form_schema, ask.question)
+    reading = read_reply(mail.words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question)
     match reading:
         case Matched():
             value = reading.value if reading.index is None else ask.choices[reading.index].value

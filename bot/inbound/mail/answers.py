@@ -160,8 +160,9 @@ class Replies:
                 if not isinstance(claimed, Suspension):
                     return await self._refused(claimed, holder)
                 return _Reaction(None, "claimed", claimed, partial(claimed_mail, zone=self._zone(holder)))
-            case Unclear(reason):
-                return await self._echo(mail, reading, holder) or await self._unclear(holder, reason)
+            case Unclear(reason, said=said):
+                why = None if said is None else self._channel_views.text_on(CHANNEL, said)
+                return await self._echo(mail, reading, holder) or await self._unclear(holder, reason, why)
             case Nothing():
                 return await self._unclear(holder, "empty")
             case _ as unknown:
@@ -237,11 +238,11 @@ class Replies:
     def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
         return _Reaction("too_late", "too_late", ended, partial(too_late_mail, zone=self._zone(holder)))
 
-    async def _unclear(self, holder: Holder, reason: str) -> _Reaction:
+    async def _unclear(self, holder: Holder, reason: str, why: str | None = None) -> _Reaction:
         current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
             return self._too_late(current, holder)
-        return await self._ask_again(holder, reason, reason)
+        return await self._ask_again(holder, why or reason, reason)
 
     async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
         if await self._channel_views.must_open(CHANNEL, holder.suspension):

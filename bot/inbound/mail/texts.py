@@ -29,6 +29,7 @@ _WHY: Mapping[str, str] = {
     "machine": "it reads as if a machine had written it.",
     "not_proposed": "a bare yes or no can mean two things now. Please reply with the number.",
     "claim_or_text": "it begins like “I'm on it” and goes on. Please reply “on it” alone, or write the answer alone.",
+    "remark": "a field says more than its value.",
     "beside_fields": "it says more than the fields.",
     "too_long": "it is too long to tell the answer from the rest.",
     "claim_and_choice": "it both says that you are on it and names a choice.",

@@ -141,7 +141,9 @@ class PagerDutyAnswers:
             log.info("pagerduty.note_ignored", ref=ask.ref, reason=getattr(reading, "reason", "empty"))
             person = await self.with_assignment(person, said.user, said.where, [question])
             echo = await self._echo(note, reading, question, person)
-            unclear = words.unclear(shown, await self.only_at(question))
+            unfit = reading.said if isinstance(reading, Unclear) else None
+            why = "" if unfit is None else self.channel_views.text_on(CHANNEL, unfit)
+            unclear = words.unclear(shown, await self.only_at(question), why)
             sayings = self._help(said.where.incident, "unclear", question, unclear)
             if echo is not None:
                 whose = hashlib.sha256(person.identity.encode()).hexdigest()[:16]

@@ -51,9 +51,12 @@ def undecided(shown: Suspension, page: str | None, pages_again: str) -> Message:
     return _note(shown, Purpose.CLARIFICATION, text)
 
 
-def unclear(shown: Suspension, page: str | None) -> Message:
-    """A note was no answer that is beyond doubt."""
-    text = f"that note was not read as an answer to {shown.ask.ref}, and nothing was recorded. {how(shown, page)}"
+def unclear(shown: Suspension, page: str | None, why: str = "") -> Message:
+    """A note was no answer that is beyond doubt. ``why`` is a sentence about one of its fields, or empty."""
+    because = f" {why}" if why else ""
+    text = (
+        f"that note was not read as an answer to {shown.ask.ref}, and nothing was recorded.{because} {how(shown, page)}"
+    )
     return _note(shown, Purpose.CLARIFICATION, text)
 
 

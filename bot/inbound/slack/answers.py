@@ -283,9 +283,12 @@ class SlackAnswers:
             case ResponseType.TEXT:
                 return GivenAnswer(ask.id, actor, CHANNEL, value=entered.get(ANSWER_BLOCK, ""))
             case ResponseType.FORM:
-                values, problems = forms.read(forms.fields(ask.form_schema, ask.context) or (), entered, self._named)
+                fields = forms.fields(ask.form_schema, ask.context) or ()
+                values, problems = forms.read(fields, entered, self._named, ask.form_schema)
                 value: JsonValue = values
-                return Wrong(problems) if problems else GivenAnswer(ask.id, actor, CHANNEL, value=value)
+                if problems:  # it may repeat what they entered
+                    return Wrong({at: self._channel_views.text_on(CHANNEL, said) for at, said in problems.items()})
+                return GivenAnswer(ask.id, actor, CHANNEL, value=value)
 
     # --- Why it did not count ---------------------------------------------------------------------------------------
 

@@ -18,12 +18,10 @@ from urllib.parse import parse_qsl
 from pydantic import JsonValue
 from starlette.requests import Request
 
-from channels.grammar.forms import BadForm, read_form
+from channels.grammar.forms import REMARKS, BadForm, read_form
 from core.domain import forms
-from core.domain.answers import check_answer
-from core.domain.forms import Field, FieldKind, NotThat, pick, read_scalar
+from core.domain.forms import Field, FieldKind, NotThat, pick, read_one, read_scalar
 from core.domain.suspension import Ask, ResponseType
-from core.errors import InvalidAnswer
 
 
 def form_fields(schema: Mapping[str, JsonValue] | None, context: Mapping[str, JsonValue]) -> tuple[Field, ...]:
@@ -118,7 +116,6 @@ LONGEST_REASON = 3_000
 CHOICE, ANSWER, REASON = "choice", "answer", "reason"
 
 _INDEX = re.compile(r"[0-9]{1,5}")
-_LONGEST_SENTENCE = 160
 _LINES_HINT = "Write one `name: value` to a line."
 
 
@@ -171,8 +168,10 @@ def _read_lines(text: str) -> Filled:
     """A form with nothing to go by: as in a mail, ``name: value`` lines."""
     try:
         return Filled(dict(read_form(text.splitlines(), None)))
-    except BadForm:
-        return Filled(problems={ANSWER: _LINES_HINT})
+    except BadForm as bad:
+        if bad.code in REMARKS and bad.fields is not None:  # whoever fills in a page means all of it
+            return Filled(dict(bad.fields))
+        return Filled(problems={ANSWER: bad.said or _LINES_HINT})
 
 
 def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
@@ -188,8 +187,8 @@ def _read_fields(ask: Ask, fields: Sequence[Field], posted: Posted) -> Filled:
         except NotThat as problem:
             problems[one.input] = str(problem)
             continue
-        if one.name in values and (refusal := _refusal(ask, one, values[one.name])):
-            problems[one.input] = refusal
+        if one.name in values and (said := forms.refusal(ask.form_schema, one, values[one.name])):
+            problems[one.input] = said
     return Filled(values, problems=problems)
 
 
@@ -219,26 +218,8 @@ def _value(one: Field, given: tuple[str, ...]) -> JsonValue:
         case FieldKind.LIST:
             return [read_scalar(one.item, line.strip()) for line in given[0].splitlines() if line.strip()]
         case _:
-            return read_scalar(one.kind, given[0])
+            return read_one(one, given[0])
 
 
 def _option(one: Field, given: str) -> JsonValue:
     return pick(one, int(given) if _INDEX.fullmatch(given) else None)
-
-
-def _refusal(ask: Ask, one: Field, value: JsonValue) -> str | None:
-    """What the schema says of this field alone. Its sentences begin with the value, so they help with short ones."""
-    longest = one.bounds[1]
-    if isinstance(value, str) and longest is not None and len(value) > longest:
-        return f"At most {longest:.0f} characters; this has {len(value)}."
-    schema, properties = ask.form_schema, (ask.form_schema or {}).get("properties")
-    if schema is None or not isinstance(properties, dict):
-        return None
-    shared = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
-    alone = {**shared, "type": "object", "properties": {one.name: properties[one.name]}}
-    try:
-        check_answer(replace(ask, form_schema=alone), {one.name: value})
-    except InvalidAnswer as refusal:
-        said = refusal.message.partition(f": {one.name}: ")[2] or refusal.message
-        return said[:1].upper() + said[1:] if len(said) < _LONGEST_SENTENCE else "This does not fit what is asked for."
-    return None

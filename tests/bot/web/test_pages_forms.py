@@ -206,3 +206,40 @@ def test_a_choice_of_many_is_reached_to_the_last() -> None:
     many = a_question(ResponseType.CHOICE, choices=tuple(Choice(f"v{n}", f"L{n}") for n in range(120)))
     assert read(many, choice="119").choice == 119
     assert read(many, choice="120").problems
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        ("iban", "DE00 I think, please check that", "Enter an IBAN whose check digits are right, and nothing else."),
+        ("due_date", "next Friday", "Enter a date, such as 2026-03-24."),
+        ("amount", "about 500", "Enter an amount, such as 499.99 EUR."),
+        ("customer_email", "alice", "Enter an e-mail address and nothing else."),
+    ],
+)
+def test_a_field_takes_what_its_name_says(name: str, typed: str, said: str) -> None:
+    for fields in ({"context": {name: None}}, {"form_schema": {"type": "object", "properties": {name: {}}}}):
+        ask = a_question(ResponseType.FORM, **fields)
+        assert read(ask, f0=typed).problems == {"f0": said}
+
+
+@pytest.mark.parametrize(
+    ("format_", "typed", "said"),
+    [
+        ("email", "alice", "Enter an e-mail address and nothing else."),
+        ("uri", "example", "Enter a whole web address, such as https://example.com/."),
+        ("iban", "DE00", "Enter an IBAN whose check digits are right, and nothing else."),
+        ("date-time", "now", "Enter an instant, such as 2026-03-24T11:00:00Z."),
+    ],
+)
+def test_a_format_is_told_in_plain_words(format_: str, typed: str, said: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "format": format_}}}
+    assert read(a_question(ResponseType.FORM, form_schema=schema), f0=typed).problems == {"f0": said}
+
+
+def test_on_a_page_a_free_text_may_say_anything() -> None:
+    ask = a_question(ResponseType.FORM, context={"note": ""})
+    assert read(ask, f0="the old one (I think)?").value == {"note": "the old one (I think)?"}
+    lines = a_question(ResponseType.FORM)
+    assert read(lines, answer="note: the old one (I think)?").value == {"note": "the old one (I think)?"}
+    assert "“iban” must be an IBAN" in read(lines, answer="iban: DE00").problems["answer"]
