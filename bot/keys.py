@@ -297,7 +297,8 @@ class KeyRing:
     def _actor(self, key: StoredKey) -> Actor:
         person = self._people.actor(key.name).person if self._people is not None else None
         roles = frozenset(map(Role, key.roles))
-        return Actor(canonical(key.name), roles, key=key.name, person=person, reads_own=self._reads_own)
+        identity = canonical(key.name) if self._people is None else self._people.identity_of(key.name)
+        return Actor(identity, roles, key=key.name, person=person, reads_own=self._reads_own)
 
     def shuts_out_file(self, name: str) -> bool:
         """Whether the configuration's key of that name was revoked, or has been replaced by another."""

@@ -256,13 +256,18 @@ class Responders(Protocol):
         """The identities of everybody whose key makes them an operator, as of now."""
         ...
 
+    def identity_of(self, name: str) -> str:
+        """Whose an address or a name is, as of now: its canonical form, but a person's identity for each further
+        address of theirs. Every comparison of two people is one of these."""
+        ...
+
     def is_known(self, identity: str) -> bool:
         """Whether a person of the directory or a key has this identity. Nobody else is handed a question, or counts
         if several answers are needed."""
         ...
 
     def actor(self, identity: str) -> Actor:
-        """Whoever has this canonical identity, in the directory or not."""
+        """Whoever has this identity, by whichever of their addresses; in the directory or not."""
         ...
 
     def actor_at(self, channel: str, address: str) -> Actor | None:

@@ -191,19 +191,24 @@ async def quiet_room(room: World) -> World:
     return room
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["sqlite", "postgresql"])
-async def any_room(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def room_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Each database, one for all tests of a module."""
+    with ExitStack() as stack:
+        if request.param == "postgresql":
+            cluster, admin = map(request.getfixturevalue, ("postgres_cluster", "postgres_admin"))
+            yield stack.enter_context(_databases(cluster, admin))()
+        else:
+            yield f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('database')}/handraise.db"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def any_room(room_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """As :func:`room`, on each database."""
     from tests.world import running
 
-    folder = tmp_path_factory.mktemp("room")
-    with ExitStack() as stack:
-        url = f"sqlite+aiosqlite:///{folder}/handraise.db"
-        if request.param == "postgresql":
-            cluster, admin = map(request.getfixturevalue, ("postgres_cluster", "postgres_admin"))
-            url = stack.enter_context(_databases(cluster, admin))()
-        async with running(folder, url) as world:
-            yield world
+    async with running(tmp_path_factory.mktemp("room"), room_url) as world:
+        yield world
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from bot.config.loading import settings_and_folder
 from bot.keys import RootKey, key_of_file, new_api_key, new_salt, root_key
-from core.domain.people import key_name
+from core.domain.people import canonical, key_name
 from core.errors import ConfigError
 from core.store import api_keys, schema
 from core.store.api_keys import StoredKey
@@ -46,11 +46,13 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The database with its schema ready, the root key, and the configuration's keys by name."""
+    """The database with its schema ready, the root key, the configuration's keys by name, and whose each further
+    address is that somebody has there."""
 
     database: Database
     root: RootKey
     configured: Mapping[str, StoredKey]
+    owners: Mapping[str, str]
 
     @classmethod
     def of(cls, config: Path | None) -> _Keys:
@@ -59,7 +61,8 @@ class _Keys:
         with opening(database.engine.url):
             schema.prepare(database)
         root = root_key(settings, folder)
-        return cls(database, root, {entry.name: key_of_file(entry, root) for entry in settings.api_keys})
+        owners = {canonical(alias): one.email for one in settings.people for alias in one.aliases}
+        return cls(database, root, {entry.name: key_of_file(entry, root) for entry in settings.api_keys}, owners)
 
     def change(self, change: Callable[[Tx], T]) -> T:
         """Do ``change`` in one transaction, while nobody else changes a key."""
@@ -89,6 +92,8 @@ def make(config: Path | None, name: str, roles: Sequence[str]) -> NewKey:
 
     def change(tx: Tx) -> None:
         found = api_keys.by_name(tx.conn, name)
+        if (owner := keys.owners.get(canonical(name))) is not None:
+            raise ConfigError(f"{name} is an alias of {owner} in people: name the key {owner}, if it is theirs.")
         if found is None and name in keys.configured:
             raise ConfigError(f"The configuration has a key named {name} already.")
         if found is not None and found.revoked_at is None:

@@ -49,6 +49,21 @@ def _people(settings: Settings) -> Iterator[Misfit]:
     yield from _twice("people", "pagerduty_user_id", [person.pagerduty_user_id for person in people])
 
 
+def _aliases(settings: Settings) -> Iterator[Misfit]:
+    """An address is one person's. A key by such a name would be that person, so it has to say which: by ``email``."""
+    taken: dict[str, Path] = {}
+    for index, person in enumerate(settings.people):
+        taken.setdefault(canonical(person.email), ("people", index, "email"))
+    for index, key in enumerate(settings.api_keys):
+        taken.setdefault(canonical(key.name), ("api_keys", index, "name"))
+    for index, person in enumerate(settings.people):
+        for number, alias in enumerate(person.aliases):
+            path: Path = ("people", index, "aliases", number)
+            other = taken.setdefault(canonical(alias), path)
+            if other != path:
+                yield path, f"is the same as {written(other)}"
+
+
 def _twice(section: str, field: str, values: Sequence[Hashable]) -> Iterator[Misfit]:
     first: dict[Hashable, int] = {}
     for index, value in enumerate(values):
@@ -162,6 +177,7 @@ def _providers(settings: Settings) -> Iterator[Misfit]:
 _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _keys: frozenset({"secret_key", "secret_key_previous", "api_keys"}),
     _people: frozenset({"people"}),
+    _aliases: frozenset({"people", "api_keys"}),
     _channels: frozenset({"slack", "email", "pagerduty", "suspension"}),
     _mailbox: frozenset({"email"}),
     _engagement: frozenset({"engagement"}),

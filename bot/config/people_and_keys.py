@@ -42,7 +42,7 @@ class ApiKey(Section):
     """A client's key: plain, or as its hash. ``handraise keys create`` makes keys that are kept in the database."""
 
     name: KeyName
-    """Whose key it is. A key that is named like a person's e-mail is that person's."""
+    """Whose key it is. A key that is named like a person's ``email`` is that person's."""
     key: HeaderKey | None = Field(None, repr=False)
     """The key itself. Give this or ``key_hash``."""
     key_hash: KeyHash | None = Field(None, repr=False)
@@ -60,7 +60,9 @@ class PersonEntry(Section):
     name: Text
     """How the person is called in messages and on pages."""
     email: Mail
-    """The person's mailbox. It is also their identity, without its ``+`` part."""
+    """The person's mailbox, to which their mail goes. It is also their identity, without its ``+`` part."""
+    aliases: Annotated[tuple[Mail, ...], Listed] = ()
+    """Further addresses that are theirs. Whatever comes from one of them, or names it, is from or for this person."""
     slack_user_id: SlackUser | None = None
     """Their Slack account. Slack is asked by e-mail if this is absent."""
     pagerduty_user_id: PagerDutyUser | None = None

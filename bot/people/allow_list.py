@@ -1,6 +1,6 @@
 """The allow-list: which references ``recipients.allow`` lets this service ask.
 
-Patterns match whatever the case. Of somebody in the directory they mean the person, whatever sub-address was written;
+Patterns match whatever the case. Of somebody in the directory they mean the person, by whichever address;
 of anybody else the address to which mail would go. ``*@example.com`` covers ``email:`` forms too, since whoever may be
 asked everywhere may be asked by mail; ``email:*@example.com`` covers mail alone, not the person.
 
@@ -23,11 +23,12 @@ _NOTHING = r"(?!)"
 
 
 def allow_list(
-    patterns: Iterable[str], configured: Collection[str], people: Mapping[str, Person]
+    patterns: Iterable[str], configured: Collection[str], people: Mapping[str, Person], owners: Mapping[str, str]
 ) -> Callable[[str], bool]:
     """A function that says whether a reference is ``configured`` or matches one of the shell ``patterns``. ``people``
-    are those of the directory by identity. The function raises :class:`InvalidRecipient` for a reference of no known
-    form. It keeps its answers: it is called for every question and every message, mostly about the same few people.
+    are those of the directory by identity, ``owners`` says whose each further address is. The function raises
+    :class:`InvalidRecipient` for a reference of no known form. It keeps its answers: it is called for every question
+    and every message, mostly about the same few people.
     """
     any_of = re.compile("|".join(translate(_spelled(one)) for one in patterns) or _NOTHING)
 
@@ -36,7 +37,7 @@ def allow_list(
         recipient = parse_recipient(reference)
         if str(recipient) in configured:
             return True
-        return any(any_of.match(form.lower()) for form in _forms(recipient, people))
+        return any(any_of.match(form.lower()) for form in _forms(recipient, people, owners))
 
     return allows
 
@@ -47,12 +48,12 @@ def _spelled(pattern: str) -> str:
     return f"{name}@{comparable_domain(domain)}" if at and not domain.isascii() else pattern.lower()
 
 
-def _forms(recipient: Recipient, people: Mapping[str, Person]) -> Collection[str]:
+def _forms(recipient: Recipient, people: Mapping[str, Person], owners: Mapping[str, str]) -> Collection[str]:
     """What a pattern may match to allow ``recipient``."""
     match recipient.kind:
         case RecipientKind.PERSON:
-            person = people.get(recipient.identity)
-            return {recipient.value} if person is None else {person.email, person.mail_to}
+            person = people.get(owners.get(recipient.identity, recipient.identity))
+            return {recipient.value} if person is None else {*person.identities, *person.mailboxes}
         case RecipientKind.EMAIL:
             return {str(recipient), recipient.value}
         case _:

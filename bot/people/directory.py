@@ -57,6 +57,8 @@ class _Contents:
     accounts: Accounts
     on_calls: OnCalls | None
     people: Mapping[str, Person]
+    owners: Mapping[str, str]
+    """Whose each further address is (``people[].aliases``), by its canonical form."""
     groups: Mapping[str, Sequence[str]]
     by_slack: Mapping[str, Person]
     by_pagerduty: Mapping[str, Person]
@@ -71,7 +73,8 @@ class _Contents:
 
     @classmethod
     def of(cls, settings: Settings, accounts: Accounts | None, on_calls: OnCalls | None) -> _Contents:
-        people, groups = _read(settings)
+        owners = {canonical(alias): canonical(one.email) for one in settings.people for alias in one.aliases}
+        people, groups = _read(settings, owners)
         allow = settings.recipients.allow
         services = frozenset(settings.pagerduty.routing_keys if settings.pagerduty else ())
         configured = frozenset(_configured(settings, services))
@@ -80,6 +83,7 @@ class _Contents:
             accounts or NoAccounts(),
             on_calls,
             people,
+            owners,
             groups,
             by_slack={person.slack_user_id: person for person in people.values() if person.slack_user_id},
             by_pagerduty={person.pagerduty_user_id: person for person in people.values() if person.pagerduty_user_id},
@@ -87,8 +91,8 @@ class _Contents:
             zones={canonical(one.email): ZoneInfo(one.time_zone) for one in settings.people if one.time_zone},
             services=services,
             pagers=frozenset(settings.own_routing_keys),
-            keys=_keys_of(settings),
-            allows=None if allow is None else allow_list(allow, configured, people),
+            keys=_keys_of(settings, owners),
+            allows=None if allow is None else allow_list(allow, configured, people, owners),
             configured=configured,
         )
 
@@ -114,6 +118,10 @@ class Directory:
     def become(self, settings: Settings, accounts: Accounts | None = None, on_calls: OnCalls | None = None) -> None:
         """Hold what ``settings`` say, from now on and all at once: transactions read it from threads of their own."""
         self._now = _Contents.of(settings, accounts, on_calls)
+
+    def identity_of(self, name: str) -> str:
+        identity = canonical(name)
+        return self._now.owners.get(identity, identity)
 
     def allowed(self, reference: str) -> bool:
         """Whether this service may ask ``reference``, by ``recipients.allow`` or, absent that, by the directory. What
@@ -154,14 +162,13 @@ class Directory:
         return self._now.on_calls is not None and (channel != "pagerduty" or DEFAULT_SERVICE in self._now.services)
 
     def _of_person(self, written: str, channel: str) -> Address | None:
-        identity = canonical(written)
+        identity = self.identity_of(written)
         person = self._now.people.get(identity)
         mailbox = written if person is None else person.mail_to
         match channel:
-            case "slack" if person is not None and person.slack_user_id:
-                return Address(channel, person.slack_user_id, identity)
-            case "slack" if person is not None and self._now.accounts.known_user(mailbox):
-                return Address(channel, mailbox, identity)
+            case "slack" if person is not None:
+                account = person.slack_user_id or self._slack_mailbox(person)
+                return None if account is None else Address(channel, account, identity)
             case "email":
                 return Address(channel, mailbox, identity)
             case "pagerduty" if identity in self._now.pagers:
@@ -179,7 +186,9 @@ class Directory:
             return not is_schedule
         if channel == "email" or not (is_schedule or recipient.kind is RecipientKind.PERSON):
             return True
-        return recipient.identity in self._now.pagers or (pager is not None and pager.writes_to_incidents)
+        return self.identity_of(recipient.value) in self._now.pagers or (
+            pager is not None and pager.writes_to_incidents
+        )
 
     def _at(self, recipient: Recipient) -> Address | None:
         """An address that was written as one."""
@@ -192,7 +201,7 @@ class Directory:
             case RecipientKind.SLACK:
                 return Address(channel, value, self._slack_identity(value))
             case RecipientKind.EMAIL:
-                return Address(channel, value, recipient.identity)
+                return Address(channel, value, self.identity_of(value))
             case RecipientKind.PAGERDUTY if value in self._now.services:
                 return Address(channel, value)
         return None
@@ -210,7 +219,7 @@ class Directory:
     def _means(self, recipient: Recipient, actor: Actor) -> bool:
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
-                return recipient.identity == actor.identity
+                return self.identity_of(recipient.value) == actor.identity
             case RecipientKind.GROUP:
                 return actor.identity in self._now.groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
@@ -223,7 +232,7 @@ class Directory:
             case RecipientKind.SCHEDULE:
                 on_calls = self._now.on_calls
                 known = on_calls.known(recipient.value) if on_calls is not None else ()
-                return actor.identity in map(canonical, self._named(known))
+                return actor.identity in map(self.identity_of, self._named(known))
             case _ as unknown:
                 assert_never(unknown)
 
@@ -231,23 +240,27 @@ class Directory:
         """What a reference that means ``actor`` may begin with: :meth:`answers_to` says yes to no other. Who is in a
         Slack user group only Slack knows, who is on call only PagerDuty: any of them may be theirs."""
         identity, person = actor.identity, self._now.people.get(actor.identity)
-        local, at, _ = identity.rpartition("@")
-        mailboxes = (identity, f"{local}+") if at else (identity,)
+        called = sorted(person.identities) if person is not None else (identity,)
+        mailboxes = [one for name in called for one in _beginnings(name)]
         groups = (f"group:{name}" for name, members in self._now.groups.items() if identity in members)
-        accounts = {person.slack_user_id if person is not None else None, self._known_user(identity)} - {None}
+        accounts = {person.slack_user_id if person is not None else None, *self._known_users(identity)} - {None}
         mails = (f"email:{one}" for one in mailboxes)
         return (*mailboxes, *mails, *groups, *(f"slack:{one}" for one in accounts), "slack:S", ON_CALL)
 
-    def _known_user(self, identity: str) -> str | None:
+    def _known_users(self, identity: str) -> Iterable[str | None]:
         person = self._now.people.get(identity)
-        return self._now.accounts.known_user(identity if person is None else person.mail_to)
+        return map(self._now.accounts.known_user, (identity,) if person is None else person.mailboxes)
+
+    def _slack_mailbox(self, person: Person) -> str | None:
+        """The first of their mailboxes that an account in Slack is known to have."""
+        return next((one for one in person.mailboxes if self._now.accounts.known_user(one)), None)
 
     def people(self, reference: str) -> Collection[str]:
         """Whom :meth:`answers_to` would say yes to; of a Slack user group those who were in it when last seen."""
         recipient = parse_recipient(reference)
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
-                return (recipient.identity,)
+                return (self.identity_of(recipient.value),)
             case RecipientKind.GROUP:
                 return self._now.groups.get(recipient.value, ())
             case RecipientKind.SLACK if recipient.value.startswith("S"):
@@ -261,7 +274,7 @@ class Directory:
             case RecipientKind.SCHEDULE:  # somebody, whoever it is
                 on_calls = self._now.on_calls
                 last = on_calls.last(recipient.value) if on_calls is not None else ()
-                return tuple(map(canonical, self._named(last))) or (str(recipient),)
+                return tuple(map(self.identity_of, self._named(last))) or (str(recipient),)
             case _ as unknown:
                 assert_never(unknown)
 
@@ -305,13 +318,13 @@ class Directory:
         person = self._now.by_pagerduty.get(on_call.user)
         if person is not None:
             return person.email
-        other = self._now.people.get(canonical(on_call.email)) if on_call.email is not None else None
+        other = self._now.people.get(self.identity_of(on_call.email)) if on_call.email is not None else None
         if other is None:
             return on_call.email
         return None if other.pagerduty_user_id else other.email
 
     def operators(self) -> Collection[str]:
-        names = {*self._now.keys, *map(canonical, self._stored_names())}
+        names = {*self._now.keys, *map(self.identity_of, self._stored_names())}
         return frozenset(name for name in names if self.actor(name).has(Role.OPERATOR))
 
     def is_known(self, identity: str) -> bool:
@@ -320,12 +333,14 @@ class Directory:
 
     def actor(self, identity: str) -> Actor:
         """Whoever has this identity, with the roles of the API key of that name: an operator is one in Slack too."""
-        name = canonical(identity)
+        name = self.identity_of(identity)
         now = self._now
+        person = now.people.get(name)
         configured = (entry.roles for entry in now.keys.get(name, ()) if not self._shut_out(entry.name))
-        roles = self._stored_roles(name).union(*configured)
+        stored = map(self._stored_roles, (name,) if person is None else person.identities)
+        roles = frozenset[Role]().union(*stored, *configured)
         reads_own = now.settings.answers.operators_read == "own_groups"
-        return Actor(name, roles, person=now.people.get(name), reads_own=reads_own)
+        return Actor(name, roles, person=person, reads_own=reads_own)
 
     def actor_at(self, channel: str, address: str) -> Actor | None:
         """Whoever is known by ``address``. A mailbox is an identity by itself; other addresses need the directory."""
@@ -347,12 +362,13 @@ class Directory:
         if person is not None:
             return person.email
         email = self._now.accounts.known_email(user_id)
-        return canonical(email) if email is not None and self.is_known(email) else None
+        return self.identity_of(email) if email is not None and self.is_known(email) else None
 
     @property
     def without_slack_account(self) -> Collection[str]:
-        """The mailboxes of everybody in the directory who has no ``slack_user_id`` there."""
-        return tuple(person.mail_to for person in self._now.people.values() if not person.slack_user_id)
+        """Every mailbox of everybody in the directory who has no ``slack_user_id`` there."""
+        people = (person for person in self._now.people.values() if not person.slack_user_id)
+        return tuple(mailbox for person in people for mailbox in person.mailboxes)
 
     def _with_mailbox(self, address: str) -> Actor | None:
         try:
@@ -369,17 +385,17 @@ class Directory:
         return sorted(self._now.people.values(), key=lambda person: (person.name.casefold(), person.email))
 
     def next_opening(self, identity: str, at: datetime) -> datetime | None:
-        hours = self._now.hours.get(canonical(identity))
+        hours = self._now.hours.get(self.identity_of(identity))
         return at if hours is None else hours.opening(at)
 
     def time_zone(self, identity: str) -> tzinfo | None:
-        return self._now.zones.get(canonical(identity))
+        return self._now.zones.get(self.identity_of(identity))
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""
         match recipient.kind:
             case RecipientKind.PERSON | RecipientKind.EMAIL:
-                return recipient.identity in self._now.people
+                return self.identity_of(recipient.value) in self._now.people
             case RecipientKind.GROUP:
                 return recipient.value in self._now.groups
             case RecipientKind.SLACK:
@@ -397,20 +413,29 @@ def _shared(address: Address) -> Address:
     return address if address.value == address.person else replace(address, person=None)
 
 
-def _read(settings: Settings) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:
+def _beginnings(name: str) -> Sequence[str]:
+    """What begins a reference to whoever is called so: an e-mail may have a sub-address there."""
+    local, at, _ = name.rpartition("@")
+    return (name, f"{local}+") if at else (name,)
+
+
+def _read(settings: Settings, owners: Mapping[str, str]) -> tuple[Mapping[str, Person], Mapping[str, Sequence[str]]]:
     """People by identity, and the identities of each group's members, in the order of the configuration. Two spellings
-    of one mailbox are one person."""
+    of one mailbox are one person, and so are two addresses of which ``owners`` says that they are."""
     groups: dict[str, dict[str, None]] = {}
     people = {}
     for entry in settings.people:
         identity = canonical(entry.email)
-        people[identity] = _person(entry.email, entry.name, entry.slack_user_id, entry.pagerduty_user_id)
+        person = _person(entry.email, entry.name, entry.slack_user_id, entry.pagerduty_user_id)
+        people[identity] = replace(person, aliases=entry.aliases)
         for group in entry.groups:
             groups.setdefault(group, {})[identity] = None
     for group, emails in settings.groups.items():
+        members = groups.setdefault(group, {})
         for email in emails:
-            people.setdefault(canonical(email), _person(email, email))
-        groups.setdefault(group, {}).update(dict.fromkeys(map(canonical, emails)))
+            identity = owners.get(canonical(email), canonical(email))
+            people.setdefault(identity, _person(email, email))
+            members[identity] = None
     for identity, person in people.items():
         member_of = frozenset(name for name, members in groups.items() if identity in members)
         people[identity] = replace(person, groups=member_of)
@@ -423,11 +448,12 @@ def _person(mailbox: str, name: str, slack_user_id: str | None = None, pagerduty
     return Person(identity, name, slack_user_id, pagerduty_user_id, mailbox=other)
 
 
-def _keys_of(settings: Settings) -> Mapping[str, Sequence[ApiKey]]:
+def _keys_of(settings: Settings, owners: Mapping[str, str]) -> Mapping[str, Sequence[ApiKey]]:
     """The keys of the configuration by whose they are."""
     found: dict[str, list[ApiKey]] = {}
     for entry in settings.api_keys:
-        found.setdefault(canonical(entry.name), []).append(entry)
+        name = canonical(entry.name)
+        found.setdefault(owners.get(name, name), []).append(entry)
     return found
 
 

@@ -14,6 +14,7 @@ from bot.inbound.pagerduty.incident_lookup import Lookup
 from bot.inbound.pagerduty.parking import PagerDutyParking
 from bot.inbound.pagerduty.webhook import PagerDutyDoor
 from bot.inbound.proposals import Proposals
+from bot.people.directory import Directory
 from bot.people.on_call import OnCalls
 from channels.pagerduty.rest import PagerDutyApi
 from core.engine.engine import Engine
@@ -42,7 +43,7 @@ def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> Pa
     if pager is None:
         return None
     api = PagerDutyApi(pager.api_token, now=clock.now, api_url=pager.api_url)
-    accounts = PagerDutyAccounts(api, database, clock)
+    accounts = PagerDutyAccounts(api, database, clock, Directory(settings).identity_of)
     named = [one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id]
     return PagerDutySource(api, accounts, OnCalls(api, accounts.email_of, named, clock) if api.can_ask else None)
 

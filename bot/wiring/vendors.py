@@ -123,7 +123,10 @@ def _incidents(settings: Settings, pager: PagerDuty, clock: Clock) -> IncidentsA
     from channels.pagerduty.incidents import IncidentsApi
 
     user_ids = {canonical(one.email): one.pagerduty_user_id for one in settings.people if one.pagerduty_user_id}
-    return IncidentsApi(pager.api_token, pager.from_email, user_ids=user_ids, now=clock.now, api_url=pager.api_url)
+    aliases = {canonical(one.email): one.aliases for one in settings.people if one.aliases}
+    return IncidentsApi(
+        pager.api_token, pager.from_email, user_ids=user_ids, aliases=aliases, now=clock.now, api_url=pager.api_url
+    )
 
 
 def doors_of(

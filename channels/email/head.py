@@ -25,11 +25,16 @@ _LONGEST_ID = 500
 _MOST_FIELDS = 20
 """Of one name that are looked at."""
 _ADDRESSED = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Gm-Original-To", "To", "Cc")
+_SENT_BY = ("Sender", "Resent-From", "Resent-Sender", "X-Google-Sender-Delegation")
+"""Who has sent a mail in place of whoever is in From. Exchange writes Sender for a mail that is sent on behalf of
+somebody, and no other field; for one that is sent *as* somebody there is none (MS-OXCMAIL). Gmail's web mail writes
+Sender and the last one, each with the account's own address. RFC 5322 §3.6.2, §3.6.6."""
 _READ = {
     name.casefold(): name
     for name in (
         *_ADDRESSED,
         "From",
+        *_SENT_BY,
         "Subject",
         "Auto-Submitted",
         "Precedence",
@@ -72,6 +77,9 @@ class MailHead:
     results: Sequence[str]
     to: Sequence[str]
     answers_to: str
+    sent_by: Sequence[str]
+    """The addresses in the fields that say who has sent it in place of whoever is in From; an empty one for a field
+    that names nobody who can be read."""
     addresses: Mapping[str, Sequence[str]]
     """By the name of a field that says where a mail went, all in it."""
 
@@ -107,6 +115,7 @@ def read_head(message: Message) -> MailHead:
         results=fields["Authentication-Results"],
         to=mailboxes_in(only("To")),
         answers_to=" ".join(map(only, ("In-Reply-To", "References"))),
+        sent_by=[one for name in _SENT_BY for value in fields[name] for one in _senders_in(value)],
         addresses={name: [one for value in fields[name] for one in mailboxes_in(value)] for name in _ADDRESSED},
     )
 
@@ -175,6 +184,10 @@ def is_address(text: str) -> bool:
 def mailboxes_in(value: str) -> list[str]:
     """Every address in a field, lower case, names and comments left out."""
     return [small(found) for found in _ADDRESS.findall(_unquoted(value))]
+
+
+def _senders_in(value: str) -> Sequence[str]:
+    return mailboxes_in(value) or ([""] if value.strip() else [])
 
 
 def _unquoted(value: str) -> str:

@@ -124,6 +124,9 @@ class Inbound:
     """One mail. ``digest`` names it; ``sender`` is ``None`` unless there is exactly one. Nothing in it is verified
     but ``authentic``: that ``sender`` wrote it. ``results`` are its Authentication-Results, top to bottom.
 
+    ``sent_by`` are the addresses of whoever sent it in place of ``sender`` (Sender and its like), ours left out; an
+    empty one is somebody who can't be read. They prove nothing, and may only ever bar.
+
     ``tokens`` are those of the most trustworthy place that bears any, ``addressed`` those in To and Cc; ``replied_to``
     those in To if there is one such field, ``is_to_us`` whether any address in it is ours. ``deliveries`` are the
     delivery ids whose return id it bears: in the envelope sender of ours that it came to, or in what its report brings
@@ -136,6 +139,7 @@ class Inbound:
     kind: MailKind
     tokens: tuple[str, ...] = ()
     sender: str | None = None
+    sent_by: tuple[str, ...] = ()
     authentic: bool = False
     results: tuple[str, ...] = ()
     words: OwnWords = field(default_factory=OwnWords)
@@ -208,7 +212,8 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
 def _with_sender(mail: Inbound, head: MailHead, rules: MailRules) -> Inbound:
     sender = head.sender
     authentic = sender is not None and is_authentic(head.results, sender, rules.sender_auth, rules.authserv_id)
-    return replace(mail, sender=sender, authentic=authentic, results=tuple(head.results))
+    sent_by = tuple(dict.fromkeys(one for one in head.sent_by if not rules.ours.is_ours(one)))
+    return replace(mail, sender=sender, sent_by=sent_by, authentic=authentic, results=tuple(head.results))
 
 
 def _named(read: Callable[[str], str | None], values: Sequence[str]) -> tuple[str, ...]:

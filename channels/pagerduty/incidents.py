@@ -54,7 +54,8 @@ class CallFailed(Exception):
 
 
 class IncidentsApi:
-    """Writes by the hand of ``from_email``, a user of the account. ``user_ids`` are those that the directory knows."""
+    """Writes by the hand of ``from_email``, a user of the account. ``user_ids`` are those that the directory knows,
+    ``aliases`` further addresses of somebody, under any of which they may have their account."""
 
     def __init__(
         self,
@@ -62,11 +63,13 @@ class IncidentsApi:
         from_email: str,
         *,
         user_ids: Mapping[str, str],
+        aliases: Mapping[str, Sequence[str]] | None = None,
         now: Callable[[], datetime],
         api_url: str = API_URL,
     ) -> None:
         self._from_email = from_email
         self._user_ids = dict(user_ids)
+        self._aliases = aliases or {}
         self._now = now
         self._url = api_url.rstrip("/")
         self._one_by_one = asyncio.Lock()
@@ -193,12 +196,17 @@ class IncidentsApi:
     async def _user(self, email: str) -> str | None:
         """The id of whoever signs in with ``email``: the directory's, else PagerDuty's."""
         if email not in self._user_ids:
-            users = (await self._ask("GET", "/users", params=[("query", email)])).get("users", [])
-            exact = next((one["id"] for one in users if str(one.get("email", "")).lower() == email.lower()), None)
+            exact = None
+            for address in (email, *self._aliases.get(email, ())):
+                exact = exact or await self._user_with(address)
             if exact is None:
                 return None
             self._user_ids[email] = exact
         return self._user_ids[email]
+
+    async def _user_with(self, address: str) -> str | None:
+        users = (await self._ask("GET", "/users", params=[("query", address)])).get("users", [])
+        return next((one["id"] for one in users if str(one.get("email", "")).lower() == address.lower()), None)
 
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Sequence[tuple[str, str]] = ()

@@ -15,6 +15,7 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from core.domain.copies import replace
+from core.domain.identities import as_known
 from core.domain.people import Address, RecipientKind
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
@@ -66,7 +67,8 @@ class OnCallAddresses:
         found = await self._addresses(row.channel, schedule)
         if not isinstance(found, Sequence):
             return found
-        wanted = [one for one in found if one.person is None or answer_of(suspension, one.person) is None]
+        known = as_known(suspension, self.transitions.responders.identity_of)
+        wanted = [one for one in found if one.person is None or answer_of(known, one.person) is None]
         return await self.database.write(lambda tx: self._give(tx, row, suspension, schedule, wanted))
 
     async def anybody(self, channel: str, schedule: str) -> Address | Delivery:

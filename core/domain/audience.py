@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from core.domain.people import canonical
+from core.domain.people import IdentityOf
 from core.domain.quorum import is_shared
 from core.domain.suspension import Suspension
 
@@ -36,13 +36,13 @@ class Audience:
     def references(self) -> Collection[str]:
         return dict.fromkeys((*self.responders, *self.asked))
 
-    def is_behind(self, *names: str | None) -> bool:
+    def is_behind(self, identity_of: IdentityOf, *names: str | None) -> bool:
         """Whether one of ``names`` asked, is asked for, or works on the intent."""
-        behind = set(map(canonical, self.behind))
-        return any(name is not None and canonical(name) in behind for name in names)
+        behind = set(map(identity_of, self.behind))
+        return any(name is not None and identity_of(name) in behind for name in names)
 
-    def has_answered(self, identity: str) -> bool:
-        return identity in map(canonical, self.answered)
+    def has_answered(self, identity_of: IdentityOf, identity: str) -> bool:
+        return identity in map(identity_of, self.answered)
 
     def written(self) -> str:
         """As :meth:`read` takes it: compact JSON."""

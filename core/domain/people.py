@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -100,10 +101,22 @@ class Person:
     pagerduty_user_id: str | None = None
     groups: frozenset[str] = frozenset()
     mailbox: str | None = None
+    aliases: tuple[str, ...] = ()
+    """Further addresses of theirs, as the directory writes them (``people[].aliases``)."""
 
     @property
     def mail_to(self) -> str:
         return self.mailbox or self.email
+
+    @property
+    def mailboxes(self) -> tuple[str, ...]:
+        """Every mailbox of theirs, the one that their mail goes to first."""
+        return (self.mail_to, *self.aliases)
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """What they may be called in a record: their identity, and each further address in canonical form."""
+        return frozenset({self.email, *map(canonical, self.aliases)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +249,13 @@ def key_name(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(identity: str) -> str:
-    """One spelling for each identity: whose mailbox an e-mail is, key names as they are. Every comparison of two
-    identities is one of these."""
+    """One spelling for each identity: whose mailbox an e-mail is, key names as they are. Which of several addresses
+    are one person's only the directory knows (:meth:`core.ports.Responders.identity_of`)."""
     return owner(identity) if "@" in identity else identity.strip()
+
+
+IdentityOf = Callable[[str], str]
+"""Whose an address or a name is, as of now: :func:`canonical`, with a person's further addresses taken for theirs."""
 
 
 LONGEST_MAIL = 254

@@ -17,7 +17,7 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import REVEALED, AskedBack, Assigned, Clarified, Event
 from core.domain.wire import instant
 from core.engine.engine import Engine
-from core.engine.permissions import Permissions, asks_for_itself, check_claim
+from core.engine.permissions import Permissions, check_claim
 from core.engine.planning import parse_named
 from core.engine.queries import Queries
 from core.engine.recipients import personal_address
@@ -54,7 +54,7 @@ class Collaboration:
         recipient = parse_named(to, "to")
         if recipient.kind is not RecipientKind.PERSON:
             raise InvalidRecipient("A question is handed over to one person: give an e-mail.", recipient=to, path="to")
-        person = recipient.identity
+        person = self.permissions.responders.identity_of(recipient.value)
 
         def change(tx: Tx, suspension: Suspension, intent: Intent, now: datetime) -> Suspension:
             if not by.has(Role.ADMIN):
@@ -91,7 +91,7 @@ class Collaboration:
         if not responders.allowed(person):
             message = f"{person} is not among the recipients that this service may ask."
             raise RecipientNotAllowed(message, path="to")
-        if asks_for_itself(suspension, responders.actor(person)) and not self.permissions.allow_self:
+        if self.permissions.asks_for_itself(suspension, responders.actor(person)) and not self.permissions.allow_self:
             raise RecipientNotAllowed(
                 f"{person} asked this question, or it is asked on their behalf: they may not answer it.", path="to"
             )

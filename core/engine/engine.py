@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from core.domain.answers import GivenAnswer
 from core.domain.copies import replace
+from core.domain.identities import as_known
 from core.domain.intent import Intent, IntentStatus, check_version
 from core.domain.notice import WhenCut
 from core.domain.people import Actor, Role, canonical
@@ -216,9 +217,11 @@ class Engine:
     def _locked(self, tx: Tx, suspension_id: str, now: datetime) -> tuple[Intent | None, Suspension | None]:
         """Time comes first: a question whose end has passed is ended before anything else is looked at."""
         intent, suspension = locked(tx, suspension_id, self._transitions, now)
-        if intent is None or suspension is None or not suspension.is_open:
+        if intent is None or suspension is None:
             return intent, suspension
-        return intent, ended_in_time(tx, intent, suspension, self._transitions, now)
+        if suspension.is_open:
+            suspension = ended_in_time(tx, intent, suspension, self._transitions, now)
+        return intent, as_known(suspension, self.permissions.responders.identity_of)
 
     async def signal(
         self, answer: GivenAnswer, signal_id: str, creator: str | None = None, once: Once | None = None

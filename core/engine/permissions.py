@@ -1,23 +1,26 @@
 """Permissions: who may answer a question, who holds it, and whether enough people exist who may.
 
-Source: API.md §2, "Who may answer", §4, ``answers_required``; RFC-0025 §11; docs/decisions/0009.
+Source: API.md §2, "Who may answer", §4, ``answers_required``; RFC-0025 §11; docs/decisions/0009, 0087.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from core.domain.answers import GivenAnswer
 from core.domain.audience import Audience, audience_of
 from core.domain.copies import replace
-from core.domain.people import Actor, RecipientKind, Role, canonical, parse_recipient
+from core.domain.people import Actor, Address, RecipientKind, Role, canonical, parse_recipient
 from core.domain.request import AskRequest
 from core.domain.suspension import PlannedAttempt, Suspension
 from core.domain.wire import instant
 from core.errors import ClaimedByAnother, IdentityMismatch, NotAResponder, SelfResponseForbidden
 from core.ports import Responders
+
+MAIL = "email"
+"""The channel on which one address may be read by several people."""
 
 
 def check_claim(suspension: Suspension, by: Actor, now: datetime) -> None:
@@ -38,9 +41,9 @@ class Permissions:
         """An admin is a trusted gateway: its answer is that of the person it names (API.md §4). The key stays its own,
         so that a key which asked can't answer in anybody's name.
         """
-        if answer.named is None or _is_named(answer) or not answer.by.has(Role.ADMIN):
+        if answer.named is None or self._is_named(answer) or not answer.by.has(Role.ADMIN):
             return answer
-        return replace(answer, by=replace(self.responders.actor(canonical(answer.named)), key=answer.by.key))
+        return replace(answer, by=replace(self.responders.actor(answer.named), key=answer.by.key))
 
     def refusal(self, suspension: Suspension, actor: Actor) -> str | None:
         """Why ``actor`` may not answer, as an error code; ``None`` if they may."""
@@ -53,7 +56,7 @@ class Permissions:
         too. Never whoever asked, nor the person it was asked for. Where several answers are needed, only people of the
         directory and named keys: nobody else can be told from somebody who has answered already.
         """
-        if not self.allow_self and audience.is_behind(actor.identity, actor.key):
+        if not self.allow_self and audience.is_behind(self.responders.identity_of, actor.identity, actor.key):
             return SelfResponseForbidden.code
         if audience.is_shared and not self.responders.is_known(actor.identity):
             return NotAResponder.code
@@ -65,10 +68,10 @@ class Permissions:
 
     def means(self, suspension: Suspension, actor: Actor) -> bool:
         """Whether ``actor`` may answer the question, is named by it, or has answered it."""
-        audience, ended = audience_of(suspension), suspension.ended
-        if audience.has_answered(actor.identity) or self.refusal_of(audience, actor) is None:
+        audience, ended, identity_of = audience_of(suspension), suspension.ended, self.responders.identity_of
+        if audience.has_answered(identity_of, actor.identity) or self.refusal_of(audience, actor) is None:
             return True
-        if ended is not None and ended.by is not None and canonical(ended.by) == actor.identity:
+        if ended is not None and ended.by is not None and identity_of(ended.by) == actor.identity:
             return True
         return any(self.responders.answers_to(reference, actor) for reference in audience.references)
 
@@ -79,7 +82,8 @@ class Permissions:
 
     def waits_for(self, audience: Audience, actor: Actor) -> bool:
         """Whether an open question waits for ``actor`` among others: they may answer, and have not."""
-        return not audience.has_answered(actor.identity) and self.refusal_of(audience, actor) is None
+        has_answered = audience.has_answered(self.responders.identity_of, actor.identity)
+        return not has_answered and self.refusal_of(audience, actor) is None
 
     def check(self, suspension: Suspension, actor: Actor) -> None:
         """Raises what :meth:`refusal` says."""
@@ -88,7 +92,7 @@ class Permissions:
     def check_answer(self, suspension: Suspension, answer: GivenAnswer) -> None:
         """As :meth:`check`, and that the caller is who the answer says; self comes first, as in API.md §4."""
         code = self.refusal(suspension, answer.by)
-        if code != SelfResponseForbidden.code and not _is_named(answer):
+        if code != SelfResponseForbidden.code and not self._is_named(answer):
             raise IdentityMismatch("responded_by names somebody else than the key's owner.")
         _raise(code)
 
@@ -105,7 +109,7 @@ class Permissions:
         people = {identity for reference in references for identity in self._people(reference)}
         if not request.responders:
             people.update(self.responders.operators())
-        behind = {canonical(name) for name in (*agents, request.on_behalf_of) if name is not None}
+        behind = {self.responders.identity_of(name) for name in (*agents, request.on_behalf_of) if name is not None}
         return frozenset(people if self.allow_self else people - behind)
 
     def silent_beside(self, suspension: Suspension, identity: str) -> int:
@@ -114,24 +118,46 @@ class Permissions:
         people = {one for reference in audience.references for one in self._people(reference)}
         if not audience.responders:
             people.update(self.responders.operators())
-        answered = {canonical(name) for name in (*audience.answered, identity)}
-        return sum(self.allow_self or not audience.is_behind(one) for one in people - answered)
+        identity_of = self.responders.identity_of
+        answered = {identity_of(name) for name in (*audience.answered, identity)}
+        return sum(self.allow_self or not audience.is_behind(identity_of, one) for one in people - answered)
 
     def _people(self, reference: str) -> frozenset[str]:
         """Those behind ``reference`` whose answer would count."""
-        people = {canonical(one) for one in self.responders.people(reference)}
+        people = {self.responders.identity_of(one) for one in self.responders.people(reference)}
         if parse_recipient(reference).kind is RecipientKind.SCHEDULE:
             return frozenset(one for one in people if one == reference or self.responders.is_known(one))
         return frozenset(one for one in people if self.responders.is_known(one))
 
+    def is_shared_mailbox(self, suspension: Suspension, to: Address) -> bool:
+        """Whether ``to`` is a mailbox that several people read, as far as anybody can tell: it is nobody's in the
+        directory, and others are to answer, who can sign in. Those are the question's ``responders``, if it is none of
+        them; without any, everybody in the directory, if the mailbox is what the configuration asks by default.
 
-def asks_for_itself(suspension: Suspension, actor: Actor) -> bool:
-    """Whether ``actor`` is behind the question: its creator, or on whose behalf it is asked."""
-    return audience_of(suspension).is_behind(actor.identity, actor.key)
+        A link that went there is nobody's. An address that is asked for itself answers for itself.
+        """
+        identity, named = self.responders.identity_of(to.person or to.value), suspension.ask.responders
+        if to.channel != MAIL or self.responders.is_known(identity):
+            return False
+        if named:
+            return any(map(self._can_sign_in, named)) and not self._is_among(identity, named)
+        return bool(self.responders.everybody()) and self._is_among(identity, self.responders.defaults(MAIL))
 
+    def _can_sign_in(self, reference: str) -> bool:
+        """Whether it may mean somebody who can: whom a group or a schedule means is known when it is asked."""
+        recipient = parse_recipient(reference)
+        return not recipient.is_mailbox or self.responders.is_known(recipient.value)
 
-def _is_named(answer: GivenAnswer) -> bool:
-    return answer.named is None or canonical(answer.named) == answer.by.identity
+    def _is_among(self, identity: str, references: Collection[str]) -> bool:
+        mailboxes = (one.value for one in map(parse_recipient, references) if one.is_mailbox)
+        return identity in map(self.responders.identity_of, mailboxes)
+
+    def asks_for_itself(self, suspension: Suspension, actor: Actor) -> bool:
+        """Whether ``actor`` is behind the question: its creator, or on whose behalf it is asked."""
+        return audience_of(suspension).is_behind(self.responders.identity_of, actor.identity, actor.key)
+
+    def _is_named(self, answer: GivenAnswer) -> bool:
+        return answer.named is None or self.responders.identity_of(answer.named) == answer.by.identity
 
 
 def _raise(code: str | None) -> None:

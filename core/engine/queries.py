@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from core.domain.audience import audience_of
 from core.domain.copies import replace
+from core.domain.identities import as_known
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenPurpose
@@ -82,10 +83,12 @@ class Queries:
         return await self.knowing(await self.database.read(lambda conn: suspensions.get(conn, suspension_id)))
 
     async def knowing(self, suspension: Suspension | None) -> Suspension | None:
-        """``suspension``, whose responders the directory knows from here on."""
-        if suspension is not None and suspension.is_open and self.responders.asks_elsewhere:
+        """``suspension`` as the directory knows its people, who are known from here on."""
+        if suspension is None:
+            return None
+        if suspension.is_open and self.responders.asks_elsewhere:
             await self.responders.refresh((*suspension.ask.responders, *suspension.asked))
-        return suspension
+        return as_known(suspension, self.responders.identity_of)
 
     async def find(self, ref: str) -> Suspension | None:
         """The suspension with this public reference, however it is typed."""
@@ -125,8 +128,8 @@ class Queries:
 
     async def _holding(self, look_up: Callable[[sa.Connection], Holder | None]) -> Holder | None:
         holder = await self.database.read(look_up)
-        await self.knowing(holder.suspension if holder is not None else None)
-        return holder
+        known = await self.knowing(holder.suspension if holder is not None else None)
+        return holder if holder is None or known is None else replace(holder, suspension=known)
 
     async def registered(self, signal_id: str, creator: str | None, by: Actor, permissions: Permissions) -> str:
         """The id of the suspension that registered ``signal_id``: the open one, else the latest. ``creator`` is the

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from core.domain.copies import replace
+from core.domain.identities import as_known
 from core.domain.people import Address
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
@@ -33,6 +34,7 @@ def addresses_of(
     """Every address that may be asked there, once; but for people who have answered already. A place that several
     people share (a PagerDuty service) is asked once too, and is nobody's in particular then."""
     places: dict[str, Address] = {}
+    suspension = as_known(suspension, responders.identity_of)
     for address in _allowed(references, channel, responders):
         if address.person is None or answer_of(suspension, address.person) is None:
             there = places.setdefault(address.value, address)
@@ -48,18 +50,19 @@ def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responder
     person's own identity is theirs as long as they are meant, whatever the directory knows of it just now.
     """
     references = (*suspension.ask.planned(attempt).recipients, *(one.to for one in suspension.assigned))
-    if any(_is_at(to, address) for address in _allowed(references, to.channel, responders)):
+    person = None if to.person is None else responders.identity_of(to.person)
+    if any(_is_at(to.value, person, address) for address in _allowed(references, to.channel, responders)):
         return None
-    meant = (name for name in references if to.value == to.person and to.person in responders.people(name))
+    meant = (name for name in references if to.value == to.person and person in responders.people(name))
     if any(responders.allowed(name) for name in meant):
         return None
     anyway = (address for name in references for address in responders.addresses(name, to.channel))
-    return NOT_ALLOWED if any(_is_at(to, address) for address in anyway) else GONE
+    return NOT_ALLOWED if any(_is_at(to.value, person, address) for address in anyway) else GONE
 
 
-def _is_at(to: Address, address: Address) -> bool:
-    """Whether ``to`` is this place; shared, where it is nobody's in particular."""
-    return to.value == address.value and to.person in {None, address.person}
+def _is_at(value: str, person: str | None, address: Address) -> bool:
+    """Whether ``value`` is this place, and ``person``'s; shared, where it is nobody's in particular."""
+    return value == address.value and person in {None, address.person}
 
 
 def _allowed(references: Iterable[str], channel: str, responders: Responders) -> dict[Address, None]:

@@ -256,6 +256,24 @@ WRONG = [
         "people: [{name: A, email: a@example.com}, {name: B, email: A@Example.com}]",
         "people[1].email is the same as people[0].email",
     ),
+    *[
+        (
+            f"people: [{A_PERSON}{more}}}, {{name: B, email: b@example.com, aliases: [{alias}]}}]{rest}",
+            f"people[1].aliases[0] is the same as {other}",
+        )
+        for more, alias, rest, other in (
+            ("", "A+x@Example.com", "", "people[0].email"),
+            ("", "b@example.com", "", "people[1].email"),
+            (", aliases: [c@example.com]", "c@example.com", "", "people[0].aliases[0]"),
+            (
+                "",
+                "Bot@Example.com",
+                "\napi_keys: [{name: bot@example.com, key: k, roles: [agent]}]",
+                "api_keys[0].name",
+            ),
+        )
+    ],
+    (f"people: [{A_PERSON}, aliases: [nobody]}}]", "people[0].aliases[0] must be an e-mail address"),
     (
         "people: [{name: A, email: a@example.com, slack_user_id: U1}, "
         "{name: B, email: b@example.com, slack_user_id: U1}]",

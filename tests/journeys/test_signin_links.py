@@ -28,11 +28,13 @@ async def a_link(world: World, email: str = ALICE) -> str:
 async def enter(world: World, url: str) -> httpx.Response:
     """Open the link in a fresh browser, and press its button where there is one."""
     async with httpx.AsyncClient(follow_redirects=True, trust_env=False, timeout=30) as browser:
-        page = await browser.get(url)
-        token = re.search(r'name="form_token" value="([^"]+)"', page.text)
-        return (
-            page if token is None or page.status_code != 200 else await browser.post(url, data={"form_token": token[1]})
-        )
+        return await enter_with(browser, url)
+
+
+async def enter_with(browser: httpx.AsyncClient, url: str) -> httpx.Response:
+    page = await browser.get(url)
+    token = re.search(r'name="form_token" value="([^"]+)"', page.text)
+    return page if token is None or page.status_code != 200 else await browser.post(url, data={"form_token": token[1]})
 
 
 async def test_somebody_without_mail_signs_in_by_a_link_that_an_admin_made(any_world: World) -> None:

@@ -6,17 +6,19 @@ Source: API.md §4; facts on mail §B3, §F.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from typing import assert_never
 
 import structlog
+from pydantic import JsonValue
 
 from bot.inbound.mail.bounces import CHANNEL, MOST_AN_HOUR, TOO_MANY
-from bot.inbound.mail.identity import Senders, is_from
+from bot.inbound.mail.identity import Senders
 from bot.inbound.mail.texts import (
+    barred_mail,
     claimed_mail,
     clarification_mail,
     confirmation_mail,
@@ -56,6 +58,10 @@ from core.inbound.settle import Correspondence, TimelineEntry, Understood, Write
 
 log = structlog.get_logger(__name__)
 
+SENT_BY_ANOTHER = "sent_by_another"
+"""Somebody who may not answer has sent it in the writer's name."""
+NOTHING_MORE: Mapping[str, JsonValue] = {}
+SOMEBODY_ELSE = "somebody else"
 _STRANGERS = "?"
 """Among whom a mail counts whose sender is not known: they never use up what a person may send."""
 
@@ -89,7 +95,7 @@ class Replies:
         self._channel_views = engine.channel_views
         self._proposals = proposals or Proposals()
         self._mail = mail
-        self._senders = Senders(engine.queries, mail, rules)
+        self._senders = Senders(engine.queries, engine.permissions, mail, rules)
 
     async def understood(self, mail: Inbound) -> Understood:
         """An answer or a claim is recorded by now; everything else is left to be written down with the mail itself.
@@ -100,10 +106,13 @@ class Replies:
         if not held:
             log.info("mail.ignored", mail=mail.digest[:12], reason="unknown_token" if mail.tokens else "no_token")
             return Understood(CHANNEL, (mail.digest,))
-        mine = [one for one in held if is_from(mail, one)]
+        mine = self._senders.written_by(mail, held)
         distrust = await self._senders.distrust(mail, mine)
         if distrust is not None:
             return await self._unverified(mail, mine or held, distrust)
+        barred = self._senders.barred(mail, mine[0])
+        if barred is not None:
+            return await self._unverified(mail, mine, SENT_BY_ANOTHER, barred)
         return await self._trusted(mail, [*mine, *await self._senders.others(mail, mine[0])])
 
     async def _trusted(self, mail: Inbound, mine: Sequence[Holder]) -> Understood:
@@ -122,21 +131,33 @@ class Replies:
         lines = () if reaction.reason is None else _lines(mine, reaction.reason, holder.actor.identity)
         return Understood(CHANNEL, keys, lines, written=await self._written(reaction, holder), groups=(group,))
 
-    async def _unverified(self, mail: Inbound, held: Sequence[Holder], reason: str) -> Understood:
-        """Nothing is recorded. The person whose token it is may have written it, and is told where to answer."""
+    async def _unverified(
+        self, mail: Inbound, held: Sequence[Holder], reason: str, barred: str | None = None
+    ) -> Understood:
+        """Nothing is recorded. The person whose token it is may have written it, and is told where to answer. So are
+        those who read a mailbox of several people. ``barred`` is who sent it in the person's name."""
         holder = held[0]
+        is_shared = self._permissions.is_shared_mailbox(holder.suspension, holder.address)
         group = _group(holder, _STRANGERS)
         lately = await self._mail.lately(CHANNEL, group)
-        lines = _lines(held, TOO_MANY if lately == MOST_AN_HOUR else reason) if lately <= MOST_AN_HOUR else ()
+        details = {} if barred is None else {"sent_by": self._called(barred)}
+        why = TOO_MANY if lately == MOST_AN_HOUR else reason
+        lines = _lines(held, why, details=details) if lately <= MOST_AN_HOUR else ()
         suspension, written = holder.suspension, None
-        if suspension.is_open and self._permissions.refusal(suspension, holder.actor) is None:
+        if suspension.is_open and (is_shared or self._permissions.refusal(suspension, holder.actor) is None):
+            must_open = await self._channel_views.must_open(CHANNEL, suspension)
             if reason == SenderAuth.LINK_ONLY:
                 words: Words = partial(clarification_mail, why=reason)
+            elif barred is not None:
+                words = partial(barred_mail, by=self._called(barred), must_open=must_open)
             else:
-                must_open = await self._channel_views.must_open(CHANNEL, suspension)
-                words = partial(unverified_mail, must_open=must_open)
+                words = partial(unverified_mail, must_open=must_open, is_shared=is_shared)
             written = await self._written(_Reaction(reason, "link", suspension, words), holder)
         return Understood(CHANNEL, (mail.digest,), lines, written=written, groups=(group,))
+
+    def _called(self, identity: str) -> str:
+        """Who that is: nobody but people of the directory is named, as anything may stand in such a field."""
+        return identity if self._permissions.responders.is_known(identity) else SOMEBODY_ELSE
 
     # --- What does it say? ----------------------------------------------------------------------------------------
 
@@ -211,7 +232,7 @@ class Replies:
             value=value,
             choice=reading.index,
             reason=reading.reason,
-            via=_via(mail),
+            via=_via(mail, self._senders.sent_by(mail, holder)),
         )
         done = await self._engine.respond(given, holder.suspension)
         match done:
@@ -264,9 +285,10 @@ class Replies:
         return await self._channel_views.shown_on(CHANNEL, suspension)
 
 
-def _via(mail: Inbound) -> Via:
-    """The evidence of what it answers: the mail itself, and the one of ours that it names."""
-    return Via(CHANNEL, mail.sender, next(iter(mail.answers_to), None), mail.message_id or None)
+def _via(mail: Inbound, sender: str | None) -> Via:
+    """The evidence of what it answers: the mail itself, the one of ours that it names, and who has sent it for its
+    author."""
+    return Via(CHANNEL, mail.sender, next(iter(mail.answers_to), None), mail.message_id or None, sender=sender)
 
 
 def _open_first(holder: Holder, reason: str) -> _Reaction:
@@ -303,7 +325,10 @@ def _mark(identity: str) -> str:
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
-def _lines(held: Sequence[Holder], reason: str, by: str | None = None) -> tuple[TimelineEntry, ...]:
+def _lines(
+    held: Sequence[Holder], reason: str, by: str | None = None, details: Mapping[str, JsonValue] = NOTHING_MORE
+) -> tuple[TimelineEntry, ...]:
     """One for each question."""
     each = {one.suspension.id: one for one in reversed(held)}.values()
-    return tuple(TimelineEntry(one.suspension.id, MailKind.REPLY.value, reason, one.actor.identity, by) for one in each)
+    kind = MailKind.REPLY.value
+    return tuple(TimelineEntry(one.suspension.id, kind, reason, one.actor.identity, by, details) for one in each)

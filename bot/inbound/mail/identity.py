@@ -1,17 +1,23 @@
 """The identity behind a mail: whether the person that its token was made for wrote it, to us.
 
-Source: facts on mail §B1 (authority is the token, the sender and our own MX's word); docs/decisions/0019, 0025.
+A mail that went to nobody of the directory, such as a team's mailbox, may be answered by whoever of the directory may
+answer the question, from their own address. What somebody else has sent in the writer's name counts for nothing if
+that one may not answer.
+
+Source: facts on mail §B1 (authority is the token, the sender and our own MX's word); docs/decisions/0019, 0025, 0087.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bot.inbound.mail.bounces import CHANNEL
 from channels.email.addressing import is_same_mailbox
 from channels.email.authentication import SenderAuth
 from channels.email.inbound import Inbound, MailRules
+from core.domain.people import Address
 from core.domain.tokens import TokenPurpose
+from core.engine.permissions import Permissions
 from core.engine.queries import Holder, Queries
 from core.inbound.settle import Correspondence
 
@@ -23,8 +29,10 @@ class Senders:
     """Looks up whom a mail's tokens were made for, and says why it is not to be trusted. Every method raises
     :class:`core.errors.DatabaseUnavailable`."""
 
-    def __init__(self, queries: Queries, mail: Correspondence, rules: MailRules) -> None:
+    def __init__(self, queries: Queries, permissions: Permissions, mail: Correspondence, rules: MailRules) -> None:
         self._queries = queries
+        self._permissions = permissions
+        self._responders = permissions.responders
         self._mail = mail
         self._rules = rules
 
@@ -40,8 +48,52 @@ class Senders:
 
     async def others(self, mail: Inbound, holder: Holder) -> list[Holder]:
         """Other questions of the same person that the mail is addressed to: their server may have split it."""
-        held = await self._held([token for token in mail.addressed if token not in mail.tokens])
+        held = self.written_by(mail, await self._held([one for one in mail.addressed if one not in mail.tokens]))
         return [one for one in held if one.actor.identity == holder.actor.identity]
+
+    def written_by(self, mail: Inbound, held: Sequence[Holder]) -> list[Holder]:
+        """Those of ``held`` that are the sender's: made for them, or for nobody in particular and they may answer."""
+        found = (one if self._is_from(mail, one) else self._in_their_own_name(mail, one) for one in held)
+        return [one for one in found if one is not None]
+
+    def _is_from(self, mail: Inbound, holder: Holder) -> bool:
+        """The token's own recipient wrote it: a forwarded mail leaks the token, not the mailbox."""
+        sender = mail.sender
+        if sender is None:
+            return False
+        return is_same_mailbox(sender, holder.address.value) or (
+            self._responders.identity_of(sender) == holder.actor.identity
+        )
+
+    def _in_their_own_name(self, mail: Inbound, holder: Holder) -> Holder | None:
+        """A responder of the directory, whom their own server vouches for, answers a mail that went to a mailbox of
+        nobody's there. The token says no more than which question is meant: everybody who reads that mailbox has it,
+        so the From alone (``token_only``) would let each of them answer as any other."""
+        proven = mail.authentic and self._rules.sender_auth in {SenderAuth.DMARC, SenderAuth.DKIM}
+        if not proven or mail.sender is None or self._responders.is_known(holder.actor.identity):
+            return None
+        actor = self._responders.actor(mail.sender)
+        if actor.person is None or self._permissions.refusal(holder.suspension, actor) is not None:
+            return None
+        return Holder(holder.suspension, actor, Address(CHANNEL, actor.person.mail_to, actor.identity))
+
+    def barred(self, mail: Inbound, holder: Holder) -> str | None:
+        """The identity of somebody who sent the mail in the name of ``holder`` and may not answer the question, empty
+        if it can't be read; ``None`` if there is nobody such."""
+        may_not = (
+            one
+            for one in self._others_who_sent(mail, holder)
+            if self._permissions.refusal(holder.suspension, self._responders.actor(one)) is not None
+        )
+        return next(may_not, None)
+
+    def sent_by(self, mail: Inbound, holder: Holder) -> str | None:
+        """Who has sent the mail in the name of ``holder``, ``None`` if they did themselves."""
+        return next(self._others_who_sent(mail, holder), None)
+
+    def _others_who_sent(self, mail: Inbound, holder: Holder) -> Iterator[str]:
+        identities = map(self._responders.identity_of, mail.sent_by)
+        return (one for one in identities if one != holder.actor.identity)
 
     async def distrust(self, mail: Inbound, mine: Sequence[Holder]) -> str | None:
         """Why the mail is not the recipient's own reply, as far as anybody knows. ``mine`` are the sender's tokens."""
@@ -70,11 +122,3 @@ class Senders:
     async def _held(self, tokens: Sequence[str]) -> list[Holder]:
         found = [await self._queries.find_by_token(token, TokenPurpose.MAIL) for token in tokens[:_MOST_TOKENS]]
         return [one for one in found if one is not None]
-
-
-def is_from(mail: Inbound, holder: Holder) -> bool:
-    """The token's own recipient wrote it: a forwarded mail leaks the token, not the mailbox."""
-    sender = mail.sender
-    return sender is not None and any(
-        is_same_mailbox(sender, one) for one in (holder.address.value, holder.actor.identity)
-    )

@@ -147,11 +147,26 @@ def open_first_mail(suspension: Suspension) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, f"Your reply was not recorded. {_open_first(suspension)}", _PAGE)
 
 
-def unverified_mail(suspension: Suspension, *, must_open: bool = False) -> Message:
-    """A reply came that nobody can vouch for, to whom it would be from. With ``must_open`` no reply would count."""
-    ways = "" if must_open else ", or reply from the mailbox that this mail came to"
+def unverified_mail(suspension: Suspension, *, must_open: bool = False, is_shared: bool = False) -> Message:
+    """A reply came that nobody can vouch for, to whom it would be from. With ``must_open`` no reply would count. To a
+    mailbox that several people read (``is_shared``) it says who may have written it."""
+    if is_shared:
+        came = "A reply came in that could not be verified, or is from somebody who may not answer"
+        own = "your own mailbox"
+    else:
+        came, own = "A reply in your name came in that could not be verified", "the mailbox that this mail came to"
+    return _not_theirs(suspension, came, "" if must_open else f", or reply from {own}", must_open=must_open)
+
+
+def barred_mail(suspension: Suspension, by: str, *, must_open: bool = False) -> Message:
+    """``by`` has sent a reply in the name of whoever reads this, and may not answer."""
+    came = f"A reply in your name came in that was sent by {by}, who may not answer this question"
+    return _not_theirs(suspension, came, "" if must_open else ", or reply from your own account", must_open=must_open)
+
+
+def _not_theirs(suspension: Suspension, came: str, ways: str, *, must_open: bool) -> Message:
     text = (
-        "A reply in your name came in that could not be verified, so nothing was recorded.\n\n"
+        f"{came}, so nothing was recorded.\n\n"
         f"{suspension.ask.question}\n\n"
         f"If it was yours, please answer here{ways}. If it was not, there is nothing to do:"
     )

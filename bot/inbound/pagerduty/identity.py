@@ -1,8 +1,8 @@
 """The identity behind a PagerDuty account: the directory's word, else the mailbox that the account had at first.
 
 Whoever administers PagerDuty can give an account another e-mail, and people can change their own. So an account that
-turns up with another mailbox than before is nobody until the directory names it (``pagerduty_user_id``), and the
-operators are told. Names that PagerDuty shows are never looked at.
+turns up with another person's mailbox than before is nobody until the directory names it (``pagerduty_user_id``),
+and the operators are told. Names that PagerDuty shows are never looked at.
 
 Source: facts on channels §C6; docs/decisions/0024.
 """
@@ -14,7 +14,7 @@ from datetime import timedelta
 import structlog
 
 from channels.pagerduty.rest import ApiUnavailable, PagerDutyApi
-from core.domain.people import Actor, canonical, spelled
+from core.domain.people import Actor, IdentityOf, canonical, spelled
 from core.inbound.reports import Incoming
 from core.ports import Clock, Responders
 from core.store import incidents
@@ -32,8 +32,11 @@ TRUSTED = timedelta(hours=48)
 class PagerDutyAccounts:
     """Mailboxes of accounts, kept in the database: a replica, or a restart, knows what another has seen."""
 
-    def __init__(self, api: PagerDutyApi, database: Database, clock: Clock) -> None:
+    def __init__(
+        self, api: PagerDutyApi, database: Database, clock: Clock, identity_of: IdentityOf = canonical
+    ) -> None:
         self._api = api
+        self._identity_of = identity_of
         self._database = database
         self._clock = clock
         self.moved: set[str] = set()
@@ -56,7 +59,7 @@ class PagerDutyAccounts:
     async def _checked(self, user: str, kept: PagerAccount | None, found: str | None) -> str | None:
         if found is None:
             return None
-        if kept is not None and canonical(kept.email) != canonical(found):
+        if kept is not None and self._identity_of(kept.email) != self._identity_of(found):
             log.warning("pagerduty.account_moved", user=user)
             self.moved.add(user)
             return None

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from bot.web.api.suspension_replies import NoticeReply, notice_json
 from core.domain.notice import Links, build_notice
-from core.domain.people import canonical
 from core.domain.suspension import Suspension
 from core.domain.wire import LadderEntry, ladder_json
 from core.ports import Responders
@@ -32,7 +31,7 @@ def whole_notice_json(
         **notice_json(notice),
         "url": f"{public_url}/q/{suspension.ask.ref}",
         "ladder": ladder_json(suspension.ask),
-        "people": _names(set(map(canonical, _named(suspension))), responders),
+        "people": _names(map(responders.identity_of, _named(suspension)), responders),
     }
 
 

@@ -26,7 +26,7 @@ from bot.web.api.replies import refusals
 from bot.web.api.suspensions import Id
 from bot.web.errors import error_body, status_of
 from core.domain import vocabulary
-from core.domain.people import Actor, Role, canonical
+from core.domain.people import Actor, Role
 from core.domain.vocabulary import STATUS_CHANGED
 from core.errors import InvalidRequest, NotFound, Unauthorized
 from core.hub import EVERYTHING, Wakeup, first_of
@@ -209,7 +209,7 @@ async def one_agent(
     services: Served, request: Request, agent_id: AgentName, actor: Caller, last_event_id: LastEventId = None
 ) -> Response:
     """Server-sent events in the published client's own dialect. By the agent itself or an admin."""
-    own = agent_id == actor.key or canonical(agent_id) == actor.identity
+    own = agent_id == actor.key or services.responders.identity_of(agent_id) == actor.identity
     if not (own or (actor.has(Role.ADMIN) and services.keys.holder(agent_id) is not None)):
         raise NotFound("There is no such agent.")
 

@@ -305,7 +305,8 @@ def _here(request: Request) -> str:
 @dataclass(frozen=True, slots=True)
 class AnswerPage:
     """With ``personal`` (``answers.require_sign_in``) the link opens nothing by itself: whoever it was made for signs
-    in first, and nobody else gets further."""
+    in first, and nobody else gets further. One that went to a mailbox of several people is nobody's: whoever signs in
+    comes to the question's own page, and answers as themselves."""
 
     answering: Answering
     sessions: Sessions
@@ -326,9 +327,13 @@ class AnswerPage:
         holder = await room.queries.find_by_token(token, TokenPurpose.PAGE) if TOKEN.fullmatch(token) else None
         if holder is None:
             return room.renderer.unknown()
-        session = await self.sessions.current(request) if self.personal else None
-        if self.personal and (session is None or session.identity != holder.actor.identity):
-            return self._turned_away(request, session, question_place(holder.suspension.ask.ref))
+        question = question_place(holder.suspension.ask.ref)
+        is_shared = room.permissions.is_shared_mailbox(holder.suspension, holder.address)
+        session = await self.sessions.current(request) if self.personal or is_shared else None
+        if is_shared and session is not None:
+            return room.renderer.redirect(question)
+        if is_shared or (self.personal and (session is None or session.identity != holder.actor.identity)):
+            return self._turned_away(request, session, question)
         if room.permissions.refusal(holder.suspension, holder.actor) is not None:
             return room.renderer.message(
                 "You can't answer this question",

@@ -167,7 +167,7 @@ class SignIn:
         if link is None:
             return self._worthless()
         session = await self.sessions.current(request)
-        if session is not None and session.identity == canonical(link.mail):
+        if session is not None and session.identity == self.room.responders.identity_of(link.mail):
             return self.room.renderer.redirect(link.onward)  # in this browser already, and the link stays good
         place = f"{SIGN_IN}/{token}"
         return self.room.form_page(request, "signin_confirm.html", place, mail=link.mail, action=place)
@@ -215,6 +215,7 @@ class SignIn:
     async def _send_link(self, mail: str, leads_to: str) -> None:
         if not self.sessions.may_sign_in(mail):
             return
+        mail = self.room.responders.identity_of(mail)
         minute = int(self.room.clock.now().timestamp()) // 60
         if await self.room.incoming.seen(Marker.SIGN_IN_SENT, f"{self.room.seal.mark('signin-mail', mail)}:{minute}"):
             return

@@ -1,0 +1,44 @@
+"""Identities in a record, as the directory has them now: a record keeps the name that somebody had when it was written.
+
+The configuration may say later that two addresses are one person's. Whoever has claimed, answered or ended a question
+under one of them is that person from then on, and counts once. Pure.
+
+Source: API.md §1, ``people[].aliases``; docs/decisions/0028.
+"""
+
+from __future__ import annotations
+
+from core.domain.copies import replace
+from core.domain.people import IdentityOf, canonical
+from core.domain.suspension import Given, Suspension
+
+
+def as_known(suspension: Suspension, identity_of: IdentityOf) -> Suspension:
+    """``suspension`` with each further address of a person replaced by their identity. The very same if it names
+    none, whatever spellings it has. Of two answers that turn out to be one person's, while it is open, the later
+    stands."""
+    claim, ended = suspension.claim, suspension.ended
+    given = tuple(_by(one, identity_of) for one in suspension.answers)
+    if given != suspension.answers:
+        suspension = replace(suspension, answers=_one_each(given) if suspension.is_open else given)
+    if claim is not None and (holder := _now(claim.by, identity_of)) != claim.by:
+        suspension = replace(suspension, claim=replace(claim, by=holder))
+    if ended is not None and ended.by is not None and (by := _now(ended.by, identity_of)) != ended.by:
+        suspension = replace(suspension, ended=replace(ended, by=by))
+    return suspension
+
+
+def _now(name: str, identity_of: IdentityOf) -> str:
+    """``name`` itself where it is merely spelled otherwise."""
+    known = identity_of(name)
+    return name if known == canonical(name) else known
+
+
+def _by(given: Given, identity_of: IdentityOf) -> Given:
+    name = _now(given.by, identity_of)
+    return given if name == given.by else replace(given, by=name)
+
+
+def _one_each(answers: tuple[Given, ...]) -> tuple[Given, ...]:
+    latest = {canonical(one.by): one for one in answers}
+    return tuple(one for one in answers if latest[canonical(one.by)] is one)
