@@ -85,6 +85,7 @@ def init(
 def _person(text: str) -> tuple[str, str]:
     """``Alice <alice@example.com>``, or the address alone."""
     name, mail = named_mailbox(text)
+    mail = mail or text.strip()  # with everything else that is wrong it is told when the file is checked
     if not mail:
         raise ConfigError('--person must be an e-mail address, with or without a name: "Alice <alice@example.com>".')
     return name or mail.partition("@")[0], mail
