@@ -35,7 +35,7 @@ RoleNames = Annotated[
 @app.command(rich_help_panel=_SERVING)
 def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
     """Run the service: API, pages, vendors' webhooks, the clock and the relay, all in one process or each apart."""
-    from bot.config.loading import settings_and_folder, warnings_about
+    from bot.config.loading import find_file, settings_and_folder, warnings_about
     from bot.observability.telemetry import set_up_logging
     from bot.wiring.roles import check_fits, parts_of
 
@@ -48,7 +48,8 @@ def serve(config: ConfigFile = None, role: RoleNames = None) -> None:
 
     from bot.server import serve as run  # takes a second: whoever has made a mistake in the file need not wait for it
 
-    run(settings, folder, parts, reread=lambda: settings_and_folder(config)[0])
+    file = find_file(config)  # the one that counts: without it, a later reload must not find an empty configuration
+    run(settings, folder, parts, reread=lambda: settings_and_folder(file)[0])
 
 
 @app.command(rich_help_panel=_SERVING)

@@ -13,9 +13,7 @@ Source: API.md §1, §5, §8; RFC 5869 §3.2 (``info`` tells the uses apart); gi
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import hashlib
 import hmac
 import os
 import re
@@ -24,7 +22,6 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -32,9 +29,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.config import Settings
+from bot.config.loading import check_hashes
 from bot.config.people_and_keys import ApiKey
 from core.domain.people import Actor, Role, canonical
-from core.domain.renewed_key import RenewedKey
+from core.domain.root_key import RootKey
 from core.errors import ConfigError
 from core.hub import Wakeup
 from core.ports import Clock, Responders
@@ -47,64 +45,6 @@ KEY_FILE = "handraise.db.key"
 
 _SIZE = 32
 _SALT_SIZE = 16
-_VALID_GENERATIONS = 2
-"""How many webhook secrets of a key are valid at once: the newest, and the one before it while receivers change."""
-
-
-@dataclass(frozen=True, slots=True)
-class RootKey:
-    """What every other key comes from. Never logged, never shown.
-
-    ``previous`` are those that it has taken the place of: what was made with them is still known where that is safe
-    (docs/how-to/secret-key.md).
-    """
-
-    secret: bytes = field(repr=False)
-    previous: tuple[RootKey, ...] = field(default=(), repr=False)
-    _of_api_keys: bytes = field(init=False, repr=False, compare=False)
-    """Derived once: every request hashes the key that it brings."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_of_api_keys", self.derive("api-key"))
-
-    def derive(self, purpose: str) -> bytes:
-        """The key for ``purpose``: 32 bytes that tell nothing about those for other purposes."""
-        return _mac(self.secret, f"handraise/1/{purpose}".encode())
-
-    def derive_renewed(self, purpose: str) -> RenewedKey:
-        """As :meth:`derive`, for what was sealed and has to stay genuine under another root key."""
-        return RenewedKey(self.derive(purpose), [old.derive(purpose) for old in self.previous])
-
-    @property
-    def check(self) -> str:
-        """What a database keeps of the key that it is used with, to know another when it sees one."""
-        return self.derive("installation-check").hex()
-
-    def hashes(self, api_key: str) -> tuple[str, ...]:
-        """What may be stored of an API key: its hash, and those that it had under the root keys before."""
-        return tuple(root.hash_api_key(api_key) for root in (self, *self.previous))
-
-    def hash_api_key(self, api_key: str) -> str:
-        """What is stored of an API key, and looked up: HMAC-SHA-256, as 64 hexadecimal digits."""
-        return _mac(self._of_api_keys, api_key.encode("utf-8", "surrogatepass")).hex()
-
-    def webhook_secret(self, name: str, generation: int, salt: str | None = None) -> str:
-        """The ``whsec_…`` of that generation, from 1, of the API key ``name``. ``salt`` is its row's, which tells it
-        from an earlier key of that name; rows of an older version have none."""
-        text = f"{generation}\n{name}" if salt is None else f"{salt}\n{generation}\n{name}"
-        made = _mac(self.derive("webhook-secret"), text.encode())
-        return f"whsec_{base64.b64encode(made).decode()}"
-
-    def webhook_secrets(self, name: str, generation: int, salt: str | None = None) -> tuple[str, ...]:
-        """Those that are valid once ``generation`` secrets have been handed out, the newest first."""
-        oldest = max(generation - _VALID_GENERATIONS, 0)
-        return tuple(self.webhook_secret(name, number, salt) for number in range(generation, oldest, -1))
-
-
-def _mac(key: bytes, text: bytes) -> bytes:
-    """By ``hmac.new``: ``hmac.digest`` lets go of the GIL, and waits up to 5 ms until a thread that computes gives it
-    back. The event loop does this several times a question."""
-    return hmac.new(key, text, hashlib.sha256).digest()
 
 
 def new_salt() -> str:
@@ -126,7 +66,8 @@ def root_key(settings: Settings, folder: Path) -> RootKey:
     """The configured ``secret_key``; else the one in the key file, which is made if there is none.
 
     ``folder`` is the configuration's (or the working directory): the place of the key file if the database has no
-    file. Raises :class:`ConfigError` for a key file that can't be made, is damaged, or that others may read.
+    file. Raises :class:`ConfigError` for a key file that can't be made, is damaged, or that others may read, and if a
+    ``key_hash`` is that of a key that everybody knows.
     """
     if settings.secret_key is not None:
         return RootKey(settings.secret_key.encode(), tuple(_previous(settings.secret_key_previous)))
@@ -134,10 +75,12 @@ def root_key(settings: Settings, folder: Path) -> RootKey:
     try:
         if not path.exists():
             _make(path)
-        return _read(path)
+        root = _read(path)
     except OSError as failure:
         message = f"{path}: the secret key can't be kept here ({failure.strerror}); set HANDRAISE_SECRET_KEY"
         raise ConfigError(message) from None
+    check_hashes(settings, root)
+    return root
 
 
 def _previous(written: Iterable[str]) -> Iterator[RootKey]:
@@ -227,6 +170,12 @@ class KeyRing:
         self._configured = {entry.name: key_of_file(entry, self._root) for entry in entries}
         self._secrets = {**self._secrets, **{entry.name: entry.webhook_secrets for entry in entries}}
         self._tell_watchers()
+
+    def valid_with(self, entries: Iterable[ApiKey]) -> Mapping[str, frozenset[Role]]:
+        """What each valid key might do if the configuration's keys were ``entries``, by name; of the stored ones as far
+        as the last refresh knows."""
+        of_file = {entry.name: entry.roles for entry in entries if not self.shuts_out_file(entry.name)}
+        return {**of_file, **{key.name: frozenset(map(Role, key.roles)) for key in self._valid()}}
 
     async def refresh(self) -> None:
         """Read again what the command line or another process may have changed; whoever holds a stream open with a

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from handraise.cli.arguments import AsJson
-from handraise.cli.terminal import give_json, say
+from handraise.cli.terminal import give_json, say, warn
 
 from core.domain.people import Role
 from core.errors import ConfigError
@@ -136,7 +136,9 @@ def hash_key(config: Config = None, as_json: AsJson = False) -> None:
     """Read a key from standard input and print its key_hash for the configuration."""
     from bot.commands import making_keys
 
-    made = making_keys.hashed(config, sys.stdin.readline().strip())
+    made, warning = making_keys.hashed(config, sys.stdin.readline().strip())
+    if warning is not None:
+        warn(f"handraise: warning: {warning}")
     if as_json:
         give_json({"key_hash": made})
     else:

@@ -15,7 +15,8 @@ import yaml
 
 from bot.config.loading import settings_of, without_nulls
 from bot.config.settings import Http
-from bot.keys import RootKey, key_file, new_api_key, root_key
+from bot.keys import key_file, new_api_key, root_key
+from core.domain.root_key import RootKey
 from core.errors import ConfigError
 
 AGENT = "agent"

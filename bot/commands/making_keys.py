@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from bot.config.loading import settings_and_folder
-from bot.keys import RootKey, key_of_file, new_api_key, new_salt, root_key
+from bot.config.published import is_off_loopback, why_weak_key
+from bot.keys import key_of_file, new_api_key, new_salt, root_key
 from core.domain.people import canonical, key_name
+from core.domain.root_key import RootKey
 from core.errors import ConfigError
 from core.store import api_keys, schema
 from core.store.api_keys import StoredKey
@@ -172,9 +174,15 @@ def known(config: Path | None) -> list[tuple[str, str, str]]:
     return [(name, ", ".join(key.roles), _where(key, keys, now)) for name, key in sorted(every.items())]
 
 
-def hashed(config: Path | None, key: str) -> str:
-    """What stands for ``key`` as its ``key_hash``."""
-    return _Keys.of(config).root.hash_api_key(key)
+def hashed(config: Path | None, key: str) -> tuple[str, str | None]:
+    """What stands for ``key`` as its ``key_hash``, and a warning if the key is none. Off loopback that raises
+    :class:`ConfigError`: a hash does not tell what it is of."""
+    settings, _ = settings_and_folder(config)
+    why = why_weak_key(key)
+    warning = None if why is None else f"The key {why}. `handraise keys create NAME --role ROLE` makes one."
+    if warning is not None and is_off_loopback(settings):
+        raise ConfigError(warning)
+    return _Keys.of(config).root.hash_api_key(key), warning
 
 
 def _valid(tx: Tx, name: str, keys: _Keys) -> StoredKey:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 
 from bot.config.channels import DEFAULT_SERVICE
 from bot.config.known import Path, written
+from bot.config.published import is_off_loopback, weak_secrets
 from bot.config.settings import Settings, leads_here
 from channels.email.imap import ImapServer
 from core.domain.people import canonical
@@ -147,7 +148,7 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
         return
     why = "http.host is not loopback"
     if settings.secret_key is None:
-        yield ("secret_key",), f"is missing: {why}"
+        yield ("secret_key",), f"is missing: {why}; make one with `openssl rand -hex 32`"
     if settings.email is not None and not settings.email.has_door:
         yield ("email", "inbound_secret"), f"is missing: {why}"
     if settings.pagerduty is not None and not settings.pagerduty.webhook_secrets:
@@ -156,6 +157,12 @@ def _exposed(settings: Settings) -> Iterator[Misfit]:
         yield ("public_url",), f"must not lead to this machine: {why}"
     elif "public_url" not in settings.model_fields_set:
         yield ("public_url",), f"is missing: {why}"
+
+
+def _published(settings: Settings) -> Iterator[Misfit]:
+    """What everybody knows is no secret. On loopback it is a warning."""
+    if is_off_loopback(settings):
+        yield from weak_secrets(settings)
 
 
 def _public(settings: Settings) -> Iterator[Misfit]:
@@ -184,6 +191,7 @@ _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _delays: frozenset({"resume", "database", "work"}),
     _exposed: frozenset({"http", "secret_key", "email", "pagerduty", "public_url"}),
     _public: frozenset({"http", "public_url"}),
+    _published: frozenset({"http", "public_url"}),
     _providers: frozenset({"signin", "slack"}),
 }
 """Each with the sections that it looks at."""

@@ -24,8 +24,10 @@ from bot.config import known
 from bot.config.fitting import misfits
 from bot.config.known import TREE, Node, pattern
 from bot.config.problems import ConfigProblem, InvalidConfiguration, kind_of
+from bot.config.published import is_off_loopback, weak_secrets, why_weak
 from bot.config.settings import Settings
 from bot.config.values import FromVariable
+from core.domain.root_key import RootKey
 
 PREFIX = "HANDRAISE_"
 CLIENT_VARIABLES = frozenset({"HANDRAISE_URL", "HANDRAISE_API_KEY"})
@@ -303,6 +305,23 @@ def warnings_about(settings: Settings) -> Iterator[str]:
             "pagerduty.api_token is set without pagerduty.from_email: no note is written to an incident, and nobody is "
             "called to one. Set from_email to the login of a user of the PagerDuty account."
         )
+    yield from _weak(settings)
+
+
+def _weak(settings: Settings) -> Iterator[str]:
+    """Off loopback these are errors, but for a secret key that has gone out of use."""
+    weak = [] if is_off_loopback(settings) else [known.written(path) for path, _ in weak_secrets(settings)]
+    if weak:
+        yield (
+            f"{', '.join(weak)}: everybody can read this in Handraise's own files, or guess it. On this machine it is "
+            "let pass; with another http.host or public_url nothing starts. `openssl rand -hex 32` makes a secret, "
+            "`handraise keys create NAME --role ROLE` a key."
+        )
+    if any(why_weak(old) for old in settings.secret_key_previous):
+        yield (
+            "secret_key_previous holds a key that everybody can read in Handraise's own files, or guess: what is "
+            "signed with it anybody can forge. docs/how-to/secret-key.md says when to take it out."
+        )
 
 
 def not_configured(settings: Settings) -> list[str]:
@@ -319,6 +338,17 @@ def not_configured(settings: Settings) -> list[str]:
         "alerts.heartbeat_url": settings.alerts.heartbeat_url is None,
     }
     return [key for key, is_absent in absent.items() if is_absent]
+
+
+def check_hashes(settings: Settings, root: RootKey) -> None:
+    """What could not be seen before the root key was read from its file: a hash of a key that everybody knows.
+
+    Raises :class:`InvalidConfiguration`.
+    """
+    if is_off_loopback(settings):
+        weak = [(known.written(path), why) for path, why in weak_secrets(settings, root)]
+        if weak:
+            raise InvalidConfiguration([ConfigProblem(key, f"{key} {why}") for key, why in weak])
 
 
 def settings_and_folder(config: Path | None) -> tuple[Settings, Path]:

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bot.config import Settings, find_file, load
+from bot.config.known import written
 from bot.config.problems import ConfigProblem, InvalidConfiguration
+from bot.config.published import weak_secrets
 from bot.doctor.examination import Examination
 from bot.doctor.findings import Finding, fault, ok, some, warning
 
@@ -34,6 +36,17 @@ def _mend(problem: ConfigProblem) -> str:
 
 async def configuration(examined: Examination) -> Sequence[Finding]:
     settings = examined.settings
+    return [*_channels(settings), *_weak(settings)]
+
+
+def _weak(settings: Settings) -> Sequence[Finding]:
+    """Off loopback these are errors of the reader."""
+    weak = [written(path) for path, _ in weak_secrets(settings)]
+    found = f"{some(weak)}: everybody can read this in Handraise's own files, or guess it"
+    return [warning(SUBJECT, found, "Make new ones before others than this machine come in.")] if weak else []
+
+
+def _channels(settings: Settings) -> Sequence[Finding]:
     if not settings.channels:
         found = "no channel is set up: nobody is asked anywhere but on the pages"
         return [warning(SUBJECT, found, "Set up slack, email or pagerduty in handraise.yaml.")]

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from bot.config import Settings
 from bot.doctor.examination import Examination, aside
 from bot.doctor.findings import Finding, fault, ok, warning
-from bot.keys import RootKey, key_file, root_key
+from bot.keys import key_file, root_key
+from core.domain.root_key import RootKey
 from core.errors import ConfigError, ForeignDatabase, OperatorError
 from core.store.inspection import Inspected
 from core.store.schema import HEAD

@@ -13,7 +13,7 @@ import structlog
 
 from bot.callbacks.agents import CallbackAgents
 from bot.config import Settings
-from bot.keys import KeyRing, RootKey, root_key
+from bot.keys import KeyRing, root_key
 from bot.observability.heartbeat import Heartbeat
 from bot.observability.observer import Witness
 from bot.observability.telemetry import Metrics
@@ -48,6 +48,7 @@ from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
+from core.domain.root_key import RootKey
 from core.domain.tokens import TokenMaker
 from core.domain.wire import JsonObject
 from core.engine.collaboration import Collaboration

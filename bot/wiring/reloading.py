@@ -21,13 +21,16 @@ import structlog
 
 from bot.config import Settings
 from bot.config.changes import CHANNELS, Changes, changes_between
-from bot.keys import KeyRing, RootKey
+from bot.config.loading import check_hashes
+from bot.config.losses import ReloadLosesAccess, losses
+from bot.keys import KeyRing
 from bot.people.directory import Directory
 from bot.people.slack_accounts import AccountSearch
 from bot.web.hooks import Doors
 from bot.wiring.roles import Parts
 from bot.wiring.vendors import Vendors, channels_of, doors_of, pagerduty_parts, pagerduty_source, slack_people
 from core.delivery.tries import SEND_TIMEOUT
+from core.domain.root_key import RootKey
 from core.engine.engine import Engine
 from core.engine.quotas import Quotas
 from core.engine.transitions import Transitions
@@ -144,21 +147,22 @@ class Reloading:
         asked_at = await self._database.read(markers.reload_asked_at)
         if asked_at is not None and asked_at != self._asked_at:
             self._asked_at = asked_at
-            self._following = asyncio.create_task(self.reload_alone("another process"), name="reload")
+            force = asked_at == await self._database.read(markers.reload_forced_at)
+            self._following = asyncio.create_task(self.reload_alone("another process", force=force), name="reload")
 
-    async def reload(self, by: str) -> Changes:
-        """Take in what the configuration says now, and have the other processes do so. Raises :class:`ConfigError`, and
-        nothing has changed then."""
-        changes = await self._reload(by)
+    async def reload(self, by: str, *, force: bool = False) -> Changes:
+        """Take in what the configuration says now, and have the other processes do so. ``by`` is the key that asks.
+        Raises :class:`ConfigError`, and nothing has changed then; with ``force`` not for what would be lost by it."""
+        changes = await self._reload(by, by, force=force)
         if self._has_others:
             self._asked_at = now = self._clock.now()
-            await self._database.write(lambda tx: markers.ask_for_reload(tx, now))
+            await self._database.write(lambda tx: markers.ask_for_reload(tx, now, force=force))
         return changes
 
-    async def reload_alone(self, by: str) -> None:
+    async def reload_alone(self, by: str, *, force: bool = False) -> None:
         """As :meth:`reload`, in this process; the log alone says what became of it."""
         try:
-            await self._reload(by)
+            await self._reload(by, None, force=force)
         except (ConfigError, Conflict):  # which the log has
             return
         except Exception as bug:  # nobody above would say so
@@ -175,14 +179,17 @@ class Reloading:
         for closers in retired.values():
             await _close_all(closers)
 
-    async def _reload(self, by: str) -> Changes:
+    async def _reload(self, by: str, caller: str | None, *, force: bool) -> Changes:
         if self._reread is None:
             log.warning("configuration.refused", by=by, errors=["there is no file to read again"])
             raise Conflict("This service was not started from a configuration: there is nothing to read again.")
         async with self._one_at_a_time:
             try:
                 read = await asyncio.to_thread(self._reread)
+                check_hashes(read, self._builder.root)
                 changes = changes_between(self.settings, read)
+                if not force:
+                    await self._check_losses(changes.settings, caller)
                 await self._take_in(changes)
             except ConfigError as wrong:
                 log.warning("configuration.refused", by=by, errors=list(wrong.lines))
@@ -191,6 +198,14 @@ class Reloading:
         for waiting in changes.waiting:
             log.warning("configuration.needs_restart", by=by, reason=waiting.message)
         return changes
+
+    async def _check_losses(self, read: Settings, caller: str | None) -> None:
+        """Raises :class:`ReloadLosesAccess`."""
+        await self._keys.refresh()  # those that the database keeps count, and one that was revoked does not
+        before, after = self._keys.valid_with(self.settings.api_keys), self._keys.valid_with(read.api_keys)
+        lost = [*losses(self.settings, read, before, after, caller)]
+        if lost:
+            raise ReloadLosesAccess(lost)
 
     async def _take_in(self, changes: Changes) -> None:
         settings, now = changes.settings, self._vendors

@@ -15,12 +15,12 @@ from bot.config import Settings
 from bot.config.changes import CHANNELS
 from bot.config.channels import Email, PagerDuty
 from bot.config.values import mailbox_of
-from bot.keys import RootKey
 from bot.people.slack_accounts import AccountSearch
 from bot.web.hooks import Doors
 from bot.wiring.roles import Part, Parts
 from core.delivery import alerts
 from core.domain.people import canonical
+from core.domain.root_key import RootKey
 from core.engine.engine import Engine
 from core.engine.transitions import Transitions
 from core.inbound.reports import Incoming

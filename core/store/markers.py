@@ -164,15 +164,22 @@ def say_alive(tx: Tx, process: str, now: datetime) -> None:
     upsert(tx, seen, {"channel": "process", "key": process, "at": now}, ("channel", "key"))
 
 
-def ask_for_reload(tx: Tx, now: datetime) -> None:
-    """Have every process read its configuration anew."""
-    upsert(tx, seen, {"channel": "process-reload", "key": "asked", "at": now}, ("channel", "key"))
+def ask_for_reload(tx: Tx, now: datetime, *, force: bool = False) -> None:
+    """Have every process read its configuration anew; with ``force`` whatever is lost by it."""
+    for key in ("asked", "forced") if force else ("asked",):
+        upsert(tx, seen, {"channel": "process-reload", "key": key, "at": now}, ("channel", "key"))
 
 
 def reload_asked_at(conn: sa.Connection) -> datetime | None:
     """When that was asked for last; ``None`` if it was long ago, or never."""
-    found: datetime | None = _RELOAD.scalar(conn, {})
+    found: datetime | None = _RELOAD.scalar(conn, {"key": "asked"})
     return found
 
 
-_RELOAD = Prepared(sa.select(seen.c.at).where(seen.c.channel == "process-reload", seen.c.key == "asked"))
+def reload_forced_at(conn: sa.Connection) -> datetime | None:
+    """As :func:`reload_asked_at`, of those that were asked for with force."""
+    found: datetime | None = _RELOAD.scalar(conn, {"key": "forced"})
+    return found
+
+
+_RELOAD = Prepared(sa.select(seen.c.at).where(seen.c.channel == "process-reload", seen.c.key == sa.bindparam("key")))

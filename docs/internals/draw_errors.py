@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from bot.config.losses import ReloadLosesAccess
 from bot.config.problems import InvalidConfiguration
 from bot.web.errors import status_of
 from core.errors import CallerError, DatabaseReplaced, DatabaseUnavailable, HandraiseError, SuspensionError
@@ -52,6 +53,7 @@ def _of_classes() -> Iterator[tuple[int, str, str]]:
         DatabaseUnavailable,
         DatabaseReplaced,
         InvalidConfiguration,
+        ReloadLosesAccess,
     ]
     for error in named:
         if "code" in vars(error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import traceback
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -297,14 +298,15 @@ def test_a_file_that_is_not_there(read: Reads, tmp_path: Path) -> None:
 MAIL = "email: {smtp_url: 'smtp://h', from: a@example.com}\n"
 PAGER = f"pagerduty: {{routing_key: '{ROUTING_KEY}'}}\n"
 PUBLIC = "public_url: https://hand.example.com\n"
-ROOT = {"HANDRAISE_SECRET_KEY": "0123456789abcdef" * 2}
+MAKE_ONE = "make one with `openssl rand -hex 32`"
+ROOT = {"HANDRAISE_SECRET_KEY": secrets.token_hex(32)}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
 def test_off_loopback_a_secret_key_is_needed(read: Reads, host: str) -> None:
     text = f"http: {{host: '{host}'}}"
-    assert refusal(read, text) == "handraise.yaml: secret_key is missing: http.host is not loopback"
-    assert read(f"{text}\n{PUBLIC}", ROOT).secret_key == "0123456789abcdef" * 2
+    assert refusal(read, text) == f"handraise.yaml: secret_key is missing: http.host is not loopback; {MAKE_ONE}"
+    assert read(f"{text}\n{PUBLIC}", ROOT).secret_key == ROOT["HANDRAISE_SECRET_KEY"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])

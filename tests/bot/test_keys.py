@@ -13,7 +13,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from bot.config import Settings
-from bot.keys import RootKey, key_file, new_api_key, root_key, same
+from bot.keys import key_file, new_api_key, root_key, same
+from core.domain.root_key import RootKey
 from core.errors import ConfigError
 
 ROOT = RootKey(b"a root key of this test")

@@ -10,11 +10,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.keys import RootKey
 from bot.sandbox.pagerduty.world import Incident
 from bot.sandbox.slack.world import Message
 from core.domain.callback import ASKED_BACK
 from core.domain.intent import Intent
+from core.domain.root_key import RootKey
 from core.domain.suspension import Suspension
 from core.store import event_log as log
 from core.store import intents, outbox, suspensions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 GIVEN = {"POSTGRES_PASSWORD": "secret", "PUBLIC_URL": "https://handraise.example.com"}
 """What ``.env`` has to hold."""
 
-SECRETS = {"HANDRAISE_SECRET_KEY": "0123456789abcdef" * 4}
+SECRETS = {"HANDRAISE_SECRET_KEY": secrets.token_hex(32)}
 """What ``secrets.env`` has to hold."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::([-?])([^}]*))?\}")

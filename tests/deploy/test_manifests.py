@@ -19,6 +19,7 @@ from handraise.cli.app import app
 
 from bot.app import build_app
 from bot.config.loading import load
+from core.errors import ConfigError
 from tests.deploy import manifests
 from tests.world import World
 
@@ -78,11 +79,21 @@ def test_the_service_takes_what_compose_gives_it(tmp_path: Path) -> None:
 def test_the_service_takes_what_kubernetes_gives_it(tmp_path: Path) -> None:
     file = tmp_path / "handraise.yaml"
     file.write_text(OBJECTS["ConfigMap handraise"]["data"]["handraise.yaml"])
-    secrets = OBJECTS["Secret handraise"]["stringData"]
+    given = OBJECTS["Secret handraise"]["stringData"] | manifests.SECRETS
     for _, pod in manifests.pods():
         own = {one["name"]: one["value"] for one in pod["containers"][0].get("env", [])}
-        settings = load(file, _ours(manifests.image_variables()) | secrets | own)
+        settings = load(file, _ours(manifests.image_variables()) | given | own)
         assert (settings.http.host, settings.http.port) == ("0.0.0.0", 8080)
+
+
+def test_kubernetes_starts_nothing_before_the_secret_is_made(tmp_path: Path) -> None:
+    """Whoever applies the file as it stands is told what is missing, and gets no service that others can sign in to."""
+    file = tmp_path / "handraise.yaml"
+    file.write_text(OBJECTS["ConfigMap handraise"]["data"]["handraise.yaml"])
+    with pytest.raises(ConfigError) as refused:
+        load(file, _ours(manifests.image_variables()) | OBJECTS["Secret handraise"]["stringData"])
+    assert "secret_key is missing" in refused.value.message
+    assert "openssl rand -hex 32" in refused.value.message
 
 
 def _ours(variables: dict[str, str]) -> dict[str, str]:
@@ -178,5 +189,5 @@ def test_no_file_of_yours_gets_into_the_image() -> None:
 
 def test_nothing_in_the_files_is_a_secret() -> None:
     secrets = OBJECTS["Secret handraise"]["stringData"]
-    assert all("change-me" in value for value in secrets.values())
+    assert all("change-me" in value for value in secrets.values() if value)
     assert "key:" not in yaml.safe_dump(yaml.safe_load(OBJECTS["ConfigMap handraise"]["data"]["handraise.yaml"]))

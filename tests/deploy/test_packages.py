@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -113,12 +114,12 @@ async def test_the_image_serves_from_an_empty_folder_and_a_question_is_answered(
     settings = {
         "HANDRAISE_HTTP__PORT": str(port),
         "HANDRAISE_PUBLIC_URL": "https://handraise.example.com",
-        "HANDRAISE_SECRET_KEY": "0123456789abcdef" * 4,
+        "HANDRAISE_SECRET_KEY": secrets.token_hex(32),
         "HANDRAISE_DATABASE_URL": f"sqlite+aiosqlite:///{image.state}/handraise.db",
         "HANDRAISE_EMAIL__SMTP_URL": f"smtp://127.0.0.1:{free_port()}",  # nobody there: the mail waits, the API answers
         "HANDRAISE_EMAIL__FROM": "handraise@example.com",
         "HANDRAISE_EMAIL__DEFAULT_TO": "alice@example.com",
-        "HANDRAISE_EMAIL__INBOUND_SECRET": "inbound-secret-of-the-tests",
+        "HANDRAISE_EMAIL__INBOUND_SECRET": secrets.token_hex(32),
     }
     environ, log = image.environ(**settings), image.root / "log"
     assert image.check_health(environ) != 0, "nothing runs yet"

@@ -22,8 +22,8 @@ from typer.testing import CliRunner, Result
 from bot.commands import making_configuration
 from bot.config import load
 from bot.config.known import TREE
-from bot.keys import RootKey
 from bot.sandbox.serving import loopback_client
+from core.domain.root_key import RootKey
 from core.errors import ConfigError
 from tests import preloaded
 from tests.patience import PATIENCE

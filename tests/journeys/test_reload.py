@@ -23,7 +23,7 @@ from tests.bot.mail_world import ask_by_mail, is_open, signed_reply
 from tests.cli import handraise
 from tests.imap_pretend import PretendImap, pretending
 from tests.journeys.test_api_streams import reading
-from tests.journeys.test_keys import me
+from tests.journeys.test_keys import keys, me
 from tests.journeys.test_slack_socket_mode import in_socket_mode, slack_is
 from tests.patience import PATIENCE
 from tests.ports import free_port
@@ -244,7 +244,7 @@ async def test_a_wrong_file_changes_nothing_and_every_error_is_told(world: World
 async def test_files_that_the_configuration_names_are_wrong_too(world: World, tmp_path: Path) -> None:
     """Templates are looked at before anything is replaced."""
     office = Office(world, tmp_path)
-    office.write(api_keys=[], email__templates="nowhere")
+    office.write(api_keys=office.written["api_keys"][1:], email__templates="nowhere")
     response = await world.call("POST", "/v1/reload", "admin")
     assert (response.status_code, response.json()["detail"]["error"]) == (422, ConfigError.code)
     assert (await me(world, KEYS["agent"])).status_code == 200
@@ -264,6 +264,100 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken_in(world: Wor
     await world.ask()
     again = await world.call("POST", "/v1/suspensions", json={"question": "?", "response_type": "text"})
     assert again.status_code == 429
+
+
+# --- What would shut everybody out --------------------------------------------------------------------------------
+
+ROOT = {"name": "root", "key": KEYS["admin"], "roles": ["admin"]}
+AGENT = {"name": "refund-agent", "key": KEYS["agent"], "roles": ["agent"]}
+SHORTENED: dict[str, tuple[str, list[str]]] = {
+    "an empty file": ("", ["api_keys", "api_keys", "people"]),
+    "null": ("null\n", ["api_keys", "api_keys", "people"]),
+    "comments alone": ("# people:\n", ["api_keys", "api_keys", "people"]),
+    "no admin": (json.dumps({"api_keys": [AGENT], "people": [EVE]}), ["api_keys"]),
+    "no keys": (json.dumps({"people": [EVE]}), ["api_keys", "api_keys"]),
+    "nobody": (json.dumps({"api_keys": [ROOT]}), ["people"]),
+    "not the one who asks": (
+        json.dumps({"api_keys": [{**ROOT, "name": "else", "key": "another-key"}], "people": [EVE]}),
+        ["api_keys"],
+    ),
+}
+"""What the file holds, and what would be lost by it."""
+
+
+async def refused(office: Office, query: str = "") -> dict[str, Any]:
+    response = await office.world.call("POST", f"/v1/reload{query}", "admin")
+    assert response.status_code == 422, response.text
+    detail: dict[str, Any] = response.json()["detail"]
+    return detail
+
+
+@pytest.mark.parametrize("name", SHORTENED)
+async def test_what_would_shut_everybody_out_is_refused_and_nothing_changes(office: Office, name: str) -> None:
+    text, lost = SHORTENED[name]
+    office.file.write_text(text)
+    detail = await refused(office)
+    assert detail["error"] == "reload_loses_access"
+    assert [field["path"] for field in detail["fields"]] == lost
+    assert "handraise reload --force" in detail["message"]
+    assert (await me(office.world, KEYS["admin"])).status_code == 200
+    await office.world.ask(responders=["group:finance"])
+    assert office.world.slack.workspace.posted(), "people are asked as before"
+
+
+async def test_it_is_taken_in_if_it_is_meant(office: Office) -> None:
+    office.write(api_keys=[AGENT], people=[], suspension={})
+    assert (await refused(office, "?force=false"))["error"] == "reload_loses_access"
+    done = await office.world.call("POST", "/v1/reload?force=true", "admin")
+    assert done.json()["changed"] == ["api_keys", "people"]
+    assert (await me(office.world, KEYS["admin"])).status_code == 401
+    assert (await me(office.world, KEYS["agent"])).status_code == 200
+
+
+async def test_keys_of_the_database_count(office: Office) -> None:
+    """Whoever has moved all keys there empties ``api_keys`` without force."""
+    made = await keys(office.file.parent, "create", "second-admin", "--role", "admin", "--json")
+    mine = {"X-API-Key": json.loads(made)["api_key"]}
+    office.write(api_keys=[])
+    assert [field["message"] for field in (await refused(office))["fields"]] == [
+        "Your own key would be no admin's key any more."
+    ]
+    office.write(api_keys=[ROOT])
+    async with loopback_client(timeout=30) as http:
+        url = f"{office.world.url}/v1/reload"
+        assert (await http.post(url, headers=mine)).status_code == 200
+        office.write(api_keys=[])
+        assert (await http.post(url, headers=mine)).json()["changed"] == ["api_keys"]
+        assert (await http.get(f"{office.world.url}/v1/me", headers=mine)).status_code == 200
+
+
+async def test_a_key_that_was_revoked_does_not_count(office: Office) -> None:
+    world = office.world
+    office.write(api_keys=[*office.written["api_keys"], {"name": "old", "key": "old-admin-key", "roles": ["admin"]}])
+    assert (await world.call("POST", "/v1/reload", "admin")).status_code == 200
+    assert (await world.call("DELETE", "/v1/keys/old", "admin")).status_code == 200
+    office.write(api_keys=[AGENT, {"name": "old", "key": "old-admin-key", "roles": ["admin"]}])
+    [lost] = (await refused(office))["fields"]
+    assert lost["message"] == "No admin's key would be left (now root)."
+
+
+async def test_the_command_says_what_would_be_lost_and_how_to_insist(world: World, tmp_path: Path) -> None:
+    office = Office(world, tmp_path)
+    office.write(people=[], suspension={})
+    ran = await handraise(world, "reload")
+    assert (ran.status, ran.out) == (2, "")
+    assert "nobody would be left to be asked (now 3 in people and groups)" in ran.err
+    assert "handraise reload --force" in ran.err
+    ran = await handraise(world, "reload", "--force")
+    assert (ran.status, ran.out) == (0, "Taken in: people.\n")
+
+
+async def test_a_file_that_has_gone_is_no_empty_configuration(office: Office) -> None:
+    office.file.unlink()
+    detail = await refused(office, "?force=true")
+    assert detail["error"] == "invalid_configuration"
+    assert "No such file" in detail["message"]
+    assert (await me(office.world, KEYS["admin"])).status_code == 200
 
 
 @pytest.mark.parametrize("role", ["agent", "operator"])
@@ -316,6 +410,9 @@ async def test_a_process_reads_its_file_again_at_sighup(tmp_path: Path, sqlite_u
         rewrite(process, {**settings, "api_keys": [], "logg": {}})
         process.hang_up()
         await eventually(lambda: "unknown key logg; did you mean log?" in process.written)
+        rewrite(process, {**settings, "api_keys": []})
+        process.hang_up()
+        await eventually(lambda: "no admin's key would be left" in process.written)
         assert await knows(http, process, "late-key-1")
         assert await process.terminate() == 0
 
@@ -336,6 +433,23 @@ async def test_a_service_ends_with_the_terminal_that_it_was_started_in(tmp_path:
         os.close(terminal)
         process.send_signal(signal.SIGHUP)
         assert await process.wait() == 0
+
+
+@pytest.mark.slow
+async def test_a_file_that_was_found_and_has_gone_is_missed(tmp_path: Path, sqlite_url: str) -> None:
+    """`serve` without --config finds its file by itself. Without the file nobody would be left."""
+    file, port = tmp_path / "handraise.yaml", free_port()
+    file.write_text(json.dumps({**reachable(sqlite_url), "api_keys": [], "people": [], "http": {"port": port}}))
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}
+    said = tmp_path / "log"
+    with said.open("wb") as log:
+        process = preloaded.start(["serve"], environ, log.fileno(), log.fileno(), tmp_path)
+    await eventually(lambda: "handraise is ready" in said.read_text())
+    file.unlink()
+    process.send_signal(signal.SIGHUP)
+    await eventually(lambda: "can't be read: No such file" in said.read_text())
+    process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
 
 
 @pytest.mark.slow
@@ -362,3 +476,11 @@ async def test_a_reload_reaches_every_process_of_the_database(tmp_path: Path, po
 
         await eventually(is_out)
         await eventually(lambda: "configuration.reloaded" in two.written)
+
+        for process in (one, two, three):
+            rewrite(process, {**fewer, "people": []})
+        admin = {"X-API-Key": KEYS["admin"]}
+        assert (await http.post(f"{one.url}/v1/reload", headers=admin)).status_code == 422
+        assert (await http.post(f"{one.url}/v1/reload?force=true", headers=admin)).json()["changed"] == ["people"]
+        await eventually(lambda: two.written.count("configuration.reloaded") == 2)
+        assert "configuration.refused" not in two.written, "what was meant is meant for all"

@@ -21,9 +21,10 @@ from bot.commands.backups.creation import sqlite_file
 from bot.commands.backups.manifest import Manifest
 from bot.config import Settings
 from bot.config.loading import settings_and_folder
-from bot.keys import RootKey, key_file, root_key
+from bot.keys import key_file, root_key
 from bot.wiring.roles import archive_place
 from core.audit.check import Checked
+from core.domain.root_key import RootKey
 from core.errors import BackupFailed, OperatorError
 from core.store import schema
 from core.store.database import open_database

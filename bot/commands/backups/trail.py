@@ -6,8 +6,8 @@ import asyncio
 
 from handraise.cli.audit import said_of
 
-from bot.keys import RootKey
 from core.audit.check import Checked, check_logs
+from core.domain.root_key import RootKey
 from core.errors import BackupFailed
 from core.store.database_file import Advance
 from core.store.snapshots import Snapshot

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import structlog
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from bot.config.loading import warnings_about
 from bot.web.api import requests
@@ -144,6 +144,10 @@ class ReloadReply(Open):
     """What is allowed and probably not meant, as sentences."""
 
 
+Force = Annotated[
+    bool, Query(description="Take the configuration in also if nobody could administer or be asked afterwards.")
+]
+
 reload_routes = APIRouter(route_class=KeyedRoute, tags=["configuration"])
 
 
@@ -152,10 +156,12 @@ reload_routes = APIRouter(route_class=KeyedRoute, tags=["configuration"])
     summary="Read the configuration again, and take in what can change while the service runs",
     responses={200: {"model": ReloadReply}, **refusals(403, 409, 422)},
 )
-async def reload(services: Served, admin: Admin) -> Response:
+async def reload(services: Served, admin: Admin, force: Force = False) -> Response:
     """People, groups, keys, the allow-list, quotas and channels' settings. A wrong file changes nothing: 422
-    `invalid_configuration`, with every error among `fields`. Other processes follow within seconds."""
-    changes = await services.reloading.reload(admin.key or admin.identity)
+    `invalid_configuration`, with every error among `fields`. Nor does one that would leave no admin's key, no key or
+    nobody to ask where there were some, or that would make the caller's own key no admin's: 422 `reload_loses_access`.
+    Other processes follow within seconds."""
+    changes = await services.reloading.reload(admin.key or admin.identity, force=force)
     return reply(
         ReloadReply(
             changed=list(changes.taken),

@@ -150,8 +150,9 @@ class SignInLinkMaker(Protocol):
 class Reloader(Protocol):
     """Takes in what the configuration says now."""
 
-    async def reload(self, by: str) -> Changes:
-        """Raises :class:`ConfigError`, and nothing has changed then."""
+    async def reload(self, by: str, *, force: bool = False) -> Changes:
+        """Raises :class:`ConfigError`, and nothing has changed then. ``force`` takes in also what would leave no
+        admin's key or nobody to ask."""
         ...
 
 

@@ -126,14 +126,19 @@ def signin_link(
 
 
 def reload(
+    force: Annotated[
+        bool, typer.Option("--force", help="Take it in also if no admin's key, no key or nobody to ask would be left.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Have the running service read its configuration again: people, groups, keys, the allow-list, channels' settings.
 
     What can't change without a restart is named, and stays as it is. A wrong file changes nothing: every error is
-    printed, and the exit status is 2. Other processes on the same PostgreSQL follow within seconds.
+    printed, and the exit status is 2. So does a file that would leave no admin's key, no key or nobody to ask where
+    there were some, or make your own key no admin's; --force takes that in. Other processes on the same PostgreSQL
+    follow within seconds.
     """
-    done = Client(refused=_CANT_BEGIN).post("/v1/reload")
+    done = Client(refused=_CANT_BEGIN).post("/v1/reload?force=true" if force else "/v1/reload")
     if as_json:
         give_json(done)
         return
