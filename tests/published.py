@@ -8,11 +8,13 @@ A secret is found by what it is called (``secret_key: …``, ``KEYS = {…}``, `
 from __future__ import annotations
 
 import re
+import secrets
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from bot.config.published import LIST, is_guessable, published
+from bot.config.published import LIST, is_guessable, published, why_weak
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,6 +35,21 @@ _A_SECRET = re.compile(r"(?=.*[^A-Za-z])[A-Za-z0-9_+/=.:~!-]{4,200}|[A-Za-z0-9 .
 """A word alone is too short for a key, and is what settings are called."""
 _NO_SECRETS = {"requirements.lock", "requirements-prod.lock", "requirements.txt", "schemas", "static", LIST.name}
 """Sums of packages, others' files, and the list itself."""
+
+
+def renew_secrets(written: dict[str, Any]) -> None:
+    """Give a configuration secrets of its own: those of the tests stand in the repository, and are refused wherever it
+    says that others come in. Its ``secret_key`` stays if it is not published."""
+    if why_weak(written.get("secret_key") or ""):
+        written["secret_key"] = secrets.token_hex(32)
+    for entry in written.get("api_keys", ()):
+        entry["key"] = secrets.token_hex(16)
+        entry.pop("webhook_secrets", None)
+    for section, name in (("slack", "signing_secret"), ("email", "inbound_secret")):
+        if name in written.get(section, {}):
+            written[section][name] = secrets.token_hex(16)
+    if "pagerduty" in written:
+        written["pagerduty"]["webhook_secrets"] = [secrets.token_hex(16)]
 
 
 def collected() -> frozenset[str]:

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import re
+import secrets
 import shlex
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ AGENTS = ROOT / "docs" / "how-to" / "agents.md"
 
 CHANNELS = {
     ("slack", "bot_token"): ("HANDRAISE_SLACK__BOT_TOKEN", "xoxb-1"),
-    ("slack", "signing_secret"): ("HANDRAISE_SLACK__SIGNING_SECRET", "signing-secret"),
+    ("slack", "signing_secret"): ("HANDRAISE_SLACK__SIGNING_SECRET", secrets.token_hex(16)),
     ("email", "smtp_url"): ("HANDRAISE_EMAIL__SMTP_URL", "smtp://127.0.0.1:25"),
     ("email", "from"): ("HANDRAISE_EMAIL__FROM", "handraise@handraise.example.com"),
     ("pagerduty", "routing_key"): ("HANDRAISE_PAGERDUTY__ROUTING_KEY", "0123456789abcdef0123456789abcdef"),

@@ -39,7 +39,7 @@ def is_ours(answer: HttpAnswer) -> bool:
 def _object(answer: HttpAnswer) -> dict[str, object]:
     try:
         said = json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 

@@ -49,7 +49,7 @@ def is_signed_by_one_of(id_token: str, keys: KeySet) -> bool:
     head, _, _ = id_token.partition(".")
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return True  # it is refused as what it is
     named = header.get("kid") if isinstance(header, dict) else None
     return named is None or any(key.kid == named for key in keys.keys)

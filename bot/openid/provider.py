@@ -187,7 +187,7 @@ class Provider:
             raise ProviderFailure(f"http_{response.status_code}", is_away=True)
         try:
             said = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ProviderFailure("no_json") from None
         if not isinstance(said, dict):
             raise ProviderFailure("no_json")

@@ -12,6 +12,7 @@ Source: https://www.sqlite.org/howtocorrupt.html; https://www.sqlite.org/backup.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -25,7 +26,14 @@ from urllib.parse import quote
 
 import structlog
 
-from core.errors import AlreadyRunning, BackupFailed, DatabaseReplaced, ForeignDatabase
+from core.errors import (
+    AlreadyRunning,
+    BackupFailed,
+    DatabaseReplaced,
+    DatabaseUnavailable,
+    ForeignDatabase,
+    Unavailable,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -57,11 +65,16 @@ class DatabaseFile:
         return f"file:{quote(str(self.path))}?mode=rw"
 
     def make(self) -> None:
-        """Make it, empty and private, unless it is there. Once it is held it is never made again."""
+        """Make it, empty and private, unless it is there. Once it is held it is never made again. Raises
+        :class:`DatabaseUnavailable` if it can't be made here."""
         if self._identity is not None:
             return
-        with contextlib.suppress(FileExistsError):
+        try:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE))
+        except FileExistsError:
+            return
+        except OSError as failure:
+            raise _not_made(self.path, failure) from None
 
     def check_ours(self) -> None:
         """Raises :class:`ForeignDatabase` for a file with tables of another program. Only looks, and changes nothing;
@@ -77,13 +90,21 @@ class DatabaseFile:
                 )
 
     def hold(self) -> None:
-        """Become the one process that uses it, under whatever name; raises :class:`AlreadyRunning`.
+        """Become the one process that uses it, under whatever name; raises :class:`AlreadyRunning`, and
+        :class:`DatabaseUnavailable` if no lock can be made beside it.
 
         Locks of the operating system: they end with the process.
         """
         self.make()
-        lock = open(f"{self.real}.lock", "a", opener=_privately)  # noqa: SIM115 (its mode; held open for good)
-        file = os.open(self.real, os.O_RDONLY)
+        try:
+            lock = open(f"{self.real}.lock", "a", opener=_privately)  # noqa: SIM115 (its mode; held open for good)
+        except OSError as failure:
+            raise _not_made(Path(f"{self.real}.lock"), failure) from None
+        try:
+            file = os.open(self.real, os.O_RDONLY)
+        except OSError as failure:
+            lock.close()
+            raise _not_made(self.real, failure) from None
         try:
             _lock(lock.fileno())
             if _LOCKS_FILES:
@@ -128,6 +149,12 @@ class DatabaseFile:
                     log.warning("database.closed_to_others", file=file.name, mode=f"{mode & ~0o077:04o}")
         if names > 1:
             log.warning("database.has_several_names", names=names)  # SQLite's log is found under one of them alone
+
+
+def _not_made(path: Path, failure: OSError) -> DatabaseUnavailable:
+    message = f"database_url: {path} can't be made or opened: {failure.strerror}."
+    is_read_only = failure.errno in {errno.EROFS, errno.EACCES, errno.EPERM}
+    return DatabaseUnavailable(message, reason=Unavailable.READ_ONLY if is_read_only else Unavailable.UNREACHABLE)
 
 
 def _privately(path: str, flags: int) -> int:

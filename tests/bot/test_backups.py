@@ -319,6 +319,12 @@ def renamed(copy: Path, name: str) -> None:
     rewrite(copy, files=[{**files[0], "name": name}, *files[1:]])
 
 
+def listing(copy: Path, names: list[str]) -> None:
+    """The manifest names these files and no other."""
+    files = {file["name"]: file for file in json.loads((copy / "manifest.json").read_text())["files"]}
+    rewrite(copy, files=[files[name] for name in names])
+
+
 def overwritten(path: Path) -> None:
     path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
 
@@ -334,6 +340,11 @@ def linked(path: Path) -> None:
         (lambda copy: (copy / "manifest.json").unlink(), "holds no manifest.json"),
         (lambda copy: (copy / "manifest.json").write_text("{"), "this is no manifest"),
         (lambda copy: (copy / "manifest.json").write_text("[1]"), "this is no manifest"),
+        (lambda copy: (copy / "manifest.json").write_text('{"a":' * 5_000 + "1" + "}" * 5_000), "this is no manifest"),
+        (lambda copy: listing(copy, []), "names no handraise.db and no handraise.db.key"),
+        (lambda copy: listing(copy, ["handraise.db"]), "names no handraise.db.key"),
+        (lambda copy: listing(copy, ["handraise.db.key"]), "names no handraise.db: the backup is not whole"),
+        (lambda copy: listing(copy, ["handraise.db", "handraise.db", "handraise.db.key"]), "names handraise.db twice"),
         (lambda copy: rewrite(copy, events="many"), "events is not as it should be"),
         (lambda copy: rewrite(copy, format=2), "a newer version has made this backup"),
         (lambda copy: rewrite(copy, database="postgresql"), "a backup of a PostgreSQL database"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from typer.testing import CliRunner, Result
 
 from tests import preloaded
 
-SOUND = """
+SOUND = f"""
 database_url: postgresql+psycopg://nobody:hunter2@192.0.2.1/nowhere
 public_url: https://hand.example.com
-slack: {bot_token: xoxb-hunter2, signing_secret: hunter2}
+slack: {{bot_token: xoxb-hunter2, signing_secret: {secrets.token_hex(16)}}}
 """
 WRONG = "http: {port: 0}\nslack: {bot_token: hunter2, app_token: hunter2}\nlogg: {}\n"
 

@@ -22,6 +22,7 @@ from typer.testing import CliRunner, Result
 from bot.commands import making_configuration
 from bot.config import load
 from bot.config.known import TREE
+from bot.config.problems import InvalidConfiguration
 from bot.sandbox.serving import loopback_client
 from core.domain.root_key import RootKey
 from core.errors import ConfigError
@@ -63,7 +64,12 @@ def test_the_example_is_a_configuration() -> None:
 def test_the_example_is_whole(folder: Path) -> None:
     """Every section is in it, on or off, and what is off could be on."""
     file = folder / "handraise.yaml"
-    file.write_text(whole(EXAMPLE.read_text()))
+    text = whole(EXAMPLE.read_text())
+    file.write_text(text)
+    with pytest.raises(InvalidConfiguration) as refused:
+        load(file, {})
+    assert {problem.key for problem in refused.value.problems} >= {"secret_key", "api_keys[0].key", "api_keys[2].key"}
+    file.write_text(text.replace("https://handraise.example.com", "http://127.0.0.1:8080"))
     assert load(file, {}).channels == ("slack", "email", "pagerduty")
     assert sorted(TREE.keys.keys() - yaml.safe_load(file.read_text()).keys()) == []
 

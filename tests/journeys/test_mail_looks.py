@@ -12,6 +12,7 @@ import yaml
 
 from tests import preloaded
 from tests.bot.mail_world import ALICE, BOB, ask_by_mail, signed_reply, written_back
+from tests.published import renew_secrets
 from tests.world import World, config, running
 
 OPS = "ops@example.com"
@@ -93,6 +94,7 @@ async def start(folder: Path, **email: Any) -> tuple[int | None, str]:
     section = {"smtp_url": "smtps://mail.example.com", "from": "handraise@example.com", **email}
     settings = config(f"sqlite+aiosqlite:///{folder / 'h.db'}", {"email": section})
     settings |= {"suspension": {}, "public_url": "https://handraise.acme.example"}
+    renew_secrets(settings)
     file = folder / "handraise.yaml"
     file.write_text(yaml.safe_dump(settings))
     environ = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAISE_")}

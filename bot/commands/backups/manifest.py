@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -113,12 +114,25 @@ def read(folder: Path) -> Manifest:
         raise BackupFailed(
             f"{path}: this is no manifest of a backup ({place or 'it'} is not as it should be)."
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BackupFailed(f"{path}: this is no manifest of a backup.") from None
 
 
+def _check_names(path: Path, manifest: Manifest) -> None:
+    """What is not named is not summed either, and would be restored unseen."""
+    names = Counter(file.name for file in manifest.files)
+    needed = [DATABASE if manifest.database == "sqlite" else DUMP, *([KEY] if manifest.secret_key == "file" else [])]
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise BackupFailed(f"{path} names no {' and no '.join(missing)}: the backup is not whole.")
+    again = next((name for name, times in names.items() if times > 1), None)
+    if again is not None:
+        raise BackupFailed(f"{path} names {again} twice: this is not what `handraise backup` has written.")
+
+
 def check(folder: Path, manifest: Manifest, told: Advance) -> None:
-    """Raises :class:`BackupFailed` for the first file that is not what was copied."""
+    """Raises :class:`BackupFailed` for the first file that is not what was copied, or that is not named at all."""
+    _check_names(folder / NAME, manifest)
     before = 0
     for file in manifest.files:
         path = folder / file.name

@@ -62,7 +62,7 @@ def is_whole(last: str) -> bool:
     """Whether this is the last line of an export."""
     try:
         record = json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(record, dict) and record.get("kind") == "end"
 

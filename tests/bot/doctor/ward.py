@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -29,6 +30,7 @@ from tests.channels.email.certificates import Authority
 from tests.clock import ManualClock
 from tests.imap_pretend import PretendImap, pretending
 from tests.ports import free_port
+from tests.published import renew_secrets
 from tests.vendors.mail import Mailbox
 from tests.vendors.smtp import Offers
 from tests.world import World, running
@@ -84,11 +86,13 @@ async def ward(folder: Path, database_url: str) -> AsyncIterator[Ward]:
         imap = await stack.enter_async_context(pretending(PretendImap()))
         mails = await stack.enter_async_context(_mails(Mailbox(offers=Offers(reports=True))))
         world = await stack.enter_async_context(
-            running(folder, database_url, ManualClock(datetime.now(UTC)), public_url=public_url)
+            running(folder, database_url, ManualClock(datetime.now(UTC)), secret_key=secrets.token_hex(32))
         )
         await stack.enter_async_context(front(port, authority.server(HOST, HEARTBEAT_HOST), world.url))
         await _use(world)
         written = json.loads((folder / "handraise.yaml").read_text())
+        written["public_url"] = public_url
+        renew_secrets(written)
         written["http"] = {"port": urlsplit(world.url).port}
         written["slack"]["app_token"] = world.slack.sockets.app_token
         written["email"] |= {

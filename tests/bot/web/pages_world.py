@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -52,11 +53,11 @@ PEOPLE = [
     {"name": "Olga", "email": OLGA},
 ]
 CONFIG: dict[str, Any] = {
-    "secret_key": "the-secret-key-of-the-tests-alone",
+    "secret_key": secrets.token_hex(32),
     "public_url": SITE,
     "api_keys": [
-        {"name": "refund-agent", "key": "agent-key", "roles": ["agent"]},
-        {"name": OLGA, "key": "olga-key", "roles": ["operator"]},
+        {"name": "refund-agent", "key": secrets.token_hex(16), "roles": ["agent"]},
+        {"name": OLGA, "key": secrets.token_hex(16), "roles": ["operator"]},
     ],
     "people": PEOPLE,
 }
