@@ -7,6 +7,7 @@ import base64
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,11 +23,14 @@ DEEP = (100, 900, 1_000, 20_000)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder with a configuration and nothing else."""
-    (tmp_path / "handraise.yaml").write_text("{}\n")
-    yield tmp_path
-    tmp_path.chmod(0o755)
+def folder() -> Iterator[Path]:
+    """A folder with a configuration and nothing else. Not pytest's own, which nobody but its user may enter."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        (folder / "handraise.yaml").write_text("{}\n")
+        yield folder
+        folder.chmod(0o755)
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
