@@ -17,6 +17,7 @@ from joserfc.jwk import KeySet
 from bot.doctor.addresses import is_ours
 from bot.doctor.network import HttpAnswer
 from bot.openid.id_tokens import is_signed_by_one_of
+from tests.ports import free_port
 
 HANDRAISE = Path(sys.executable).with_name("handraise")
 DEEP = (100, 900, 1_000, 20_000)
@@ -28,7 +29,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         folder.chmod(0o755)
-        (folder / "handraise.yaml").write_text("{}\n")
+        (folder / "handraise.yaml").write_text(f"http: {{port: {free_port()}}}\n")
         yield folder
         folder.chmod(0o755)
 
