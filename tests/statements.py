@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from unittest.mock import patch
@@ -11,7 +11,6 @@ import psycopg
 import sqlalchemy as sa
 
 from core.store.database import Database
-from core.store.statement_pipeline import Asked, StatementPipeline
 
 _READING = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
@@ -22,14 +21,16 @@ async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
     SQLite's have them in their text."""
     found: dict[str, Any] = {}
 
-    class Traced(psycopg.Cursor[Any]):
-        def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
-            note(str(query), params)
-            return super().execute(query, params, **options)
+    execute, executemany = psycopg.Cursor.execute, psycopg.Cursor.executemany
 
-        def executemany(self, query: Any, params_seq: Any, **options: Any) -> Any:
-            note(str(query), params_seq[0])
-            return super().executemany(query, params_seq, **options)
+    def executed_one(cursor: psycopg.Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
+        note(str(query), params)
+        return execute(cursor, query, params, **options)
+
+    def executed_many(cursor: psycopg.Cursor[Any], query: Any, params_seq: Any, **options: Any) -> None:
+        rows = [*params_seq]
+        note(str(query), rows[0])
+        executemany(cursor, query, rows, **options)
 
     def note(statement: str, values: Any = None) -> None:
         if statement.startswith(_READING):
@@ -37,21 +38,18 @@ async def executed(database: Database) -> AsyncIterator[dict[str, Any]]:
 
     def trace(connection: Any, *_: Any) -> None:
         """What is prepared does not pass SQLAlchemy's own events."""
-        if isinstance(connection, psycopg.Connection):
-            connection.cursor_factory = Traced
-        else:
+        if not isinstance(connection, psycopg.Connection):
             connection.set_trace_callback(note)
 
-    def traced(pipeline: StatementPipeline, text: str, values: Sequence[Any]) -> Asked:
-        note(text, [*values])
-        return later(pipeline, text, values)
-
-    engines, later = {database.engine, database.reading}, StatementPipeline.later
+    engines = {database.engine, database.reading}
     for engine in engines:
         sa.event.listen(engine, "checkout", trace)
     try:
         await database.write(lambda tx: trace(tx.conn.connection.driver_connection))  # SQLite's is never given back
-        with patch.object(StatementPipeline, "later", traced):
+        with (
+            patch.object(psycopg.Cursor, "execute", executed_one),
+            patch.object(psycopg.Cursor, "executemany", executed_many),
+        ):
             yield found
     finally:
         for engine in engines:

@@ -17,9 +17,8 @@ from core.store.database import Database, Tx
 MOST = 25
 """Whoever waits for one of their rows waits for all of them."""
 
-Part = Callable[[Tx], Callable[[], None]]
-"""Its part of a transaction: what is asked of the database, and then what follows from the answers, so that those of
-all parts come together (:meth:`core.store.prepared.Prepared.soon`)."""
+Part = Callable[[Tx], None]
+"""Its part of a transaction."""
 
 
 class _Word(Enum):
@@ -48,7 +47,7 @@ class Portions:
         """Returns when ``part`` is committed; ``can_wait`` and what it raises are those of :meth:`Database.write`. It
         may be run more than once, as any job may."""
         if self._database.dialect == "sqlite":
-            await self._database.write(lambda tx: part(tx)(), can_wait=can_wait)
+            await self._database.write(part, can_wait=can_wait)
             return
         own = _Waiting(part)
         self._waiting.append(own)
@@ -56,7 +55,7 @@ class Portions:
         if word is _Word.WRITE:
             word = await self._write_next(own)
         if word is _Word.ALONE:
-            await self._database.write(lambda tx: part(tx)())
+            await self._database.write(part)
 
     async def _word(self, own: _Waiting) -> _Word:
         try:
@@ -94,5 +93,5 @@ class Portions:
 
 
 def _written(tx: Tx, portion: list[_Waiting]) -> None:
-    for follow in [one.part(tx) for one in portion]:
-        follow()
+    for one in portion:
+        one.part(tx)

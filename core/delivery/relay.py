@@ -273,27 +273,20 @@ class Relay:
             case _ as unknown:
                 assert_never(unknown)
 
-    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> Callable[[], None]:
+    def _delivered(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """Keep the receipt. A notice that was in flight when its question ended is withdrawn at once; so is a message
-        that was brought up to date meanwhile, which may have come later than its end. To be called once everything of
-        this transaction is asked of the database."""
-        has_ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else _never
+        that was brought up to date meanwhile, which may have come later than its end."""
+        ended = self._ended(tx, row) if row.kind is RowKind.NOTIFY or is_refresh(row) else None
         receipt, remark = delivered.receipt, delivered.remark
-        settle = outbox.settle_soon(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark)
-
-        def follow() -> None:
-            settled, ended = settle(), has_ended()
-            there: Row | None = replace(row, receipt=receipt)
-            if not settled:
-                there = leases.delivered(tx, row, receipt, now)
-            elif ended is None:
-                self._follow(tx, row, delivered, now)
-            if ended is not None and there is not None:
-                self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
-            if delivered.amiss is not None:
-                alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
-
-        return follow
+        there: Row | None = replace(row, receipt=receipt)
+        if not outbox.settle(tx, row, RowStatus.DELIVERED, now, self.lanes.owner, receipt=receipt, reason=remark):
+            there = leases.delivered(tx, row, receipt, now)
+        elif ended is None:
+            self._follow(tx, row, delivered, now)
+        if ended is not None and there is not None:
+            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+        if delivered.amiss is not None:
+            alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
@@ -306,21 +299,19 @@ class Relay:
     def _dropped(self, tx: Tx, row: Row, dropped: Dropped, now: datetime) -> None:
         """What may be there all the same is withdrawn, now or when its question ends."""
         reason, receipt = dropped.reason, dropped.receipt
-        has_ended = self._ended(tx, row) if receipt is not None else _never
+        ended = self._ended(tx, row) if receipt is not None else None
         if not outbox.settle(tx, row, RowStatus.DROPPED, now, self.lanes.owner, receipt=receipt, reason=reason):
             leases.left_alone(tx, row, reason)
-        elif (ended := has_ended()) is not None:
+        elif ended is not None:
             there = replace(row, receipt=receipt)
             self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
 
-    def _ended(self, tx: Tx, row: Row) -> Callable[[], Suspension | None]:
-        """The row's suspension if it has ended, with its status held still until this transaction is over. To be called
-        once the row is settled: both are asked of the database together."""
+    def _ended(self, tx: Tx, row: Row) -> Suspension | None:
+        """The row's suspension if it has ended, with its status held still until this transaction is over."""
         about = row.suspension_id
-        if about is None:
-            return _never
-        is_open = suspensions.is_still_open(tx, about)
-        return lambda: None if is_open() else suspensions.get(tx.conn, about)
+        if about is None or suspensions.is_still_open(tx, about):
+            return None
+        return suspensions.get(tx.conn, about)
 
     def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
         """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
@@ -379,7 +370,7 @@ class Relay:
         """A callback that will never arrive. What it was to tell of a question is a failure of the intent's (API.md
         §5); a fallback agent that can't be told is nobody's failure, so that no takeover leads to another."""
         about = row.suspension_id
-        intent = None if about is None or reason == NOT_WANTED else intents.lock_by_suspension(tx, about)()
+        intent = None if about is None or reason == NOT_WANTED else intents.lock_by_suspension(tx, about)
         if not outbox.settle(tx, row, status, now, self.lanes.owner, reason=reason):
             leases.left_alone(tx, row, reason)
             return
@@ -410,10 +401,6 @@ class Relay:
         ref = suspension.ask.ref
         alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
         tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
-
-
-def _never() -> None:
-    """When the question of a row that has none has ended."""
 
 
 def _name(outcome: Delivery | Dropped) -> str:

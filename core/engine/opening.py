@@ -45,7 +45,6 @@ class Opening:
     ) -> Suspension:
         """Open a question of ``creator``'s by its own policy. With no ``intent_id`` the intent is made too. Raises as
         :meth:`draft`, and :class:`NotFound` or :class:`Conflict` for an intent that can't be suspended."""
-        free_ref = suspensions.free_ref(tx.conn)
         default = policy_fields(sessions.agent_policy(tx.conn, creator))
         agents = () if intent_id is None else others_of(tx, intent_id, creator)
         draft = self.draft(tx, request, creator, default, now, found, agents)
@@ -57,7 +56,7 @@ class Opening:
         self.check_quota(tx, creator, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
-            ref=free_ref(),
+            ref=suspensions.free_ref(tx.conn),
             intent_id=intent.id,
             created_by=creator,
             now=now,

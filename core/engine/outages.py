@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -64,34 +64,21 @@ def locked(
     tx: Tx, suspension_id: str, transitions: Transitions, now: datetime
 ) -> tuple[Intent | None, Suspension | None]:
     """The intent, locked, and its suspension with every outage so far in its times."""
-    locked_intent = intents.lock_by_suspension(tx, suspension_id)
-    stored = outages.read(tx.conn, suspension_id)  # on its way at once; it is read when the lock is there
-    intent = locked_intent()
-    return (None, None) if intent is None else _caught_up(tx, intent, suspension_id, stored, transitions, now)
+    intent = intents.lock_by_suspension(tx, suspension_id)
+    return (None, None) if intent is None else caught_up(tx, intent, suspension_id, transitions, now)
 
 
 def caught_up(
     tx: Tx, intent: Intent, suspension_id: str, transitions: Transitions, now: datetime
 ) -> tuple[Intent, Suspension | None]:
     """As :func:`locked`, where the intent is locked in this transaction already."""
-    return _caught_up(tx, intent, suspension_id, outages.read(tx.conn, suspension_id), transitions, now)
-
-
-def _caught_up(
-    tx: Tx,
-    intent: Intent,
-    suspension_id: str,
-    stored: Callable[[], tuple[Suspension | None, Sequence[outages.Outage]]],
-    transitions: Transitions,
-    now: datetime,
-) -> tuple[Intent, Suspension | None]:
-    suspension, unheard = stored()
+    suspension, unheard = outages.read(tx.conn, suspension_id)
     for outage in unheard:
         assert suspension is not None  # noqa: S101 (it has something to hear)
         if not suspension.ask.keeps_its_times:
             by = outage.since(suspension.ask.suspended_at)
             suspension = transitions.move(tx, suspension, Rescheduled(by), intent, now).suspension
-            intent = intents.lock_by_suspension(tx, suspension_id)() or intent  # its log has grown
+            intent = intents.lock_by_suspension(tx, suspension_id) or intent  # its log has grown
         outages.heard(tx, suspension_id, outage)
     return intent, suspension
 

@@ -152,7 +152,7 @@ class ClientSteps:
         self._opening.check_quota(tx, creator, now)
         ask = draft.ask(
             suspension_id=record.suspension_id,
-            ref=suspensions.free_ref(tx.conn)(),
+            ref=suspensions.free_ref(tx.conn),
             intent_id=intent.id,
             created_by=creator,
             now=now,

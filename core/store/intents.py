@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import lru_cache, partial
@@ -193,11 +193,10 @@ def _take_first(tx: Tx, intent_ids: frozenset[str], turn: str | None) -> None:
     tx.taken = intent_ids
 
 
-def lock_by_suspension(tx: Tx, suspension_id: str) -> Callable[[], Intent | None]:
-    """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent. To be called when
-    it is needed (:meth:`Prepared.soon`); what is asked of the database after this sees it locked."""
-    rows = _BY_SUSPENSION_LOCKED.soon(tx.conn, {"suspension_id": suspension_id})
-    return lambda: next(map(_record, rows()), None)
+def lock_by_suspension(tx: Tx, suspension_id: str) -> Intent | None:
+    """The intent that a suspension belongs to, locked. Whoever moves a suspension holds its intent."""
+    row = _BY_SUSPENSION_LOCKED.first(tx.conn, {"suspension_id": suspension_id})
+    return None if row is None else _record(row)
 
 
 def lock_unless_taken(tx: Tx, suspension_id: str) -> Intent | None:

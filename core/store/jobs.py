@@ -11,7 +11,6 @@ from datetime import timedelta
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from core.store import deferred
 from core.store.database import Tx
 
 QUEUE = "handraise"
@@ -53,10 +52,8 @@ _DEFER = sa.text(
 def defer(tx: Tx, lock: str, wait: timedelta) -> None:
     """A look in ``wait``, unless one waits under the same ``lock``; becomes visible with the transaction.
 
-    In a savepoint: if another transaction was first with the same lock, PostgreSQL would abort the whole one. What
-    the transaction has written so far goes out before it: a failure of that is nobody else's look.
+    In a savepoint: if another transaction was first with the same lock, PostgreSQL would abort the whole one.
     """
-    deferred.send(tx.conn)
     try:
         with tx.conn.begin_nested():
             tx.conn.execute(_DEFER, {"lock": lock, "wait": wait})

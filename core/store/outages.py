@@ -9,7 +9,7 @@ Source: API.md §3, "After an outage of ours".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -98,17 +98,12 @@ _WITH_WHETHER_BEHIND = Prepared(
 )
 
 
-def read(conn: sa.Connection, suspension_id: str) -> Callable[[], tuple[Suspension | None, Sequence[Outage]]]:
-    """A suspension, and the outages that it has lived through while open and not yet heard of, oldest first. To be
-    called when they are needed (:meth:`Prepared.soon`)."""
-    rows = _WITH_WHETHER_BEHIND.soon(conn, {"id": suspension_id})
-
-    def found() -> tuple[Suspension | None, Sequence[Outage]]:
-        for row in rows():
-            return record_of(row), _unheard(conn, suspension_id) if row.is_behind else []
+def read(conn: sa.Connection, suspension_id: str) -> tuple[Suspension | None, Sequence[Outage]]:
+    """A suspension, and the outages that it has lived through while open and not yet heard of, oldest first."""
+    row = _WITH_WHETHER_BEHIND.first(conn, {"id": suspension_id})
+    if row is None:
         return None, []
-
-    return found
+    return record_of(row), _unheard(conn, suspension_id) if row.is_behind else []
 
 
 def _unheard(conn: sa.Connection, suspension_id: str) -> list[Outage]:

@@ -15,7 +15,7 @@ late; one that is held by a pause is not due at all.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -246,21 +246,7 @@ def settle(
 
     False if ``owner`` has it in hand no longer; nothing is changed then.
     """
-    return settle_soon(tx, row, status, now, owner, receipt=receipt, reason=reason)()
-
-
-def settle_soon(
-    tx: Tx,
-    row: Row,
-    status: RowStatus,
-    now: datetime,
-    owner: str,
-    *,
-    receipt: Mapping[str, str] | None = None,
-    reason: str | None = None,
-) -> Callable[[], bool]:
-    """As :func:`settle`. To be called when the answer is needed (:meth:`Prepared.soon`)."""
-    settled = _SETTLE.count_soon(
+    settled = _SETTLE.count(
         tx.conn,
         {
             "_id": row.id,
@@ -272,14 +258,9 @@ def settle_soon(
             "settled_at": now,
         },
     )
-
-    def is_settled() -> bool:
-        done = settled() > 0
-        if done and row.kind is RowKind.TELL:
-            tx.conn.execute(_FORGET, {"_id": row.id, "_left": _left_of(row)})
-        return done
-
-    return is_settled
+    if settled and row.kind is RowKind.TELL:
+        tx.conn.execute(_FORGET, {"_id": row.id, "_left": _left_of(row)})
+    return settled > 0
 
 
 def _left_of(row: Row) -> Mapping[str, JsonValue] | None:

@@ -22,8 +22,8 @@ from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGconn
 from sqlalchemy.pool import QueuePool
 
-from core.store import deferred
 from core.store.call_deadlines import Deadlines, left, spending
+from core.store.failures import in_sqlalchemys_words
 
 RV = TypeVar("RV")
 
@@ -127,8 +127,6 @@ def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engin
     of three. Nothing is connected yet."""
     writing = _open(url, deadlines, MOST)
     reading = _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
-    for engine in (writing, reading):
-        deferred.install(engine)
     return writing, reading
 
 
@@ -158,12 +156,19 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: Any, _record: Any) -> None:
         values = {"statement": _milliseconds(deadlines.statement * 0.9), "idle": _milliseconds(_IDLE_IN_TRANSACTION)}
-        connection.prepare_threshold = None  # with a ROLLBACK it would deallocate what StatementPipeline has prepared
         reads = connection.autocommit
         connection.autocommit = True
         compiled = _LET_GO.compile(dialect=engine.dialect)
         connection.execute(str(compiled), values)
         connection.autocommit = reads
+
+    @sa.event.listens_for(engine, "commit")
+    def commit(conn: sa.Connection) -> None:
+        """The server would carry out the COMMIT of a transaction that has failed as a ROLLBACK, and say nothing."""
+        driver: Any = conn.connection.driver_connection
+        if driver.info.transaction_status == TransactionStatus.INERROR:
+            failure = psycopg.errors.InFailedSqlTransaction("a statement of the transaction has failed")
+            raise in_sqlalchemys_words(conn, "COMMIT", failure) from failure
 
     _ask_a_rested_one(engine)
     return engine

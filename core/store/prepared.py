@@ -2,8 +2,8 @@
 
 SQLAlchemy works a statement out anew each time it is executed: about a tenth of a millisecond, five times what SQLite
 itself takes for it, and half of what a way to PostgreSQL and back takes. A cycle of suspend, notify, answer and
-callback has sixteen of them. A :class:`Prepared` statement goes to the driver as it was compiled. PostgreSQL plans it
-once for each connection (:mod:`core.store.statement_pipeline`).
+callback has sixteen of them. A :class:`Prepared` statement goes to the driver as it was compiled; the driver executes
+it, and has PostgreSQL plan it once for each connection unless a pooler is between (:mod:`core.store.postgres`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from core.store import deferred
 from core.store.failures import errors_of, in_sqlalchemys_words
 
 Values = Mapping[str, Any]
 Convert = Callable[[Any], Any]
-Rows = Callable[[], Sequence[Any]]
 
 
 class _Compiled(NamedTuple):
@@ -59,59 +57,25 @@ class Prepared:
         compiled = self._compile(conn.dialect, values)
         return self._records(conn, compiled, _run(conn, compiled, values))
 
-    def soon(self, conn: sa.Connection, values: Values) -> Rows:
-        """As :meth:`all`; call what is returned for the rows. On PostgreSQL it is executed in its turn, together with
-        what is read next, and may fail only there."""
-        if conn.dialect.name != "postgresql":
-            rows = self.all(conn, values)
-            return lambda: rows
-        compiled = self._compile(conn.dialect, values)
-        asked = deferred.later(conn, compiled.text, _placed(compiled, values))
-        return lambda: self._records(conn, compiled, deferred.answer(conn, asked))
-
     def run(self, conn: sa.Connection, *values: Values) -> None:
-        """Execute once for each of ``values``. On PostgreSQL it may be done with what this transaction reads next, or
-        at its end, and fail only there."""
+        """Execute once for each of ``values``."""
         compiled = self._compile(conn.dialect, values[0])
-        if conn.dialect.name == "postgresql":
-            for one in values:
-                deferred.later(conn, compiled.text, _placed(compiled, one))
-        elif len(values) == 1:
+        if len(values) == 1:
             _run(conn, compiled, values[0])
         else:
-            rows = [_placed(compiled, one) for one in values]
-            _run_many(conn, compiled, rows)
+            _run_many(conn, compiled, [_placed(compiled, one) for one in values])
 
     def run_rows(self, conn: sa.Connection, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """As :meth:`run` on SQLite, for many rows: each has the values of ``names``, in that order."""
+        """As :meth:`run`, for many rows: each has the values of ``names``, in that order."""
         compiled = self._compile(conn.dialect, dict.fromkeys(names))
         _check(compiled, frozenset(names))
         lists = {name: [value] * len(rows) for name, value in compiled.fixed.items()} | by_column(names, rows)
         placed = (converted(convert, lists[name]) for name, convert in compiled.places)
         _run_many(conn, compiled, zip(*placed, strict=True))
 
-    def change(self, conn: sa.Connection, values: Values, otherwise: Callable[[], Exception]) -> None:
-        """As :meth:`run`, once. If no row was changed, what ``otherwise`` makes is raised, and nothing of the
-        transaction may stand: on PostgreSQL it comes as late as any failure."""
-        if conn.dialect.name == "postgresql":
-            compiled = self._compile(conn.dialect, values)
-            deferred.later(conn, compiled.text, _placed(compiled, values), otherwise)
-        elif self.count(conn, values) == 0:
-            raise otherwise()
-
     def count(self, conn: sa.Connection, values: Values) -> int:
         """Execute; how many rows were changed."""
         return int(_run(conn, self._compile(conn.dialect, values), values).rowcount)
-
-    def count_soon(self, conn: sa.Connection, values: Values) -> Callable[[], int]:
-        """As :meth:`count`; call what is returned for the number. On PostgreSQL it is executed in its turn, as with
-        :meth:`soon`."""
-        compiled = self._compile(conn.dialect, values)
-        if conn.dialect.name != "postgresql":
-            changed = int(_run(conn, compiled, values).rowcount)
-            return lambda: changed
-        asked = deferred.later(conn, compiled.text, _placed(compiled, values))
-        return lambda: deferred.answer(conn, asked).rowcount
 
     def _records(self, conn: sa.Connection, compiled: _Compiled, cursor: Any) -> Sequence[Any]:
         dialect = conn.dialect
@@ -160,7 +124,7 @@ def _converters(compiled: _Compiled, dialect: sa.Dialect, cursor: Any) -> Sequen
 
 
 def _positional(dialect: sa.Dialect) -> sa.Dialect:
-    """As ``dialect``, with the values in a row: libpq numbers them."""
+    """As ``dialect``, with the values in a row. PostgreSQL's own numbers for them need not be worked out anew."""
     kind: Any = type(dialect)
     positional: sa.Dialect = dialect if dialect.positional else kind(paramstyle="numeric_dollar")
     return positional
@@ -169,24 +133,24 @@ def _positional(dialect: sa.Dialect) -> sa.Dialect:
 def _run(conn: sa.Connection, compiled: _Compiled, values: Values) -> Any:
     """The driver's cursor, after the statement was executed."""
     placed = _placed(compiled, values)
-    if conn.dialect.name == "postgresql":
-        return deferred.now(conn, compiled.text, placed)
     try:
-        return _driver(conn).execute(compiled.text, placed)
+        return _cursor(conn).execute(compiled.text, placed)
     except errors_of(conn) as failure:
         raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
 
 
 def _run_many(conn: sa.Connection, compiled: _Compiled, rows: Iterable[Sequence[Any]]) -> None:
-    """On SQLite, once for each of ``rows``."""
+    """Once for each of ``rows``."""
     try:
-        _driver(conn).executemany(compiled.text, rows)
+        _cursor(conn).executemany(compiled.text, rows)
     except errors_of(conn) as failure:
         raise in_sqlalchemys_words(conn, compiled.text, failure) from failure
 
 
-def _driver(conn: sa.Connection) -> Any:
-    return conn.connection.dbapi_connection  # the driver's own, on SQLite
+def _cursor(conn: sa.Connection) -> Any:
+    """The driver's, which takes SQL as it is; SQLite's connection makes one by itself."""
+    driver = conn.connection.dbapi_connection
+    return conn.dialect.loaded_dbapi.RawCursor(driver) if conn.dialect.name == "postgresql" else driver
 
 
 def _placed(compiled: _Compiled, values: Values) -> list[Any]:

@@ -43,18 +43,16 @@ def may_contain(conn: sa.Connection, text: str, creator: str | None, unindexed: 
 
     ``None`` if the index does not help: the text is too short, very many have it, or the index is not made yet. The
     order matters in which the log, the entries and the segments are read: a question goes from one to the next, and
-    never back. PostgreSQL gets the three statements at once and executes them in that order.
+    never back.
     """
     wanted = looked_up(text)
     if not wanted:
         return None
-    logged = _LOGGED[conn.dialect.name].soon(conn, {})
-    noted = _NOTED[conn.dialect.name].soon(conn, {})
-    in_segments = _in_segments(conn, wanted if creator is None else [*wanted, of_creator(creator)])
-    [behind], [waiting] = logged(), noted()
+    [behind] = _LOGGED[conn.dialect.name].all(conn, {})
+    [waiting] = _NOTED[conn.dialect.name].all(conn, {})
     if behind.begun is None or behind.lines == _MOST_BEHIND or waiting.questions == _MOST_WAITING:
         return None
-    found = in_segments()
+    found = _in_segments(conn, wanted if creator is None else [*wanted, of_creator(creator)])
     if sum(bits.bit_count() for bits in found.values()) > MOST_FOUND:
         return None
     ids = unindexed.having(conn, {*_opened(behind.opened), *_split(waiting.ids)}, wanted, creator)
@@ -177,10 +175,10 @@ _HAVING = {dialect: Prepared(statement) for dialect, statement in _each.items()}
 it takes the index."""
 
 
-def _in_segments(conn: sa.Connection, wanted: Collection[str]) -> Callable[[], Mapping[int, int]]:
-    """The questions that have all terms ``wanted``: a bitmap for each segment. To be called when it is needed."""
-    rows = _HAVING[conn.dialect.name].soon(conn, {"wanted": compact(wanted), "count": len(wanted)})
-    return lambda: {row.segment: _of_all(_split(row.together)) for row in rows()}
+def _in_segments(conn: sa.Connection, wanted: Collection[str]) -> Mapping[int, int]:
+    """The questions that have all terms ``wanted``: a bitmap for each segment."""
+    rows = _HAVING[conn.dialect.name].all(conn, {"wanted": compact(wanted), "count": len(wanted)})
+    return {row.segment: _of_all(_split(row.together)) for row in rows}
 
 
 def _of_all(kept: Sequence[str]) -> int:

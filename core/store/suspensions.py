@@ -6,7 +6,7 @@ import json
 import random
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -85,18 +85,14 @@ def insert(tx: Tx, suspension: Suspension) -> None:
 
 
 def update(tx: Tx, suspension: Suspension, *, version: int) -> None:
-    """Replace what moves, provided that the stored record is still at ``version``. Raises :class:`Conflict`, on
-    PostgreSQL perhaps only with what is read next."""
+    """Replace what moves, provided that the stored record is still at ``version``. Raises :class:`Conflict`."""
     audience = audience_of(suspension)
     values = {**_moving(suspension, audience), "_id": suspension.id, "_version": version}
-    _UPDATE.change(tx.conn, values, _moved_meanwhile)
+    if _UPDATE.count(tx.conn, values) == 0:
+        raise Conflict("The suspension has moved meanwhile; ask again.")
     entries = inbox_entries.enter if suspension.is_open else inbox_entries.leave
     entries(tx, suspension, audience)
     tx.written[suspension.id] = suspension
-
-
-def _moved_meanwhile() -> Conflict:
-    return Conflict("The suspension has moved meanwhile; ask again.")
 
 
 def update_all(tx: Tx, moved: Sequence[Suspension]) -> None:
@@ -314,11 +310,9 @@ def those(conn: sa.Connection, suspension_ids: Sequence[str]) -> Mapping[str, Su
     return {one.id: one for one in map(record, _BY_IDS[conn.dialect.name].all(conn, listed(suspension_ids)))}
 
 
-def is_still_open(tx: Tx, suspension_id: str) -> Callable[[], bool]:
-    """Whether it waits; and whoever would end it waits until this transaction is over. To be called when the answer is
-    needed (:meth:`Prepared.soon`)."""
-    rows = _STATUS_SHARED.soon(tx.conn, {"id": suspension_id})
-    return lambda: [row.status for row in rows()] == [Status.AWAITING.value]
+def is_still_open(tx: Tx, suspension_id: str) -> bool:
+    """Whether it waits; and whoever would end it waits until this transaction is over."""
+    return _STATUS_SHARED.scalar(tx.conn, {"id": suspension_id}) == Status.AWAITING.value
 
 
 def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
@@ -326,16 +320,9 @@ def by_ref(conn: sa.Connection, ref: str) -> Suspension | None:
     return None if row is None else record(row)
 
 
-def free_ref(conn: sa.Connection) -> Callable[[], str]:
-    """A reference that nobody has; longer where the short ones get scarce. To be called when it is needed
-    (:meth:`Prepared.soon`)."""
-    first = new_ref(_SHORTEST_REF)
-    taken = _REF_IS_TAKEN.soon(conn, {"ref": first})
-    return lambda: _free_ref(conn) if taken()[0].taken else first
-
-
-def _free_ref(conn: sa.Connection) -> str:
-    length = _SHORTEST_REF + 1
+def free_ref(conn: sa.Connection) -> str:
+    """A reference that nobody has; longer where the short ones get scarce."""
+    length = _SHORTEST_REF
     while ref_is_taken(conn, ref := new_ref(length)):
         length += 1
     return ref

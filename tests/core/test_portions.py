@@ -35,18 +35,14 @@ class Desk:
         fails: bool = False,
         once_written: Callable[[], object] = lambda: None,
     ) -> asyncio.Task[None]:
-        def part(tx: Tx) -> Callable[[], None]:
+        def part(tx: Tx) -> None:
             tx.after_commit(once_written)
             if waits:
                 self.let_go.wait(PATIENCE)
             intents.insert(tx, an_intent(name))
-
-            def follow() -> None:
-                if fails:
-                    raise Conflict(name)
-                self.used[name] = tx
-
-            return follow
+            if fails:
+                raise Conflict(name)
+            self.used[name] = tx
 
         return asyncio.create_task(self.portions.write(part), name=name)
 

@@ -64,8 +64,8 @@ async def test_a_suspensions_move_leaves_what_the_agent_wrote_alone(database: Da
 async def test_a_suspension_is_moved_under_the_lock_of_its_intent(database: Database) -> None:
     await keep_intents(database, an_intent("intent-1"))
     await keep(database, numbered(1), numbered(2))
-    assert await database.write(lambda tx: intents.lock_by_suspension(tx, "susp-1")()) == an_intent("intent-1")
-    assert await database.write(lambda tx: intents.lock_by_suspension(tx, "susp-9")()) is None
+    assert await database.write(lambda tx: intents.lock_by_suspension(tx, "susp-1")) == an_intent("intent-1")
+    assert await database.write(lambda tx: intents.lock_by_suspension(tx, "susp-9")) is None
 
 
 async def test_whoever_locks_second_reads_what_the_first_has_written(database: Database) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError
 
 from core.store.database import Database, Tx, open_database
 from core.store.prepared import Prepared
@@ -106,37 +106,7 @@ async def test_what_was_written_is_there_for_whatever_is_read_next(database: Dat
     assert await database.write(job) == (2, 3, 4)
 
 
-async def test_what_is_asked_early_is_told_as_of_its_turn(database: Database) -> None:
-    def job(tx: Tx) -> list[list[str]]:
-        INSERT.run(tx.conn, a_session("a"))
-        before = BY_OWNER.soon(tx.conn, {"owner": "refund-agent"})
-        INSERT.run(tx.conn, a_session("b"))
-        after = BY_OWNER.soon(tx.conn, {"owner": "refund-agent"})
-        return [[row.id for row in rows()] for rows in (after, before)]
-
-    assert await database.write(job) == [["a", "b"], ["a"]]
-
-
-async def test_a_change_of_no_row_is_the_error_that_was_named_for_it_and_undoes_everything(database: Database) -> None:
-    def job(tx: Tx) -> None:
-        INSERT.run(tx.conn, a_session("a"))
-        RENAME.change(tx.conn, {"_owner": "nobody", "owner": "other-agent"}, LookupError)
-        INSERT.run(tx.conn, a_session("b"))
-
-    for _ in range(20):  # more often than there are connections
-        with pytest.raises(LookupError):
-            await database.write(job)
-    assert await of_owner(database) == []
-
-    def known(tx: Tx) -> None:
-        INSERT.run(tx.conn, a_session("a"))
-        RENAME.change(tx.conn, {"_owner": "refund-agent", "owner": "other-agent"}, LookupError)
-
-    await database.write(known)
-    assert [row.id for row in await of_owner(database, "other-agent")] == ["a"]
-
-
-async def test_what_fails_with_the_commit_undoes_the_transaction_and_no_other(database: Database) -> None:
+async def test_what_fails_undoes_the_transaction_and_no_other(database: Database) -> None:
     def twice(tx: Tx) -> None:
         INSERT.run(tx.conn, a_session("a"))
         INSERT.run(tx.conn, a_session("a"))
@@ -149,7 +119,7 @@ async def test_what_fails_with_the_commit_undoes_the_transaction_and_no_other(da
     assert [row.id for row in await of_owner(database)] == ["b"]
 
 
-async def test_what_waits_when_a_job_fails_is_never_executed(database: Database) -> None:
+async def test_what_was_done_before_a_job_fails_is_undone(database: Database) -> None:
     def torn(tx: Tx) -> None:
         INSERT.run(tx.conn, a_session("a"))
         raise LookupError
@@ -161,9 +131,35 @@ async def test_what_waits_when_a_job_fails_is_never_executed(database: Database)
     assert [row.id for row in await of_owner(database)] == ["b"]
 
 
-async def test_nothing_waits_on_a_connection_that_is_not_the_stores(postgres_url: str) -> None:
-    database, engine = open_database(postgres_url), sa.create_engine(postgres_url, poolclass=sa.NullPool)
-    with engine.begin() as conn:
-        INSERT.run(conn, a_session("a"))
+async def test_a_value_that_can_not_be_sent_fails_at_its_statement_and_loses_no_other(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+
+    def job(tx: Tx) -> None:
+        INSERT.run(tx.conn, a_session("a"))
+        with pytest.raises(DataError):
+            INSERT.run(tx.conn, a_session("b", owner="nul\0"))
+
+    await database.write(job)
     assert [row.id for row in await of_owner(database)] == ["a"]
+    await database.close()
+
+
+async def test_much_goes_in_and_out_at_once(database: Database) -> None:
+    """More than the line takes before somebody reads."""
+    much = "x" * 20_000
+    kept = [a_session(f"s-{number:04}", owner=much) for number in range(500)]
+    await keep(database, *kept)
+    assert [row.id for row in await of_owner(database, much)] == [one["id"] for one in kept]
+
+
+async def test_a_statement_that_comes_again_and_again_is_planned_once_for_a_connection(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    planned = sa.text("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT sessions%'")
+
+    def job(tx: Tx) -> int | None:
+        for _ in range(12):
+            BY_OWNER.all(tx.conn, {"owner": "refund-agent"})
+        return tx.conn.scalar(planned)
+
+    assert await database.write(job) == 1
     await database.close()

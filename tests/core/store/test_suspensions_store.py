@@ -243,9 +243,9 @@ async def test_a_signal_is_found_open_first_and_else_the_newest(database: Databa
 
 async def test_whether_it_still_waits_is_known(database: Database) -> None:
     await keep(database, numbered(1), answered(numbered(2), after(minutes=1)).suspension)
-    assert await database.write(lambda tx: suspensions.is_still_open(tx, "susp-1")())
-    assert not await database.write(lambda tx: suspensions.is_still_open(tx, "susp-2")())
-    assert not await database.write(lambda tx: suspensions.is_still_open(tx, "susp-3")())
+    assert await database.write(lambda tx: suspensions.is_still_open(tx, "susp-1"))
+    assert not await database.write(lambda tx: suspensions.is_still_open(tx, "susp-2"))
+    assert not await database.write(lambda tx: suspensions.is_still_open(tx, "susp-3"))
 
 
 # --- What is due --------------------------------------------------------------------------------------------------
