@@ -8,7 +8,7 @@ ARGS   ?=
 LOCK   := $(if $(PROD),requirements-prod.lock,requirements.lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail alerts browser lock dist deployment clean
+.PHONY: help install demo quick test slow check format bench corpus chaos docs document kills mutants newest openarmature mail pooler alerts browser lock dist deployment clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -72,6 +72,9 @@ openarmature: $(STAMP) ## the adapter over the published engine, in a .venv of i
 
 mail: $(STAMP) ## mail through a real postfix and dovecot (needs both installed, and root)
 	$(BIN)/python -m pytest -m mailservers -n 2 $(ARGS)
+
+pooler: $(STAMP) ## PostgreSQL behind pgbouncer, and handed over to another server (needs Debian's pgbouncer)
+	$(BIN)/python -m pytest -m pooler -n 2 $(ARGS)
 
 alerts: $(STAMP) ## the rules of docs/alerts.yaml by promtool (needs Debian's prometheus)
 	$(BIN)/python -m pytest -m promtool -n 0 $(ARGS)

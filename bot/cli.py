@@ -63,7 +63,8 @@ def migrate(config: ConfigFile = None, as_json: AsJson = False) -> None:
     began = time.monotonic()
     with progress() as begin:
         told = begin("Migrating the schema", "migrations")
-        before, after = schema.migrate(open_database(settings.database_url), told)
+        database = open_database(settings.database_url, direct_url=settings.database.direct_url)
+        before, after = schema.migrate(database, told)
     if as_json:
         give_json({"before": before, "after": after})
     elif before == after:

@@ -456,6 +456,18 @@ class ConfigError(OperatorError):
     code = "config"
 
 
+class SessionsShared(ConfigError):
+    """What needs a session of PostgreSQL's has none by this ``setting``. ``found`` says why, ``mend`` what to do."""
+
+    def __init__(self, setting: str, found: str) -> None:
+        self.setting, self.found = setting, found
+        self.mend = (
+            "Set database.direct_url (HANDRAISE_DATABASE__DIRECT_URL) to the same database at PostgreSQL itself, for "
+            "LISTEN and locks."
+        )
+        super().__init__(f"{setting} {found}. {self.mend}")
+
+
 class Unavailable(StrEnum):
     """Why a database can't be used."""
 

@@ -74,11 +74,27 @@ def cluster(**settings: str) -> Iterator[Cluster]:
         shutil.rmtree(root, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def standby(primary: Cluster) -> Iterator[Cluster]:
+    """A second server that streams what ``primary`` writes, and may be promoted; deleted afterwards."""
+    root = Path(tempfile.mkdtemp(prefix="pgt-"))
+    try:
+        root.chmod(0o755)
+        running = primary.copied_to(root)
+        running.start()
+        try:
+            yield running
+        finally:
+            running.stop(signal.SIGQUIT)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 class Cluster:
     """One server on a unix socket. ``query`` is the part of its URL behind the database's name."""
 
     def __init__(self, folder: Path, root: Path, settings: dict[str, str], who: dict[str, Any]) -> None:
-        self._folder, self._root, self._who = folder, root, who
+        self._folder, self._root, self._who, self._settings = folder, root, who, settings
         self.sockets = root / "s"
         options = {**settings, "unix_socket_directories": str(self.sockets)}
         self._command = [
@@ -95,6 +111,23 @@ class Cluster:
         with (self._root / "log").open("ab") as log:
             self._server = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self._root, **self._who)
         _await_ready(self._server, self._folder, self._root, self.sockets)
+
+    def copied_to(self, root: Path) -> Cluster:
+        """A standby of this one, which is running; it is not started yet."""
+        data, sockets = root / "d", root / "s"
+        for made in (data, sockets):
+            made.mkdir(mode=0o700)
+            if "user" in self._who:
+                os.chown(made, self._who["user"], self._who["group"])
+        copying = [self._folder / "pg_basebackup", "-D", data, "-R", "-h", self.sockets, "-U", "postgres"]
+        copying += ["--checkpoint=fast", "--no-sync"]
+        subprocess.run(copying, check=True, capture_output=True, cwd=root, **self._who)
+        return Cluster(self._folder, root, self._settings, self._who)
+
+    def promote(self) -> None:
+        """A standby takes writes from now on."""
+        promoting = [self._folder / "pg_ctl", "promote", "-D", self._root / "d"]
+        subprocess.run(promoting, check=True, capture_output=True, cwd=self._root, **self._who)
 
     def ask_for_password(self, user: str) -> None:
         """From the next start on ``user`` is not let in without one."""

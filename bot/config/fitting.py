@@ -143,6 +143,11 @@ def _delays(settings: Settings) -> Iterator[Misfit]:
         yield ("work", "silent_seconds"), "must be at least three times work.beat_seconds"
 
 
+def _pooler(settings: Settings) -> Iterator[Misfit]:
+    if settings.database.direct_url is not None and not settings.database_url.startswith("postgresql"):
+        yield ("database", "direct_url"), "is for PostgreSQL, and database_url names a file"
+
+
 def _exposed(settings: Settings) -> Iterator[Misfit]:
     if settings.http.is_loopback:
         return
@@ -189,6 +194,7 @@ _CHECKS: dict[Callable[[Settings], Iterator[Misfit]], frozenset[str]] = {
     _mailbox: frozenset({"email"}),
     _engagement: frozenset({"engagement"}),
     _delays: frozenset({"resume", "database", "work"}),
+    _pooler: frozenset({"database_url", "database"}),
     _exposed: frozenset({"http", "secret_key", "email", "pagerduty", "public_url"}),
     _public: frozenset({"http", "public_url"}),
     _published: frozenset({"http", "public_url"}),

@@ -27,6 +27,7 @@ from bot.config.values import (
     Mail,
     Network,
     OneOrMore,
+    PostgresUrl,
     RecipientRef,
     SecretKey,
     Share,
@@ -227,8 +228,12 @@ class WorkSettings(Section):
 
 
 class DatabaseSettings(Section):
-    """How long the database may take, by this side's clock. For reaching it the URL's ``connect_timeout`` counts."""
+    """How PostgreSQL is reached past a pooler, and how long the database may take, by this side's clock. For reaching
+    it the URL's ``connect_timeout`` counts."""
 
+    direct_url: PostgresUrl | None = Field(None, repr=False)
+    """The same database as ``database_url``, past a pooler in transaction mode: at PostgreSQL itself, or at a pooler in
+    session mode. LISTEN, locks, migrations and backups go there. By default that is ``database_url``."""
     statement_seconds: Annotated[int, between(1, 60)] = 5
     """How many seconds one statement may take."""
     transaction_seconds: Annotated[int, between(1, 120)] = 8
@@ -336,6 +341,11 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     log: Log = Log()
     telemetry: Telemetry = Telemetry()
+
+    @property
+    def direct_database_url(self) -> str:
+        """Where a connection has a session of its own."""
+        return self.database.direct_url or self.database_url
 
     @property
     def channels(self) -> tuple[ChannelName, ...]:

@@ -207,14 +207,17 @@ def _holiday(value: object) -> date:
     return value
 
 
-def _database_url(value: str) -> str:
-    try:
-        known = sa.make_url(value).drivername in {"sqlite+aiosqlite", "postgresql+psycopg"}
-    except (sa.exc.ArgumentError, ValueError):
-        known = False
-    if not known:
-        raise ValueError("must begin with sqlite+aiosqlite:/// or postgresql+psycopg://")
-    return value
+def _database_url(*begins: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        try:
+            driver = sa.make_url(value).drivername
+        except (sa.exc.ArgumentError, ValueError):
+            driver = ""
+        if not any(begin.startswith(f"{driver}://") for begin in begins):
+            raise ValueError(f"must begin with {' or '.join(begins)}")
+        return value
+
+    return check
 
 
 def _webhook_secret(value: str) -> str:
@@ -249,7 +252,8 @@ HttpUrl = Annotated[Text, AfterValidator(_url(("http", "https"), "https://host o
 SmtpUrl = Annotated[Text, AfterValidator(_url(("smtp", "smtps"), "smtp://user:password@host:25 or smtps://host"))]
 ImapUrl = Annotated[Text, _read_by(ImapServer.parse)]
 ListenUrl = Annotated[Text, _read_by(ListenAddress.parse)]
-DatabaseUrl = Annotated[Text, AfterValidator(_database_url)]
+PostgresUrl = Annotated[Text, AfterValidator(_database_url("postgresql+psycopg://"))]
+DatabaseUrl = Annotated[Text, AfterValidator(_database_url("sqlite+aiosqlite:///", "postgresql+psycopg://"))]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(lambda value: _network(_text(value)))]
 WebhookSecret = Annotated[Text, AfterValidator(_webhook_secret)]
 KeyName = Annotated[Text, AfterValidator(key_name)]

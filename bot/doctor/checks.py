@@ -19,12 +19,13 @@ from bot.doctor.people_reach import PEOPLE, people
 from bot.doctor.sign_in import SIGN_IN, providers
 from bot.doctor.slack import TOKEN as SLACK_TOKEN
 from bot.doctor.slack import slack
-from bot.doctor.storage import DATABASE, DISK, FILES, SECRET_KEY, database, disk, files, secret_key
+from bot.doctor.storage import DATABASE, DISK, FILES, POOLER, SECRET_KEY, database, disk, files, pooler, secret_key
 
 CHECKS: Sequence[tuple[str, Check]] = (
     (CONFIGURATION, configuration),
     (SECRET_KEY, secret_key),
     (DATABASE, database),
+    (POOLER, pooler),
     (FILES, files),
     (DISK, disk),
     (CLOCK, clocks),

@@ -16,11 +16,12 @@ from bot.doctor.examination import Examination, aside
 from bot.doctor.findings import Finding, fault, ok, warning
 from bot.keys import key_file, root_key
 from core.domain.root_key import RootKey
-from core.errors import ConfigError, ForeignDatabase, OperatorError
+from core.errors import ConfigError, DatabaseUnavailable, ForeignDatabase, OperatorError, SessionsShared
 from core.store.inspection import Inspected
 from core.store.schema import HEAD
 
-DATABASE, SCHEMA, SECRET_KEY, FILES, DISK = "database", "database.schema", "secret_key", "files", "disk"
+DATABASE, SCHEMA, POOLER = "database", "database.schema", "database.pooler"
+SECRET_KEY, FILES, DISK = "secret_key", "files", "disk"
 
 _FULL = 100 * 1024 * 1024
 _NEARLY_FULL = 1024 * 1024 * 1024
@@ -63,6 +64,32 @@ def _schema(found: Inspected, *, is_file: bool) -> Finding:
     if is_file:
         return ok(SCHEMA, f"at {at}; `handraise serve` brings it to {HEAD}")
     return fault(SCHEMA, f"at {at}, and this version needs {HEAD}", "Run `handraise migrate`.")
+
+
+async def pooler(examined: Examination) -> Sequence[Finding]:
+    """PostgreSQL: whether each process has the sessions that it needs for LISTEN and locks."""
+    settings = examined.settings
+    if database_file(settings) is not None:
+        return []
+    from core.store.poolers import Pooling, inspect_pooling
+
+    try:
+        await examined.stored()
+    except OperatorError:  # it is told by the check of the database
+        return []
+    url, given, seconds = settings.database_url, settings.database.direct_url, examined.around.seconds / 2
+    try:
+        pooling = await aside(lambda: inspect_pooling(url, given, seconds))
+    except SessionsShared as error:
+        return [fault(POOLER, f"{error.setting} {error.found}", error.mend)]
+    except DatabaseUnavailable as error:
+        return [fault(POOLER, error.message, "Mend database.direct_url (HANDRAISE_DATABASE__DIRECT_URL).")]
+    found = {
+        Pooling.NONE: "none is between here and PostgreSQL",
+        Pooling.BY_SESSION: "one in session mode is between here and PostgreSQL",
+        Pooling.BY_TRANSACTION: "one is between here and PostgreSQL; LISTEN and locks go by database.direct_url",
+    }
+    return [ok(POOLER, found[pooling])]
 
 
 async def secret_key(examined: Examination) -> Sequence[Finding]:

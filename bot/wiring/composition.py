@@ -93,11 +93,16 @@ log = structlog.get_logger(__name__)
 def open_store(settings: Settings, parts: Parts = EVERYTHING) -> Database:
     """The database, this process's alone if it is a file, and its schema ready; raises the :class:`OperatorError`
     that says what is wrong."""
-    database = open_database(settings.database_url, settings.database.deadlines)
+    given = settings.database
+    database = open_database(settings.database_url, given.deadlines, given.direct_url)
     check_fits(parts, database.dialect)
     schema.current_revision(database)  # says clearly what can't be used, before anything else is tried
     if database.dialect == "sqlite":
         database.hold_file()
+    else:
+        from core.store.poolers import check_pooling
+
+        check_pooling(database.reading, database.direct)
     with opening(database.engine.url):
         schema.prepare(database)
     return database

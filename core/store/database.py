@@ -51,9 +51,12 @@ class Database:
         writer: GroupWriter | PooledWriter,
         deadlines: Deadlines,
         reading: sa.Engine | None = None,
+        direct: sa.Engine | None = None,
     ) -> None:
         self.engine = engine
         self.reading = engine if reading is None else reading
+        self.direct = engine if direct is None else direct
+        """Each of its connections has a session of its own on PostgreSQL, whatever pooler ``engine`` leads through."""
         self.dialect = dialect
         self.deadlines = deadlines
         self.written_at: float | None = None
@@ -65,6 +68,11 @@ class Database:
         self._watch = Watchdog(deadlines.call.total_seconds())
         self._readers = Readers(self.reading, _READERS)
         self._writer = writer
+
+    @property
+    def direct_setting(self) -> str:
+        """The setting that says where ``direct`` leads."""
+        return "database_url" if self.direct.url == self.engine.url else "database.direct_url"
 
     @property
     def path(self) -> Path | None:
@@ -98,11 +106,12 @@ class Database:
     @property
     def conninfo(self) -> str:
         """How libpq reaches the same PostgreSQL; it holds the password."""
-        from psycopg.conninfo import make_conninfo
+        return _conninfo(self.engine)
 
-        _, options = self.engine.dialect.create_connect_args(self.engine.url)
-        options.pop("context", None)  # SQLAlchemy's own
-        return make_conninfo(**options)
+    @property
+    def direct_conninfo(self) -> str:
+        """The same for a connection that has a session of its own."""
+        return _conninfo(self.direct)
 
     def check_ours(self) -> None:
         """Raises :class:`ForeignDatabase` for an SQLite file of another program."""
@@ -127,10 +136,18 @@ class Database:
         ended = [await _ended(close, until) for close in (self._writer.close, self._readers.close)]
         if not all(ended):
             raise DatabaseUnavailable("The database did not close in time: a call is still under way.")
-        self.engine.dispose()
-        self.reading.dispose()
+        for engine in (self.engine, self.reading, self.direct):
+            engine.dispose()
         if self._file is not None:
             self._file.release()
+
+
+def _conninfo(engine: sa.Engine) -> str:
+    from psycopg.conninfo import make_conninfo
+
+    _, options = engine.dialect.create_connect_args(engine.url)
+    options.pop("context", None)  # SQLAlchemy's own
+    return make_conninfo(**options)
 
 
 async def _ended(close: Callable[[], None], until: float) -> bool:
@@ -151,8 +168,9 @@ async def _ended(close: Callable[[], None], until: float) -> bool:
     return True
 
 
-def open_database(url: str, deadlines: Deadlines | None = None) -> Database:
-    """A database for ``sqlite+aiosqlite:///file.db`` (or ``sqlite:///``) or ``postgresql+psycopg://…``.
+def open_database(url: str, deadlines: Deadlines | None = None, direct_url: str | None = None) -> Database:
+    """A database for ``sqlite+aiosqlite:///file.db`` (or ``sqlite:///``) or ``postgresql+psycopg://…``. If ``url``
+    leads through a pooler, ``direct_url`` leads past it, to the same PostgreSQL.
 
     Nothing is created or migrated here. Raises :class:`DatabaseUnavailable` for a URL that can't be opened.
     """
@@ -165,9 +183,11 @@ def open_database(url: str, deadlines: Deadlines | None = None) -> Database:
         return _open_sqlite(parsed, deadlines)
     from core.store import postgres
 
-    engine, reading = postgres.open_engines(parsed, deadlines)
+    engine, reading, direct = postgres.open_engines(parsed, sa.make_url(direct_url or url), deadlines)
     writer = PooledWriter(engine, postgres.FEW, postgres.MOST)
-    return Database(engine, dialect="postgresql", file=None, writer=writer, deadlines=deadlines, reading=reading)
+    return Database(
+        engine, dialect="postgresql", file=None, writer=writer, deadlines=deadlines, reading=reading, direct=direct
+    )
 
 
 def _open_sqlite(url: sa.URL, deadlines: Deadlines) -> Database:
@@ -225,32 +245,33 @@ def _set_pragmas(connection: Any, busy_milliseconds: int) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def cannot_be_used(url: sa.URL, failure: BaseException) -> DatabaseUnavailable:
+def cannot_be_used(url: sa.URL, failure: BaseException, setting: str = "database_url") -> DatabaseUnavailable:
     """``failure`` is the driver's own, or SQLAlchemy's around it."""
     cause = getattr(failure, "orig", None) or failure
-    return DatabaseUnavailable(f"database_url: {_place(url)} can't be used: {_reason(cause)}.")
+    return DatabaseUnavailable(f"{setting}: {_place(url)} can't be used: {_reason(cause)}.")
 
 
 @contextlib.contextmanager
-def opening(url: sa.URL) -> Iterator[None]:
+def opening(url: sa.URL, setting: str = "database_url") -> Iterator[None]:
     """Whatever goes wrong with the database inside is one :class:`DatabaseUnavailable` that says so."""
     try:
         yield
     except DBAPIError as failure:
-        raise cannot_be_used(url, failure) from failure
+        raise cannot_be_used(url, failure, setting) from failure
     except DatabaseUnavailable as failure:
         if failure.__cause__ is None:  # it has said in its own words what is wrong
             raise
-        raise cannot_be_used(url, failure.__cause__) from failure
+        raise cannot_be_used(url, failure.__cause__, setting) from failure
 
 
 def _place(url: sa.URL) -> str:
     if url.get_backend_name() == "sqlite":
         return f"the file {url.database}"
-    host = url.host or url.query.get("host") or "its socket"
-    if not isinstance(host, str) or "@" in host:
+    given = url.host or url.query.get("host") or "its socket"
+    hosts = given if isinstance(given, str) else ", ".join(given)
+    if "@" in hosts:
         return "PostgreSQL"
-    return f"PostgreSQL at {host}" + (f":{url.port}" if url.port else "")
+    return f"PostgreSQL at {hosts}" + (f":{url.port}" if url.port else "")
 
 
 def _reason(cause: BaseException) -> str:

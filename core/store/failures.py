@@ -45,20 +45,43 @@ _OF_POSTGRES = {
     "57014": Unavailable.NO_ANSWER,
     "25P03": Unavailable.NO_ANSWER,
 }
-"""By SQLSTATE. 25006 is what a server says that has become a standby."""
+"""By SQLSTATE."""
+
+READ_ONLY = "25006"
+"""What a server says to a write that has become a standby, or is being handed over to another one."""
+SHOW_READ_ONLY = "SHOW transaction_read_only"
+"""Its answer is ``on`` from such a server."""
+
+_GONE = {READ_ONLY, "57P01", "57P02", "57P03"}
+_CONNECTION_CLASS = "08"
 
 _ABORTED = "25P02"  # an earlier statement failed, and somebody went on all the same: a bug of ours
 
 
+def is_gone(failure: BaseException | None) -> bool:
+    """Whether the server that has said this no longer serves us, though its connections may stand: it takes no writes,
+    is shut down, has crashed or is not up yet. Connecting anew may lead to the one that has taken its place."""
+    state = sqlstate(failure)
+    return state in _GONE or state.startswith(_CONNECTION_CLASS)
+
+
+def sqlstate(failure: BaseException | None) -> str:
+    """PostgreSQL's code for ``failure``; empty for what is none of its words."""
+    if isinstance(failure, DatabaseUnavailable):
+        failure = failure.__cause__
+    if isinstance(failure, DBAPIError):
+        failure = failure.orig
+    return getattr(failure, "sqlstate", None) or ""
+
+
 def in_sqlalchemys_words(conn: sa.Connection, text: str, failure: Any) -> BaseException:
     """What the driver has raised where SQLAlchemy was not asked, as SQLAlchemy would raise it. A connection that has
-    broken is no longer used, nor are those that were made with it. The values must not be in an error's text: they are
-    what people wrote."""
+    broken is no longer used, nor is one to a server that :func:`is_gone`. The values must not be in an error's text:
+    they are what people wrote."""
     dialect = conn.dialect
-    broken = dialect.is_disconnect(failure, conn.connection.driver_connection, None)
+    broken = is_gone(failure) or dialect.is_disconnect(failure, conn.connection.driver_connection, None)
     if broken:
         conn.invalidate(failure)
-        conn.engine.dispose()
     told: BaseException = DBAPIError.instance(
         text,
         None,
@@ -115,7 +138,7 @@ def _reason(failure: BaseException, cause: BaseException) -> Unavailable | None:
     if known is not None:
         return known
     if isinstance(failure, OperationalError | sqlite3.OperationalError):
-        return Unavailable.NO_ANSWER if _has_timed_out(cause) else Unavailable.UNREACHABLE
+        return Unavailable.NO_ANSWER if has_timed_out(cause) else Unavailable.UNREACHABLE
     if isinstance(failure, InternalError) and state != _ABORTED:
         return Unavailable.UNREACHABLE
     vague = type(failure) in {DatabaseError, sqlite3.DatabaseError}
@@ -123,6 +146,6 @@ def _reason(failure: BaseException, cause: BaseException) -> Unavailable | None:
     return Unavailable.UNREACHABLE if vague or lost else None
 
 
-def _has_timed_out(cause: BaseException) -> bool:
+def has_timed_out(cause: BaseException) -> bool:
     """psycopg's own timeouts, of a connection and of a wait, have no SQLSTATE."""
     return type(cause).__name__ in {"ConnectionTimeout", "_WaitTimeout"}

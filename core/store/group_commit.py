@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from core.errors import DatabaseUnavailable, Unavailable
 from core.store.call_deadlines import BeginAgain, Call, Tx, spending
-from core.store.failures import in_our_words, translated
+from core.store.failures import READ_ONLY, in_our_words, sqlstate, translated
 
 T = TypeVar("T")
 Hooks = list[Callable[[], None]]
@@ -281,6 +281,7 @@ class PooledWriter:
 
     def _attempt(self, call: Call[T], tries: int = 5) -> tuple[Hooks, T]:
         first: Callable[[Tx], None] | None = None
+        is_elsewhere = False
         while True:
             tries -= 1
             try:
@@ -294,9 +295,10 @@ class PooledWriter:
             except BeginAgain as again:  # its statements have the deadline of the call
                 first, tries = again.first, tries + 1
             except (DBAPIError, DatabaseUnavailable) as failure:
-                cause = failure if isinstance(failure, DBAPIError) else failure.__cause__
-                state = getattr(getattr(cause, "orig", None), "sqlstate", None)
-                if state not in _AGAIN or tries == 0:
+                state = sqlstate(failure)
+                if state == READ_ONLY and not is_elsewhere:  # another server may have taken its place already
+                    is_elsewhere = True
+                elif state not in _AGAIN or tries == 0:
                     raise
 
 

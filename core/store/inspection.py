@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -92,9 +91,12 @@ def _server_engine(url: sa.URL, seconds: float) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def read_only(connection: Any, _record: Any) -> None:
         connection.read_only = True
-        with closing(connection.cursor()) as cursor:
-            cursor.execute(f"SET statement_timeout = {int(seconds * 1000)}")
-        connection.commit()
+        connection.prepare_threshold = None
+
+    @sa.event.listens_for(engine, "begin")
+    def limit(conn: sa.Connection) -> None:
+        """For this transaction alone: through a pooler, the session is anybody's afterwards."""
+        conn.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
 
     return engine
 

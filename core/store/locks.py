@@ -2,6 +2,7 @@
 
 On SQLite there is one process, and every place is its own. On PostgreSQL an advisory lock of a session says who holds a
 place; it ends with the process, whatever kills it. :func:`alone` is one place: work that one process does at a time.
+A pooler would give the lock to whoever has the session next, so these connections go past it (``Database.direct``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.store.database import Database
+from core.store.failures import SHOW_READ_ONLY
 
 
 @dataclass(slots=True)
@@ -60,22 +62,24 @@ class LockSlots:
     def _key(self, place: LockSlot) -> int:
         return self._name + place.number
 
-    def _lock(self, place: LockSlot) -> bool:
+    def _lock(self, place: LockSlot) -> bool | None:
+        """Whether it is ours from now on; ``None`` if the database can't say."""
         if self._database.dialect != "postgresql":
             return True
         try:
-            session = self._database.engine.connect()
+            session = self._database.direct.connect()
         except SQLAlchemyError:
-            return False
+            return None
         try:
-            mine = bool(session.scalar(sa.select(sa.func.pg_try_advisory_lock(self._key(place)))))
-            session.commit()
+            mine = None
+            if _counts(session):
+                mine = bool(session.scalar(sa.select(sa.func.pg_try_advisory_lock(self._key(place)))))
         except SQLAlchemyError:
-            mine = False
+            mine = None
         if mine:
             place.session = session
         else:
-            session.close()
+            _close(session)
         return mine
 
     def _alive(self, place: LockSlot) -> bool:
@@ -83,37 +87,44 @@ class LockSlots:
         if place.session is None:
             return self._database.dialect != "postgresql"
         try:
-            place.session.scalar(sa.select(1))
-            place.session.commit()
+            counts = _counts(place.session)
         except SQLAlchemyError:
+            counts = False
+        if not counts:
             _let_go(place)
-            return False
-        return True
+        return counts
 
     def _lock_again(self, place: LockSlot) -> bool:
-        if self._lock(place):
-            return True
-        try:
-            with self._database.engine.connect() as conn:
-                conn.scalar(sa.select(1))
-        except SQLAlchemyError:
-            return True
-        return False  # the database answers, and somebody else has it
+        """Unless the database says that somebody else has it."""
+        return self._lock(place) is not False
 
     def _unlock(self, place: LockSlot) -> None:
         if place.session is None:
             return
         with contextlib.suppress(SQLAlchemyError):  # a broken session has given the lock away
             place.session.scalar(sa.select(sa.func.pg_advisory_unlock(self._key(place))))
-            place.session.commit()
         _let_go(place)
+
+
+def _counts(session: sa.Connection) -> bool:
+    """Whether a lock of this session keeps others off. One on a server that takes no writes does not: whoever comes
+    next is with the server that has taken its place. A connection to such a one is not used again."""
+    if session.scalar(sa.text(SHOW_READ_ONLY)) == "off":
+        return True
+    session.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+    session.invalidate()
+    return False
 
 
 def _let_go(place: LockSlot) -> None:
     if place.session is not None:
-        with contextlib.suppress(SQLAlchemyError):
-            place.session.close()
+        _close(place.session)
         place.session = None
+
+
+def _close(session: sa.Connection) -> None:
+    with contextlib.suppress(SQLAlchemyError):
+        session.close()
 
 
 MOVING_OUT = 0x48616E647262  # "Handrb"

@@ -3,16 +3,22 @@
 Every wait of psycopg's for the server ends by a deadline of ours (:mod:`core.store.call_deadlines`). A connection whose
 answer has not come is thrown away at once, without a word to the server: that word would not arrive either.
 
+If a server no longer serves us (:func:`core.store.failures.is_gone`), everything that was connected with it is let go,
+so that whoever comes next is connected with the one that has taken its place. Behind a pooler a connection has no
+session of its own: nothing is planned there, and limits are those of a transaction (:mod:`core.store.poolers`).
+
 Source: https://www.psycopg.org/psycopg3/docs/; https://www.postgresql.org/docs/current/libpq-connect.html
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 import sqlalchemy as sa
@@ -23,7 +29,7 @@ from psycopg.pq.abc import PGconn
 from sqlalchemy.pool import QueuePool
 
 from core.store.call_deadlines import Deadlines, left, spending
-from core.store.failures import in_sqlalchemys_words
+from core.store.failures import SHOW_READ_ONLY, has_timed_out, in_sqlalchemys_words, is_gone
 
 RV = TypeVar("RV")
 
@@ -32,10 +38,14 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 CONNECT_SECONDS = 5
 """How long PostgreSQL may take to let us in, where its URL has no ``connect_timeout``."""
+CONNECT_SECONDS_EACH = 2
+"""The same where the URL names several hosts, which are tried one after the other."""
 
 FEW, MOST = 4, 12
 """Threads that write; see :class:`core.store.group_commit.PooledWriter`."""
 READERS = 4
+SESSIONS = 1
+"""Connections that are kept for the next lock of a session (:mod:`core.store.locks`)."""
 
 _NETWORK: Mapping[str, str] = {
     "connect_timeout": str(CONNECT_SECONDS),
@@ -47,21 +57,26 @@ _NETWORK: Mapping[str, str] = {
 }
 """libpq's settings, where the operator's URL has none of its own: a dead line is noticed after some 20 seconds."""
 
-_PING_AFTER = 5.0
-_PING_SECONDS = 2.0
-"""A connection that has rested so long is asked whether it lives before it is used, and gets so long to say so."""
+_ASK_AFTER = 5.0
+_ASK_SECONDS = 2.0
+"""A connection that was not asked for so long is asked before it is used whether it lives, and whether its server takes
+writes; it gets so long to say so."""
 
 _IDLE_IN_TRANSACTION = timedelta(seconds=8)
 """A client that has gone silent in a transaction holds its locks for so long, and then the server ends it."""
 
 _LET_GO = sa.text(
     """
-    SELECT set_config(name, value, false) FROM (VALUES
+    SELECT set_config(name, value, CAST(:transaction AS boolean)) FROM (VALUES
         ('statement_timeout', CAST(:statement AS text)), ('idle_in_transaction_session_timeout', CAST(:idle AS text))
     ) AS ours (name, value) WHERE current_setting(name) = '0'
     """
 )
-"""The server's side of it, if nobody has set it for this role or database: what we have given up ends there too."""
+"""The server's side of it, if nobody has set it for this role or database: what we have given up ends there too. For
+a session, or for one transaction."""
+
+_POOLED = "is_behind_a_pooler"
+_NO_WRITES = "the server takes no writes"
 
 _INTERVAL = 0.1
 A_DAY = 86_400.0
@@ -122,12 +137,72 @@ def async_connections(deadlines: Deadlines) -> type[AsyncConnection]:
     return Keeping
 
 
-def open_engines(url: sa.URL, deadlines: Deadlines) -> tuple[sa.Engine, sa.Engine]:
-    """One that writes, and one that reads without a transaction: a statement is then one way there and back, in place
-    of three. Nothing is connected yet."""
-    writing = _open(url, deadlines, MOST)
-    reading = _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT")
-    return writing, reading
+async def check_takes_writes(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Raises the driver's error if the connection is broken, or its server takes no writes: another one does then, and
+    a new connection may lead there. This one is closed, so that no pool gives it to anybody again."""
+    cursor = await connection.execute(SHOW_READ_ONLY)
+    if await cursor.fetchone() != ("off",):
+        await connection.close()
+        raise psycopg.errors.ReadOnlySqlTransaction(_NO_WRITES)
+
+
+class Engines(NamedTuple):
+    """``reading`` has no transaction: a statement is then one way there and back, in place of three. ``direct``
+    neither, and each of its connections has a session of its own."""
+
+    writing: sa.Engine
+    reading: sa.Engine
+    direct: sa.Engine
+
+
+def open_engines(url: sa.URL, direct_url: sa.URL, deadlines: Deadlines) -> Engines:
+    """Nothing is connected yet. ``direct_url`` leads past a pooler; it may be the same."""
+    engines = Engines(
+        _open(url, deadlines, MOST),
+        _open(url, deadlines, READERS, isolation_level="AUTOCOMMIT"),
+        _open(direct_url, deadlines, SESSIONS, isolation_level="AUTOCOMMIT"),
+    )
+    _let_go_together(engines)
+    return engines
+
+
+def is_pooled(conn: sa.Connection) -> bool:
+    """Whether somebody else than PostgreSQL itself answers this connection of one of these engines."""
+    return bool(conn.info[_POOLED])
+
+
+def server_process(connection: psycopg.Connection[Any]) -> int:
+    """The server's process that answers now. PostgreSQL tells each client by which process it is served, so that a
+    statement can be cancelled; a pooler makes such a number up, since it serves one client by many."""
+    row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _let_go_together(engines: Sequence[sa.Engine]) -> None:
+    """Once a connection is found broken, those that were made before are closed: they lead to the same server. What is
+    in use is closed when it comes back. If a connection was merely too slow, those of the other engines stay."""
+    let_go, alone = dict.fromkeys(engines, float("-inf")), threading.Lock()
+
+    def listen(engine: sa.Engine) -> None:
+        @sa.event.listens_for(engine, "invalidate")
+        def broken(_connection: Any, record: Any, failure: BaseException | None) -> None:
+            with alone:
+                if failure is None or record.info["begun_at"] < let_go[engine]:
+                    return
+                for one in [engine] if has_timed_out(failure) else engines:
+                    if one is engine and isinstance(failure, sa.exc.InvalidatePoolError):  # which its pool sees to
+                        continue
+                    one.dispose()
+                    let_go[one] = time.monotonic()
+
+        @sa.event.listens_for(engine, "checkin")
+        def back(connection: Any, record: Any) -> None:
+            """SQLAlchemy would leave it to the garbage collector."""
+            if connection is not None and record.info["begun_at"] < let_go[engine]:
+                record.invalidate()
+
+    for engine in engines:
+        listen(engine)
 
 
 def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -> sa.Engine:
@@ -138,29 +213,38 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
         pool_size=connections,
         max_overflow=4,
         pool_timeout=deadlines.statement.total_seconds(),
-        pool_pre_ping=False,  # see _ask_a_rested_one
+        pool_pre_ping=False,  # see _ask_now_and_then
         pool_recycle=1800,
         hide_parameters=True,  # questions and answers must not be in an error's text
         **options,
     )
     seconds = deadlines.statement.total_seconds()
+    limits = {"statement": _milliseconds(deadlines.statement * 0.9), "idle": _milliseconds(_IDLE_IN_TRANSACTION)}
 
     class Keeping(Connection):
         statement_seconds = seconds
 
     @sa.event.listens_for(engine, "do_connect")
-    def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+    def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> Any:
+        record.info["begun_at"] = time.monotonic()
         options["connect_timeout"] = _patience(float(options["connect_timeout"]))
         return Keeping.connect(*arguments, **options)
 
     @sa.event.listens_for(engine, "connect")
-    def set_up(connection: Any, _record: Any) -> None:
-        values = {"statement": _milliseconds(deadlines.statement * 0.9), "idle": _milliseconds(_IDLE_IN_TRANSACTION)}
-        reads = connection.autocommit
-        connection.autocommit = True
-        compiled = _LET_GO.compile(dialect=engine.dialect)
-        connection.execute(str(compiled), values)
-        connection.autocommit = reads
+    def set_up(connection: Any, record: Any) -> None:
+        with _without_transaction(connection):
+            record.info[_POOLED] = server_process(connection) != connection.info.backend_pid
+            record.info["is_read_only"] = _is_read_only(connection)
+            if record.info[_POOLED]:
+                connection.prepare_threshold = None
+            else:
+                connection.execute(str(_LET_GO.compile(dialect=engine.dialect)), {**limits, "transaction": False})
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(conn: sa.Connection) -> None:
+        driver: Any = conn.connection.driver_connection
+        if is_pooled(conn) and not driver.autocommit:
+            conn.execute(_LET_GO, {**limits, "transaction": True})
 
     @sa.event.listens_for(engine, "commit")
     def commit(conn: sa.Connection) -> None:
@@ -170,28 +254,51 @@ def _open(url: sa.URL, deadlines: Deadlines, connections: int, **options: Any) -
             failure = psycopg.errors.InFailedSqlTransaction("a statement of the transaction has failed")
             raise in_sqlalchemys_words(conn, "COMMIT", failure) from failure
 
-    _ask_a_rested_one(engine)
+    @sa.event.listens_for(engine, "handle_error")
+    def judge(context: sa.engine.ExceptionContext) -> None:
+        context.is_disconnect = context.is_disconnect or is_gone(context.original_exception)
+
+    _ask_now_and_then(engine)
     return engine
 
 
-def _ask_a_rested_one(engine: sa.Engine) -> None:
-    """Pre-ping, with a bound, of connections that nobody has used for a while: where they come one after the other the
-    ping would be a tenth of what they cost."""
-
-    @sa.event.listens_for(engine, "checkin")
-    def rest(_connection: Any, record: Any) -> None:
-        record.info["rests_since"] = time.monotonic()
+def _ask_now_and_then(engine: sa.Engine) -> None:
+    """Pre-ping, with a bound, now and then: before each use it would be a tenth of what a transaction costs. So nobody
+    reads for long from a server that has handed over to another one: it would go on to say what was there before."""
 
     @sa.event.listens_for(engine, "checkout")
     def ask(connection: Any, record: Any, _proxy: Any) -> None:
-        since = record.info.get("rests_since")
-        if since is None or time.monotonic() - since < _PING_AFTER:
+        now = time.monotonic()
+        asked_at = record.info.setdefault("asked_at", now)
+        if asked_at is now or now - asked_at < _ASK_AFTER:  # it was just connected
             return
         try:
-            with spending(time.monotonic() + _PING_SECONDS):
-                engine.dialect.do_ping(connection)
+            with spending(time.monotonic() + _ASK_SECONDS), _without_transaction(connection):
+                if _is_read_only(connection):
+                    raise psycopg.errors.ReadOnlySqlTransaction(_NO_WRITES)
         except psycopg.Error as failure:
-            raise sa.exc.InvalidatePoolError from failure  # the others have rested on the same line
+            raise sa.exc.InvalidatePoolError from failure  # the others are on the same line
+        record.info["asked_at"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkin")
+    def back(connection: Any, record: Any) -> None:
+        """Of a server that takes no writes none is kept: the next one may lead to the server that does."""
+        if connection is not None and record.info["is_read_only"]:
+            record.invalidate()
+
+
+@contextmanager
+def _without_transaction(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    before = connection.autocommit
+    if not before:
+        connection.autocommit = True
+    yield
+    if not before:
+        connection.autocommit = False
+
+
+def _is_read_only(connection: psycopg.Connection[Any]) -> bool:
+    return connection.execute(SHOW_READ_ONLY, prepare=False).fetchone() != ("off",)
 
 
 def _patience(wanted: float) -> int:
@@ -205,4 +312,10 @@ def _milliseconds(span: timedelta) -> str:
 
 def _with_patience(url: sa.URL) -> sa.URL:
     """libpq would wait for minutes for a host that does not answer; what the URL says itself counts."""
-    return url.update_query_dict({name: value for name, value in _NETWORK.items() if name not in url.query})
+    ours = {**_NETWORK, "connect_timeout": str(CONNECT_SECONDS_EACH)} if _has_several_hosts(url) else _NETWORK
+    return url.update_query_dict({name: value for name, value in ours.items() if name not in url.query})
+
+
+def _has_several_hosts(url: sa.URL) -> bool:
+    host = url.query.get("host", url.host or "")
+    return not isinstance(host, str) or "," in host

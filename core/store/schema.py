@@ -64,7 +64,7 @@ def migrate(database: Database, told: Callable[[int, int], None] | None = None) 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = _migrating_engine(database)
-    with opening(engine.url), engine.connect() as conn:
+    with opening(engine.url, database.direct_setting), engine.connect() as conn:
         if database.dialect == "postgresql":
             jobs.install(conn)
         config.attributes["connection"] = conn
@@ -89,7 +89,8 @@ def _has_jobs(database: Database) -> bool:
 def _migrating_engine(database: Database) -> sa.Engine:
     """An engine whose transactions cover the DDL too: SQLite's driver would commit before each statement."""
     if database.dialect != "sqlite":
-        return sa.create_engine(database.engine.url, poolclass=NullPool)
+        unprepared = {"prepare_threshold": None}  # a pooler would give it to whoever comes next
+        return sa.create_engine(database.direct.url, poolclass=NullPool, connect_args=unprepared)
     engine = sa.create_engine(database.engine.url, poolclass=NullPool, connect_args={"isolation_level": None})
     sa.event.listen(engine, "begin", lambda conn: conn.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine

@@ -213,16 +213,17 @@ def _pool(database: Database) -> psycopg_pool.AsyncConnectionPool:
     """Procrastinate's connections. Its own pool would be left open if it is cancelled while it opens."""
     from psycopg_pool import AsyncConnectionPool
 
-    from core.store.postgres import async_connections
+    from core.store.postgres import async_connections, check_takes_writes
 
     patience = database.deadlines.call.total_seconds()
     return AsyncConnectionPool(
         database.conninfo,
         connection_class=async_connections(database.deadlines),
+        kwargs={"prepare_threshold": None},  # a pooler would give what was prepared to whoever comes next
         min_size=1,
         max_size=2,
         open=False,
-        check=AsyncConnectionPool.check_connection,
+        check=check_takes_writes,
         timeout=patience,
         reconnect_timeout=patience,  # else its pauses would grow to a minute while the database is away
     )

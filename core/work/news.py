@@ -1,8 +1,9 @@
 """News between processes: what happens in one wakes whoever waits in the others, by PostgreSQL's LISTEN and NOTIFY.
 
-Each process listens on one connection. A notification is sent in the transaction that it is about, so that it goes out
-with the commit or not at all. It names topics and never holds content. After a lost connection everybody who waits
-looks again, since nobody knows what was missed.
+Each process listens on one connection, which goes past any pooler. A notification is sent in the transaction that it is
+about, so that it goes out with the commit or not at all. It names topics and never holds content. After a lost
+connection everybody who waits looks again, since nobody knows what was missed. A server that takes no writes notifies
+nobody any more: its connection is lost, too.
 
 Source: https://www.postgresql.org/docs/current/sql-notify.html
 """
@@ -96,9 +97,11 @@ class News:
         from core.store.postgres import async_connections
 
         connections = async_connections(self._database.deadlines)
-        return await connections.connect(self._database.conninfo, autocommit=True)
+        return await connections.connect(self._database.direct_conninfo, autocommit=True)
 
     async def _listen(self, conn: AsyncConnection, listening: asyncio.Future[None]) -> None:
+        from core.store.postgres import check_takes_writes
+
         await conn.execute(f"LISTEN {CHANNEL}")
         if listening.done():
             log.info("news.connected_again")
@@ -109,7 +112,7 @@ class News:
             self._begins()
             async for notification in conn.notifies(timeout=self._alive_every):
                 self._heard(notification.payload)
-            await conn.execute("SELECT 1")  # by the deadline of every statement
+            await check_takes_writes(conn)  # by the deadline of every statement
 
     def _begins(self) -> None:
         if self._health is not None:

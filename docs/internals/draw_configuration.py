@@ -36,6 +36,7 @@ KINDS: Mapping[Any, str] = {
     values.ImapUrl: "imap(s) URL",
     values.ListenUrl: "lmtp or smtp URL",
     values.DatabaseUrl: "database URL",
+    values.PostgresUrl: "PostgreSQL URL",
     values.Network: "network (CIDR)",
     values.WebhookSecret: "`whsec_…`",
     values.KeyHash: "64 hexadecimal digits",

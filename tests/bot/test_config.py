@@ -366,6 +366,7 @@ SPOILT = [
     "email: {smtp_url: 'imap://u:hunter2@h', from: a@example.com}",
     "email: {smtp_url: 'smtp://u:hunter2@h:port', from: a@example.com}",
     "database_url: mysql://u:hunter2@h/d",
+    "database: {direct_url: 'postgresql+psycopg://u:hunter2@h/d'}",
     "pagerduty: {routing_key: hunter2}",
     "api_keys: [{name: a, key: 'hunter2 x', roles: [agent]}]",
     "api_keys: [{name: a, key: hunter2, roles: [agent], webhook_secrets: [hunter2]}]",

@@ -156,6 +156,14 @@ WRONG = [
     ("public_url: 'https://h:port'", "public_url must look like https://host or http://host:port"),
     ("database_url: mysql://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
     ("database_url: postgres://h/d", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
+    (
+        "database_url: postgresql+psycopg://h/d\ndatabase: {direct_url: 'sqlite+aiosqlite:///h.db'}",
+        "database.direct_url must begin with postgresql+psycopg://",
+    ),
+    (
+        "database: {direct_url: 'postgresql+psycopg://h/d'}",
+        "database.direct_url is for PostgreSQL, and database_url names a file",
+    ),
     ("database_url: nonsense", "database_url must begin with sqlite+aiosqlite:/// or postgresql+psycopg://"),
     ("slack: {bot_token: x}", "slack.app_token is missing (or set slack.signing_secret, for HTTP mode)"),
     (

@@ -60,6 +60,10 @@ class Proxy:
         """What is connected now is lost, and nobody says so; new connections are as good as ever."""
         self._call(self._deafen)
 
+    def lead_to(self, server: Path) -> None:
+        """New connections go to another server; those that stand stay where they are."""
+        self._server = server / _SOCKET
+
     def cut(self) -> None:
         """Reset every connection."""
         self._call(self._cut)

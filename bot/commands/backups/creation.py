@@ -95,7 +95,7 @@ def _fill(into: Path, settings: Settings, home: Path, begin: Begin) -> Manifest:
         trail.check_key(contents.key_check, root)
         if moment.name is not None:
             told = begin("Dumping the database", BYTES)
-            dumps.dump(settings.database_url, moment.name, into / manifest.DUMP, told)
+            dumps.dump(settings.direct_database_url, moment.name, into / manifest.DUMP, told)
         moved_away = _copy_archive(archive_place(settings, home), contents.batches, into, begin)
         verified = contents.revision == schema.HEAD
         if verified:
@@ -131,7 +131,7 @@ def _copy_key(keys: Path, into: Path) -> None:
 @contextmanager
 def _copied(settings: Settings, path: Path | None, into: Path, begin: Begin) -> Iterator[Snapshot]:
     """The moment that the backup holds: the copy of an SQLite file, or a snapshot of PostgreSQL to dump."""
-    database = open_database(settings.database_url)
+    database = open_database(settings.direct_database_url)
     database.check_ours()
     url = database.engine.url
     database.engine.dispose()

@@ -58,7 +58,7 @@ def restore(folder: Path, config: Path | None, begin: Begin) -> Restored:
     _check_fits(backup, settings, target)
     if target is None:
         dumps.check_program("pg_restore")
-        dumps.check_empty(open_database(settings.database_url).engine.url)
+        dumps.check_empty(open_database(settings.direct_database_url).engine.url)
     else:
         _check_free(target)
     manifest.check(folder, backup, begin("Checking the backup's files", BYTES))
@@ -70,7 +70,7 @@ def restore(folder: Path, config: Path | None, begin: Begin) -> Restored:
         trail.check_key(backup.key_check, root)
         _put_archive(folder, archive, backup, put, begin)
         checked = _load(folder, settings, root, begin) if target is None else _place(folder, target, root, begin)
-    database = str(target or open_database(settings.database_url).engine.url.database)
+    database = str(target or open_database(settings.direct_database_url).engine.url.database)
     return Restored(folder, database, backup, checked, _newer(archive, backup), time.monotonic() - began)
 
 
@@ -183,10 +183,10 @@ def _place(folder: Path, path: Path, root: RootKey, begin: Begin) -> Checked:
 def _load(folder: Path, settings: Settings, root: RootKey, begin: Begin) -> Checked:
     """A PostgreSQL database. What fails after the load leaves it there, and is told so."""
     begin("Restoring the database", "")
-    dumps.load(settings.database_url, folder / manifest.DUMP)
-    url = open_database(settings.database_url).engine.url
+    dumps.load(settings.direct_database_url, folder / manifest.DUMP)
+    url = open_database(settings.direct_database_url).engine.url
     try:
-        _migrate(settings.database_url, begin)
+        _migrate(settings.direct_database_url, begin)
         with postgres_snapshot(url) as moment:
             return _verified(moment, root, begin)
     except OperatorError as failure:

@@ -100,8 +100,8 @@ async def test_a_connection_that_has_rested_on_a_dead_line_costs_no_call(
     remote: Database, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked first whether it lives, and replaced."""
-    monkeypatch.setattr(postgres, "_PING_AFTER", 0.0)
-    monkeypatch.setattr(postgres, "_PING_SECONDS", 1.0)
+    monkeypatch.setattr(postgres, "_ASK_AFTER", 0.0)
+    monkeypatch.setattr(postgres, "_ASK_SECONDS", 1.0)
     await remote.read(asked, within=LONG)
     before = proxy.connections
     proxy.deafen()
@@ -149,6 +149,18 @@ def test_dead_lines_are_looked_for_by_tcp_too_unless_the_url_says_otherwise() ->
         "keepalives_idle": "77",
         "tcp_user_timeout": "10000",
         "connect_timeout": "3",
+    }
+
+
+def test_of_several_hosts_none_takes_up_the_time_of_the_others() -> None:
+    hosts = "host=one.example:5432&host=two.example:5433&target_session_attrs=read-write"
+    database = open_database(f"postgresql+psycopg://u@/h?{hosts}")
+    said = dict(part.split("=") for part in database.conninfo.split())
+    assert {name: said[name] for name in ("host", "port", "target_session_attrs", "connect_timeout")} == {
+        "host": "one.example,two.example",
+        "port": "5432,5433",
+        "target_session_attrs": "read-write",
+        "connect_timeout": "2",
     }
 
 
