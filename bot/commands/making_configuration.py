@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
+import math
 import os
 import secrets
 import tempfile
@@ -124,8 +124,8 @@ def _webhook_secret() -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JSON writes it, which is YAML too."""
-    return json.dumps(text, ensure_ascii=False)
+    """As YAML's double-quoted text: what can't be printed is escaped."""
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=math.inf).rstrip("\n")
 
 
 _HEAD = f"""# Handraise. `handraise check` reads this file, and `handraise serve` runs by it.

@@ -237,7 +237,7 @@ async def test_a_bounce_that_overtakes_the_end_of_its_own_send_counts(quiet_room
     await quiet_room.service.database.write(
         lambda tx: quiet_room.service.relay._delivered(
             tx, late, Delivered({"message_id": "<n.x@y>"}), quiet_room.clock.now()
-        )()
+        )
     )
     await quiet_room.settle()
 
