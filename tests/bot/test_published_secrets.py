@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from handraise.cli.app import app
 from typer.testing import CliRunner, Result
 
@@ -31,9 +33,12 @@ MAIL = {"smtp_url": "smtp://h", "from": "a@acme.com"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The log is as before afterwards: doctor, called in this process, writes none."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    before = structlog.get_config()
+    yield tmp_path
+    structlog.configure(**before)
 
 
 def run(folder: Path, settings: dict[str, Any], *arguments: str, **given: Any) -> Result:
