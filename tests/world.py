@@ -37,6 +37,7 @@ from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
 from tests.clock import ManualClock
+from tests.patience import PATIENCE
 from tests.vendors.mail import Mailbox
 from tests.vendors.pagerduty import PagerDutySandbox
 from tests.vendors.slack import SlackSandbox
@@ -48,6 +49,8 @@ CHANNEL = "C0OPS"
 OWN_PAGER_USER = PagerUser("PHANDRAISE", "Handraise", "handraise@handraise.example")
 """By whose hand the service writes into PagerDuty."""
 
+MOST_ROUNDS, MOST_STOPS = 500, 5_000
+"""More than any test needs: work without an end then fails its test, in place of hanging all of them."""
 UNHURRIED = timedelta(seconds=60)
 """How long the service takes for a click before it tells Slack that it needs longer, and for whatever else it waits for
 only briefly. On a busy machine two seconds pass quickly."""
@@ -151,24 +154,36 @@ class World:
     async def advance(self, **step: float) -> None:
         """Move the clock on, stopping at every instant at which something is due, until nothing is left to do."""
         target = self.clock.now() + timedelta(**step)
-        while (due := await self.settle()) is not None and due <= target:
+        for _ in range(MOST_STOPS):
+            due = await self.settle()
+            if due is None or due > target:
+                break
             self.clock.move_to(max(due, self.clock.now()))
+        else:
+            raise AssertionError(
+                f"The service was woken {MOST_STOPS} times by {self.clock.now()}, and wants to be again."
+            )
         self.clock.move_to(target)
         await self.settle()
 
     async def settle(self) -> Any:
-        """Do all that is due now; returns when the next thing is."""
-        while True:
-            due = await self.service.look()
+        """Do all that is due now; returns when the next thing is. Work that is due again and again fails the test."""
+        for _ in range(MOST_ROUNDS):
+            due = await self._look()
             if self.service.parking is not None:
                 await self.service.parking.finished()
             await self.service.lanes.empty()
             if due is None or due > self.clock.now():
-                again = await self.service.look()
+                again = await self._look()
                 await self._own_look()  # the engine looks too, and may have been first
                 busy = self.service.lanes.held
                 if not busy and (again is None or again > self.clock.now()):
                     return again
+        raise AssertionError(f"Something is still due at {self.clock.now()}, after {MOST_ROUNDS} rounds of work.")
+
+    async def _look(self) -> datetime | None:
+        async with asyncio.timeout(PATIENCE):
+            return await self.service.look()
 
     async def _own_look(self) -> None:
         """Return when the engine's own look, if one is under way, has ended: what it has taken is in hand then."""
