@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 ERRORS, EVENTS = ROOT / "docs/reference/errors.md", ROOT / "docs/reference/events.md"
 SECURITY = ROOT / "docs/explanation/security.md"
 
-_DOTTED = re.compile(r"(notice|intent|plan|task|coordinator|portfolio|engagement)\.[a-z_]+")
+_DOTTED = re.compile(r"(action|notice|rule|intent|plan|task|coordinator|portfolio|engagement)\.[a-z_]+")
 _NAMED = re.compile(
     r"[a-z_]+_(created|changed|patched|assigned|unassigned|added|removed|recorded|resolved|triggered|set)"
     r"|lease_[a-z]+ed|(added_to|removed_from)_portfolio"

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from tests.test_reference_pages import EVENTS, rows
 from tests.world import World
 
 SOON = 2
+FROM_CLIENTS_TOO = {
+    *("intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated", "engagement.decision"),
+}
+"""The published client posts these of its own ladder and its own decisions."""
 
 
 async def post(world: World, role: str, path: str, body: Any, **headers: str) -> Any:
@@ -90,6 +95,15 @@ async def test_events_of_ours_are_written_by_the_server_alone(world: World, even
         body = {"event_type": event_type, "payload": {}}
         assert (await post(world, role, f"/intents/{intent}/events", body)).status_code == 403
     assert (await post(world, "agent", f"/intents/{intent}/events", {"event_type": "actions.x"})).status_code == 200
+
+
+async def test_no_client_writes_what_the_page_of_events_lists(world: World) -> None:
+    intent = (await world.active_intent())["id"]
+    taken = set()
+    for event_type in rows(EVENTS):
+        answered = await post(world, "agent", f"/intents/{intent}/events", {"event_type": event_type, "payload": {}})
+        taken |= set() if answered.status_code == 403 else {event_type}
+    assert taken == FROM_CLIENTS_TOO
 
 
 # --- Tasks and dependents ---------------------------------------------------------------------------------------------
