@@ -18,7 +18,15 @@ ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv-newest"
 LOCK = ROOT / "requirements.lock"
 PROJECTS = [ROOT / "sdk", ROOT]
-TESTS = ["tests/channels", "tests/core", "sdk/tests", *sorted(map(str, (ROOT / "tests/bot").glob("test_mail*.py")))]
+TESTS = [
+    *("sdk/tests", "tests/channels/email", "tests/core/store"),
+    *(
+        "tests/core/domain/test_named_mailboxes.py",
+        "tests/core/domain/test_people.py",
+        "tests/core/domain/test_wire.py",
+    ),
+    *sorted(map(str, (ROOT / "tests/bot").glob("test_mail*.py"))),
+]
 
 
 def installed(python: Path) -> Path:
