@@ -39,7 +39,7 @@ from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.notice import WhenCut
 from core.domain.people import canonical
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
-from core.domain.suspension import FallbackPolicy, Rung
+from core.domain.suspension import FallbackPolicy, PagerSeverity, Rung
 from core.engine.quotas import Quotas
 from core.ports import Backoff
 from core.store.call_deadlines import Deadlines
@@ -137,6 +137,12 @@ class RungEntry(Section):
     """Who is asked by this attempt."""
     quiet: Flag = False
     """Whether the attempt waits until one of its people is at work."""
+    severity: Annotated[PagerSeverity, Word] | None = None
+    """The severity of its incident in PagerDuty. Absent: by the risk that the agent states."""
+
+    @property
+    def rung(self) -> Rung:
+        return Rung(self.attempt, self.channel_hint, self.notify_to, self.quiet, self.severity)
 
 
 class RetryPolicyEntry(Section):
@@ -159,9 +165,7 @@ class RetryPolicyEntry(Section):
         return PolicyFields(
             max_attempts=self.max_attempts,
             interval=None if self.interval_seconds is None else timedelta(seconds=self.interval_seconds),
-            escalation_ladder=None
-            if rungs is None
-            else tuple(Rung(rung.attempt, rung.channel_hint, rung.notify_to, rung.quiet) for rung in rungs),
+            escalation_ladder=None if rungs is None else tuple(entry.rung for entry in rungs),
             final_fallback_policy=self.final_fallback_policy,
             strategy=self.strategy,
         )

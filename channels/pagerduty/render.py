@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from channels.pagerduty.webhooks import OWN_NOTE
 from core.domain.action import HEADING, HIDDEN, hides
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
-from core.domain.suspension import Cut, ResponseType, Sight
+from core.domain.suspension import Cut, PagerSeverity, ResponseType, Sight
 from core.domain.wording import Risk
 
 SUMMARY_LENGTH = 1024
@@ -57,7 +57,7 @@ def trigger(notice: Notice, key: str, routing_key: str, when_cut: WhenCut = When
         "payload": {
             "summary": _title(notice, when_cut),
             "source": notice.asked_by or "handraise",
-            "severity": severity(notice),
+            "severity": severity(notice).value,
             "timestamp": notice.asked_at.isoformat(),
             "custom_details": _details(notice, when_cut),
         },
@@ -74,19 +74,24 @@ def _title(notice: Notice, when_cut: WhenCut) -> str:
 LABEL_LENGTH = 100
 MOST_NAMED = 3
 
-SEVERITIES = {Risk.LOW: "info", Risk.MEDIUM: "warning", Risk.HIGH: "error", Risk.CRITICAL: "critical"}
-QUIET = {"info", "warning"}
+SEVERITIES = {
+    Risk.LOW: PagerSeverity.INFO,
+    Risk.MEDIUM: PagerSeverity.WARNING,
+    Risk.HIGH: PagerSeverity.CRITICAL,
+    Risk.CRITICAL: PagerSeverity.CRITICAL,
+}
+QUIET = {PagerSeverity.INFO, PagerSeverity.WARNING}
 """With "dynamic notifications" a service treats error and critical as urgent, these as not."""
 
 
-def severity(notice: Notice) -> str:
-    """The risk that the agent has stated; else how late it is: error, and critical at the last attempt. The last one
-    is always heard (docs/decisions/0023)."""
+def severity(notice: Notice) -> PagerSeverity:
+    """What the rung says; else what the stated risk comes to, and at least error at the last attempt, so that somebody
+    hears it (docs/decisions/0023)."""
+    if notice.severity is not None:
+        return notice.severity
+    stated = PagerSeverity.ERROR if notice.stakes is None else SEVERITIES[notice.stakes]
     last = notice.attempt == notice.max_attempts
-    if notice.stakes is None:
-        return "critical" if last else "error"
-    stated = SEVERITIES[notice.stakes]
-    return "error" if last and stated in QUIET else stated
+    return PagerSeverity.ERROR if last and stated in QUIET else stated
 
 
 def resolve(key: str, routing_key: str) -> Event:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
 from core.domain.quorum import responders
-from core.domain.suspension import Ask, Cut, Ended, Kind, ResponseType, Sight, Status, Style, Suspension
+from core.domain.suspension import Ask, Cut, Ended, Kind, PagerSeverity, ResponseType, Sight, Status, Style, Suspension
 from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
 
 
@@ -72,6 +72,7 @@ class Notice:
     ``notes`` say what has happened to it among people (``core.domain.wording``). ``silence`` is what comes of it if
     nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
     risk that the agent has stated, ``None`` if it said nothing of it, and ``risk`` what is shown of it in words.
+    ``severity`` is what the attempt's rung says of a page, ``None`` if it says nothing.
     """
 
     ref: str
@@ -93,6 +94,7 @@ class Notice:
     next_step: str | None = None
     zone: tzinfo | None = None
     stakes: Risk | None = None
+    severity: PagerSeverity | None = None
     action: ShownAction | None = None
     in_part: Cut = Cut.NOTHING
     to_reveal: bool = False
@@ -258,6 +260,7 @@ def build_notice(
         zone=zone,
         risk=told_risk(stakes),
         stakes=stakes,
+        severity=ask.policy.severity_at(attempt),
         action=shown_action(ask.action, ask.action_digest),
         in_part=suspension.in_part,
         to_reveal=suspension.to_reveal,

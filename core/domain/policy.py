@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
-from core.domain.suspension import FallbackPolicy, HumanRetryPolicy, Rung
+from core.domain.suspension import FallbackPolicy, HumanRetryPolicy, PagerSeverity, Rung
 from core.domain.window import INTERVAL, LADDER, MAX_ATTEMPTS, Window, check_given_attempt, check_given_interval
 from core.errors import InvalidRequest
 
@@ -172,6 +172,8 @@ class RungFields(BaseModel):
     quiet: StrictBool | None = Field(
         default=None, description="Wait while everybody whom the attempt asks is outside their working hours."
     )
+    severity: PagerSeverity | None = None
+    """The severity of the attempt's incident in PagerDuty; by the stated risk if you leave it out."""
 
 
 class RetryPolicyFields(BaseModel):
@@ -208,4 +210,4 @@ def policy_fields(stored: Mapping[str, JsonValue]) -> PolicyFields:
 
 
 def _rung(rung: RungFields) -> Rung:
-    return Rung(rung.attempt, rung.channel_hint or None, rung.notify_to or None, rung.quiet or False)
+    return Rung(rung.attempt, rung.channel_hint or None, rung.notify_to or None, rung.quiet or False, rung.severity)

@@ -83,6 +83,15 @@ class Style(StrEnum):
     DEFAULT = "default"
 
 
+class PagerSeverity(StrEnum):
+    """How urgent a page is, in PagerDuty's words (https://developer.pagerduty.com/docs/send-alert-event)."""
+
+    CRITICAL = "critical"
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
 class FallbackPolicy(StrEnum):
     """What happens when nobody answered (RFC-0025 §6)."""
 
@@ -139,6 +148,8 @@ class Rung:
     notify_to: str | None = None
     quiet: bool = False
     """Whether the attempt waits while everybody whom it asks is outside their working hours."""
+    severity: PagerSeverity | None = None
+    """How urgent the attempt's page is; ``None`` leaves that to the stated risk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +167,10 @@ class HumanRetryPolicy:
     def due_after(self, attempt: int) -> timedelta:
         """How long after the question was opened, by the ladder's own time."""
         return timedelta() if self.interval is None else self.interval * (attempt - 1)
+
+    def severity_at(self, attempt: int) -> PagerSeverity | None:
+        """What the rung of ``attempt`` says of its page, if there is one and it says something."""
+        return next((rung.severity for rung in self.escalation_ladder if rung.attempt == attempt), None)
 
 
 @dataclass(frozen=True, slots=True)

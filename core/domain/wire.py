@@ -19,6 +19,7 @@ from core.domain.suspension import (
     FallbackPolicy,
     Given,
     HumanRetryPolicy,
+    PagerSeverity,
     PlannedAttempt,
     Resume,
     Rung,
@@ -122,6 +123,8 @@ class RungReply(Open):
     """Whom to ask; `null` if the rung names nobody."""
     quiet: NotRequired[Quiet]
     """Whether the attempt waits while everybody it asks is outside their working hours."""
+    severity: NotRequired[PagerSeverity]
+    """The severity of the attempt's incident in PagerDuty. Absent if the stated risk says it."""
 
 
 class PolicyReply(Open):
@@ -145,20 +148,26 @@ def policy_json(policy: HumanRetryPolicy) -> PolicyReply:
         "max_attempts": policy.max_attempts,
         "interval_seconds": seconds(policy.interval),
         "strategy": "fixed",
-        "escalation_ladder": [
-            {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to, **_if_quiet(rung)}
-            for rung in policy.escalation_ladder
-        ],
+        "escalation_ladder": [_rung_json(rung) for rung in policy.escalation_ladder],
         "final_fallback_policy": policy.final_fallback_policy,
     }
+
+
+def _rung_json(rung: Rung) -> RungReply:
+    """What is ours is opt-in: the RFC's own shape where it isn't used."""
+    written: RungReply = {"attempt": rung.attempt, "channel_hint": rung.channel_hint, "notify_to": rung.notify_to}
+    if rung.quiet:
+        written["quiet"] = True
+    if rung.severity is not None:
+        written["severity"] = rung.severity
+    return written
 
 
 class _IfQuiet(TypedDict, total=False):
     quiet: bool
 
 
-def _if_quiet(step: Rung | PlannedAttempt) -> _IfQuiet:
-    """Ours and opt-in: the RFC's own shape where it isn't used."""
+def _if_quiet(step: PlannedAttempt) -> _IfQuiet:
     return {"quiet": True} if step.quiet else {}
 
 

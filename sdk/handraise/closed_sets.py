@@ -13,4 +13,5 @@ FallbackPolicy = Literal["fail", "complete_with_fallback", "use_default_and_cont
 ChoiceStyle = Literal["primary", "danger", "default"]
 Kind = Literal["input", "veto"]
 Strategy = Literal["fixed"]
+PagerSeverity = Literal["critical", "error", "warning", "info"]
 YesOrNo = Literal["yes", "no"]

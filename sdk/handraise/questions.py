@@ -13,7 +13,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue, PlainValidator
 
-from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, PagerSeverity, ResponseType, Strategy
 
 
 def _text(value: object) -> str:
@@ -25,6 +25,7 @@ def _text(value: object) -> str:
 # A newer server may name more than these: what comes in is kept as it is. What goes out is checked by `body`.
 _Policy = Annotated[FallbackPolicy, PlainValidator(_text)]
 _Style = Annotated[ChoiceStyle, PlainValidator(_text)]
+_Severity = Annotated[PagerSeverity, PlainValidator(_text)]
 _Strategy = Annotated[Strategy, PlainValidator(_text)]
 
 
@@ -57,6 +58,7 @@ class EscalationRung(Wire):
     channel_hint: str | None = None
     notify_to: str | None = None
     quiet: bool | None = None  # waits while everybody whom it asks is outside their working hours
+    severity: _Severity | None = None  # of its incident in PagerDuty; by the stated risk if it is left out
 
 
 _Ladder = Annotated[Sequence[EscalationRung], AfterValidator(tuple)]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, ResponseType, Strategy
+from handraise.closed_sets import ChoiceStyle, FallbackPolicy, Kind, PagerSeverity, ResponseType, Strategy
 
 _Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
 _Object = dict[str, JsonValue]
@@ -36,6 +36,7 @@ class _Rung(_Strict):
     channel_hint: str | None = None
     notify_to: str | None = None
     quiet: bool | None = None
+    severity: PagerSeverity | None = None
 
 
 class _Policy(_Strict):

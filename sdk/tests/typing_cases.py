@@ -67,6 +67,8 @@ async def closed_sets(people: Handraise, kind: ResponseType, word: str) -> None:
     HumanRetryPolicy(strategy="backoff")  # wrong
     HumanRetryPolicy(final_fallback_policy="deny")  # wrong
     HumanRetryPolicy(escalation_ladder=[EscalationRung(attempt=2, channel_hint="email")], strategy="fixed")
+    EscalationRung(attempt=3, channel_hint="pagerduty", severity="critical")
+    EscalationRung(attempt=3, channel_hint="pagerduty", severity="high")  # wrong
     [record async for record in people.list(status="done")]  # wrong
 
 

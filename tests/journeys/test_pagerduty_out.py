@@ -236,12 +236,13 @@ async def test_an_api_that_does_not_answer_holds_no_later_attempt_back(
 @pytest.mark.parametrize(
     ("said", "severities"),
     [
-        ({}, ["error", "error", "critical"]),
+        ({}, ["error", "error", "error"]),
         ({"decision_record": {"risk": 0.9}}, ["critical", "critical", "critical"]),
-        ({"decision_record": {"risk": 0.6}, "context": {"risk": "low"}}, ["error", "error", "error"]),
+        ({"decision_record": {"risk": 0.6}, "context": {"risk": "low"}}, ["critical", "critical", "critical"]),
+        ({"context": {"risk": "high"}}, ["critical", "critical", "critical"]),
         ({"context": {"risk": "medium"}}, ["warning", "warning", "error"]),
         ({"context": {"risk": "low"}}, ["info", "info", "error"]),
-        ({"context": {"risk": "who knows"}}, ["error", "error", "critical"]),
+        ({"context": {"risk": "who knows"}}, ["error", "error", "error"]),
     ],
 )
 async def test_the_severity_is_the_stated_risk_and_the_last_attempt_is_always_heard(
@@ -251,6 +252,38 @@ async def test_the_severity_is_the_stated_risk_and_the_last_attempt_is_always_he
     await world.advance(hours=2)
 
     assert [event["payload"]["severity"] for event in world.pager.events] == severities
+
+
+@pytest.mark.parametrize("risk", [None, "low", "critical"])
+async def test_a_rung_says_how_severe_its_own_attempt_is(world: World, risk: str | None) -> None:
+    rungs = [{"attempt": 2, "severity": "warning"}, {"attempt": 3, "severity": "critical"}]
+    first = {None: "error", "low": "info", "critical": "critical"}[risk]
+    asked = await world.ask(**PAGING, retry_policy=HOURLY | {"escalation_ladder": rungs}, context={"risk": risk})
+    await world.advance(hours=2)
+
+    assert [event["payload"]["severity"] for event in world.pager.events] == [first, "warning", "critical"]
+    shown = (await world.show(asked))["retry_policy"]["escalation_ladder"]
+    assert [rung["severity"] for rung in shown] == ["warning", "critical"]
+
+
+async def test_a_rung_may_be_critical_in_the_platforms_ladder(tmp_path: Path, sqlite_url: str) -> None:
+    policy = HOURLY | {"escalation_ladder": [{"attempt": 2, "channel_hint": "pagerduty", "severity": "critical"}]}
+    suspension = {"default_channel": "slack", "default_retry_policy": policy}
+    async with running(tmp_path, sqlite_url, suspension=suspension) as world:
+        await world.ask()
+        await world.advance(hours=2)
+        assert [event["payload"]["severity"] for event in world.pager.events] == ["critical"]
+
+
+async def test_a_severity_that_pagerduty_does_not_know_is_refused(world: World) -> None:
+    policy = HOURLY | {"escalation_ladder": [{"attempt": 3, "severity": "high"}]}
+    body = {"question": "Go on?", "response_type": "confirm", "retry_policy": policy}
+    response = await world.call("POST", "/v1/suspensions", json=body)
+
+    assert response.status_code == 422
+    assert [field["path"] for field in response.json()["detail"]["fields"]] == [
+        "retry_policy.escalation_ladder.0.severity"
+    ]
 
 
 async def test_the_incident_links_to_the_page_that_asks_to_sign_in(world: World) -> None:

@@ -46,10 +46,10 @@ def test_an_instance_name_that_makes_the_key_too_long_is_an_error() -> None:
         dedup_key("x" * 250, "HR-7F3K")
 
 
-def test_the_last_attempt_is_critical_and_none_is_low_urgency() -> None:
+def test_no_attempt_is_critical_or_low_urgency_by_itself() -> None:
     severities = [trigger(replace(NOTICE, attempt=n), "k", "r")["payload"]["severity"] for n in (1, 2)]
 
-    assert severities == ["error", "critical"]
+    assert severities == ["error", "error"]
 
 
 def test_the_incident_says_what_happens_and_until_when() -> None:
