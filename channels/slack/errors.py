@@ -34,6 +34,7 @@ SETUP = frozenset(
 
 PLACE = frozenset(
     {"channel_not_found", "not_in_channel", "is_archived", "restricted_action", "restricted_action_read_only_channel"}
+    | {"restricted_action_thread_only_channel"}
     | {"user_not_found", "users_not_found", "user_disabled", "cannot_dm_bot", "no_default_channel"}
 )
 """That conversation, or that person, is not to be had: somebody has to mend it, and everybody else is still asked."""
@@ -43,7 +44,7 @@ UNSHOWABLE = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_t
 
 THREAD_GONE = frozenset(
     {"thread_not_found", "message_not_found", "cannot_reply_to_message"}
-    | {"restricted_action_thread_locked", "restricted_action_thread_only_channel"}
+    | {"restricted_action_thread_locked", "restricted_action_non_threadable_channel"}
 )
 """There is nothing left to reply under, or nobody may: the conversation itself may still take the message."""
 

@@ -501,6 +501,16 @@ async def test_words_in_direct_messages_get_one_hint(service: SlackService) -> N
     assert service.sandbox.workspace.ephemerals == [note]
 
 
+async def test_a_hint_is_told_beside_the_thread_in_a_channel_that_has_none_any_more(
+    service: SlackService,
+) -> None:
+    await service.ask(**TEXT)
+    message = await service.sandbox.expect_message("Refund")
+    service.sandbox.workspace.conversations[message.channel].is_threadable = False
+    await say(service.sandbox, "U1", "C1", "approve", message)
+    await service.sandbox.expect_private("U1", "Handraise does not read messages as answers.")
+
+
 # --- retries ----------------------------------------------------------------------------------------------------------
 
 

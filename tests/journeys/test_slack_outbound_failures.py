@@ -188,7 +188,7 @@ async def test_many_full_conversations_are_a_full_workspace(world: World) -> Non
 
 CONFIG_ERRORS = (
     *("invalid_auth", "account_inactive", "token_revoked", "not_in_channel", "channel_not_found", "is_archived"),
-    *("missing_scope", "restricted_action", "cannot_dm_bot", "user_disabled"),
+    *("missing_scope", "restricted_action", "restricted_action_thread_only_channel", "cannot_dm_bot", "user_disabled"),
 )
 
 

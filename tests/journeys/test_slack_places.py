@@ -12,6 +12,7 @@ from bot.people.slack_accounts import AccountSearch
 from bot.sandbox.slack.faults import DropAfterStoring
 from bot.sandbox.slack.world import Message
 from tests.vendors.slack import shown
+from tests.vendors.slack_faults import SaysNo
 from tests.world import CHANNEL, World, config, running
 
 HOURLY = {"max_attempts": 3, "interval_seconds": 3600}
@@ -68,6 +69,27 @@ async def test_a_reminder_whose_first_message_is_gone_is_posted_by_itself_and_th
     await world.advance(hours=2)
     reminder, last = asking(world)
     assert (reminder.thread_ts, last.thread_ts) == (None, reminder.ts)
+
+
+async def test_reminders_are_posted_by_themselves_in_a_channel_without_threads(any_world: World) -> None:
+    world = any_world
+    world.slack.workspace.conversations[CHANNEL].is_threadable = False
+    asked = await world.ask(retry_policy=HOURLY)
+    await world.advance(hours=2)
+    messages = asking(world)
+    assert [(one.thread_ts, one.broadcast) for one in messages] == [(None, False)] * 3
+    await world.press("U0ALICE", messages[2], "Approve refund")
+    assert (await world.show(asked))["resolution"] == "responded"
+    assert all("Answered “Approve refund”" in shown(message) for message in messages)
+
+
+async def test_a_reminder_in_doubt_in_a_channel_without_threads_is_looked_for_there(world: World) -> None:
+    world.slack.workspace.conversations[CHANNEL].is_threadable = False
+    await world.ask(retry_policy=HOURLY)
+    world.slack.fail_next(SaysNo("restricted_action_non_threadable_channel"), "chat.postMessage")
+    world.slack.fail_next(DropAfterStoring(), "chat.postMessage")
+    await world.advance(hours=1, minutes=30)
+    assert len(asking(world)) == 2
 
 
 async def test_a_reminder_in_doubt_whose_thread_is_gone_is_looked_for_in_the_channel(world: World) -> None:

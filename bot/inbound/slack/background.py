@@ -18,7 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.inbound.slack.outcomes import Modal
 from channels.slack import notes
 from channels.slack.client import replace_private, tell_privately
-from channels.slack.errors import CAUGHT, TOO_LONG, failure_of
+from channels.slack.errors import CAUGHT, THREAD_GONE, TOO_LONG, failure_of
 from channels.slack.interactions import Reach
 from channels.slack.modals import told_modal
 from channels.slack.mrkdwn import escaped
@@ -109,12 +109,17 @@ class BackgroundWork:
             log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
 
     async def _whisper(self, channel: str, user_id: str, thread_ts: str | None, text: str) -> None:
+        """At the top of the conversation if nobody may reply in its threads."""
         try:
             await self.client.chat_postEphemeral(
                 channel=channel, user=user_id, thread_ts=thread_ts, text=escaped(text, NOTE_LENGTH)
             )
         except CAUGHT as error:
-            log.warning("slack.private_reply_refused", reason=failure_of(error, self.now()).reason)
+            reason = failure_of(error, self.now()).reason
+            if thread_ts is not None and reason in THREAD_GONE:
+                await self._whisper(channel, user_id, None, text)
+            else:
+                log.warning("slack.private_reply_refused", reason=reason)
 
     async def _open(self, modal: Modal, reach: Reach) -> None:
         try:

@@ -204,6 +204,8 @@ def _thread(workspace: Workspace, conversation: Conversation, arguments: JsonObj
     ts = arguments.get("thread_ts")
     if ts is None:
         return None
+    if not conversation.is_threadable:
+        raise SlackRefusal("restricted_action_non_threadable_channel")
     root = workspace.at(conversation.id, str(ts))
     if root is None or root.thread_ts not in {None, root.ts}:
         raise SlackRefusal("thread_not_found")
@@ -243,6 +245,7 @@ def post_ephemeral(workspace: Workspace, arguments: JsonObject) -> JsonObject:
     if user not in conversation.members:
         raise SlackRefusal("user_not_in_channel")
     text, blocks = _content(workspace, arguments)
+    _thread(workspace, conversation, arguments)
     shown = Ephemeral(conversation.id, user, text, blocks, workspace.new_ts())
     workspace.ephemerals.append(shown)
     return {"message_ts": shown.ts}

@@ -47,6 +47,7 @@ class Conversation:
     is_archived: bool = False
     is_im: bool = False
     posting_restricted: bool = False
+    is_threadable: bool = True
     edits_allowed: bool = True
     seconds_between_posts: float = 0
     """Slack's own limit is about one; a test that wants it says so."""

@@ -252,6 +252,19 @@ async def test_a_thread_is_named_by_its_first_message_and_nothing_else(
     assert await refused(gone) == "thread_not_found"
 
 
+async def test_a_channel_without_threads_refuses_replies_and_takes_the_rest(
+    sandbox: SlackSandbox, client: AsyncWebClient
+) -> None:
+    sandbox.workspace.conversations["C1"].is_threadable = False
+    root = await client.chat_postMessage(channel="C1", text="root")
+    for reply in (
+        client.chat_postMessage(channel="C1", text="reply", thread_ts=root["ts"]),
+        client.chat_postEphemeral(channel="C1", user="U1", text="reply", thread_ts=root["ts"]),
+    ):
+        assert await refused(reply) == "restricted_action_non_threadable_channel"
+    assert [message.text for message in sandbox.workspace.messages] == ["root"]
+
+
 async def test_a_channel_takes_one_message_a_second_where_a_test_wants_it(
     sandbox: SlackSandbox, client: AsyncWebClient, clock: HandClock
 ) -> None:
