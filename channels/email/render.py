@@ -160,6 +160,7 @@ def _headers(subject: str, to: Address, delivery: str, ref: str | None, ours: Ma
         "Subject": header_text("Subject", subject),
         "Date": format_datetime(datetime.now(UTC)),
         "Message-ID": ours.message_id(delivery),
+        "x-ms-reactions": "disallow",  # a thumbs-up in Outlook never reaches us, and looks like an answer
     }
     if ref:
         headers["In-Reply-To"] = headers["References"] = ours.root_id(ref)

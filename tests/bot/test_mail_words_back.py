@@ -163,6 +163,7 @@ async def test_everything_written_back_is_marked_so_that_no_machine_answers(worl
         assert one.sender == "", "MAIL FROM <>: a bounce of it goes to nobody"
         assert one.header("Auto-Submitted") == "auto-replied"
         assert one.header("X-Auto-Response-Suppress") == "All"
+    assert all(one.header("x-ms-reactions") == "disallow" for one in (mail, *back)), "a thumbs-up would not reach us"
 
 
 async def test_the_confirmation_of_a_text_repeats_what_was_recorded(world: World) -> None:

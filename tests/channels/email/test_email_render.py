@@ -247,6 +247,11 @@ def told(purpose: Purpose) -> OutgoingMail:
     return message_mail(message, ALICE, "a1", OURS)
 
 
+@pytest.mark.parametrize("mail", [asked(), *(parsed(told(purpose)) for purpose in Purpose)])
+def test_outlook_offers_no_reactions_to_any_mail(mail: EmailMessage) -> None:
+    assert mail["x-ms-reactions"] == "disallow"
+
+
 @pytest.mark.parametrize("purpose", [Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION])
 def test_what_answers_a_mail_can_be_answered_by_no_machine(purpose: Purpose) -> None:
     mail = told(purpose)
