@@ -8,7 +8,6 @@ Source: RFC-0012 (claims); RFC-0026 §6; API.md §7, "plans, tasks".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -73,7 +72,7 @@ def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
     :class:`DependenciesIncomplete` if it is just not done. A task that ``by`` may not read counts as one that is not
     there, and is never completed.
     """
-    wanted = depends_on(task)
+    wanted = task.depends_on
     if not wanted:
         return
     readable = tasks.places(tx.conn, wanted, None if by.reads_all else by.key)
@@ -86,9 +85,3 @@ def check_inputs(tx: Tx, task: Task, by: Actor, now: datetime) -> None:
         raise DependenciesIncomplete(
             "The task can be claimed once those it depends on are completed.", task_ids=[*left]
         )
-
-
-def depends_on(task: Task) -> Sequence[str]:
-    """The ids of the tasks that come before it, each once."""
-    named = (task.details or {}).get("depends_on")
-    return list(dict.fromkeys(str(one) for one in named)) if isinstance(named, list) else []

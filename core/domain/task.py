@@ -8,7 +8,7 @@ Source: RFC-0012 (states), by way of RFC-0010 ("task-level retry policies") and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -86,6 +86,11 @@ class Task:
     plan_id: str | None = None
 
     @property
+    def depends_on(self) -> Sequence[str]:
+        """The ids of the tasks that come before it, each once."""
+        return named_in(self.details)
+
+    @property
     def is_mirrored(self) -> bool:
         """Whether it is blocked because its intent waits, and not by its agent, whatever ``blocked_reason`` says."""
         return self.status is TaskStatus.BLOCKED and self.suspended_intent_id is not None
@@ -102,6 +107,12 @@ class TaskChange:
     error: str | None = None
     output: Mapping[str, JsonValue] | None = None
     details: Mapping[str, JsonValue] | None = None
+
+
+def named_in(details: Mapping[str, JsonValue] | None) -> Sequence[str]:
+    """What a task with these details depends on."""
+    named = (details or {}).get("depends_on")
+    return list(dict.fromkeys(str(one) for one in named)) if isinstance(named, list) else []
 
 
 def event_of(status: TaskStatus, before: TaskStatus | None = None) -> str:

@@ -16,10 +16,19 @@ from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus
 from core.domain.intent_links import Link
 from core.domain.people import Actor
-from core.domain.task import Task, TaskChange, TaskStatus, changed, check_task_version, event_of, is_taken_up
+from core.domain.task import (
+    Task,
+    TaskChange,
+    TaskStatus,
+    changed,
+    check_task_version,
+    event_of,
+    is_taken_up,
+    named_in,
+)
 from core.domain.vocabulary import Event
 from core.domain.wire import JsonObject
-from core.errors import IntentNotActive, NotFound
+from core.errors import IntentNotActive, InvalidRequest, NotFound
 from core.idempotency import Once, Replayed, perform_once
 from core.intents import access
 from core.intents.access import Right
@@ -27,7 +36,7 @@ from core.intents.phase_inputs import claim_inputs, with_inputs
 from core.intents.writing import IntentLog
 from core.ports import Clock
 from core.propagation.phases import check_given
-from core.store import intents, tasks
+from core.store import intent_edges, intents, tasks
 from core.store.database import Database, Tx
 
 
@@ -78,14 +87,19 @@ class Tasks:
 
         Raises :class:`VersionConflict` or :class:`InvalidTransition`. For the task of a phase it raises
         :class:`MissingOutput` or :class:`OutputTypeMismatch` unless that has given what it declares, and what a claim
-        raises if an agent begins with it too early.
+        raises if an agent begins with it too early. :class:`InvalidRequest` if it would wait for itself.
         """
 
         def job(tx: Tx) -> Task:
             now = self.clock.now()
+            if named_in(wanted.details):
+                _readable(tx.conn, task_id, by)  # whoever may not, makes nobody wait
+                intent_edges.hold_graph(tx)
             intent, before = lock(tx, task_id, by, _right(wanted))
             check_task_version(before, version)
             after = changed(before, wanted, now, waits=intent.status is IntentStatus.SUSPENDED)
+            if after.depends_on != before.depends_on:
+                _check_acyclic(tx.conn, after, by)
             if is_taken_up(before, wanted):
                 after = with_inputs(after, claim_inputs(tx, intent, before, now))
             if after.status is TaskStatus.COMPLETED and intent.links & Link.PHASE:
@@ -94,6 +108,30 @@ class Tasks:
             return after
 
         return await self.database.write(job)
+
+
+MOST_AHEAD = 10_000
+"""Tasks that are looked at for a cycle."""
+MOST_IN_A_ROW = 1_000
+
+
+def _check_acyclic(conn: sa.Connection, task: Task, by: Actor) -> None:
+    """Raises :class:`InvalidRequest` if ``task`` would wait for itself, at however many removes. A task that ``by`` may
+    not read counts as one that is not there. A new task has an id that nobody has named yet, and can't."""
+    ahead = {name: number for number, name in enumerate(task.depends_on)}
+    seen = dict(ahead)
+    for _ in range(MOST_IN_A_ROW):
+        if task.id in ahead:
+            raise InvalidRequest("A task can't depend on itself.", path=f"depends_on.{ahead[task.id]}")
+        if not ahead:
+            return
+        found = tasks.dependencies(conn, list(ahead), None if by.reads_all else by.key)
+        further = ((name, ahead[task_id]) for task_id, names in found.items() for name in names)
+        ahead = {name: number for name, number in further if name not in seen}
+        seen |= ahead
+        if len(seen) > MOST_AHEAD:
+            break
+    raise InvalidRequest("Too many tasks would come before this one.", path="depends_on")
 
 
 def keep(tx: Tx, log: IntentLog, intent: Intent, before: Task, after: Task, by: Actor, now: datetime) -> None:

@@ -121,7 +121,7 @@ _GRAPH = 0x48616E647267  # "Handrg"
 
 
 def hold_graph(tx: Tx) -> None:
-    """Nobody else adds an edge between intents that there are until this transaction ends: two additions can't make a
-    cycle. Nothing may be locked in this transaction before."""
+    """Nobody else adds an edge between intents, or between tasks, that there are until this transaction ends: two
+    additions can't make a cycle. Nothing may be locked in this transaction before."""
     if tx.conn.dialect.name == "postgresql":
         tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(_GRAPH)))

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from core.domain.intent import IntentStatus
-from core.domain.task import Task, TaskStatus
+from core.domain.task import Task, TaskStatus, named_in
 from core.store import intent_agents
 from core.store.database import Tx
 from core.store.tables import intents, tasks
@@ -69,6 +69,14 @@ def places(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> S
         TaskPlace(row.id, TaskStatus(row.status), row.intent_id, IntentStatus(row.intent_status), row.plan_id)
         for row in conn.execute(statement)
     ]
+
+
+def dependencies(conn: sa.Connection, task_ids: Sequence[str], agent: str | None) -> Mapping[str, Sequence[str]]:
+    """What each of ``task_ids`` that there is depends on; with ``agent`` only those of intents that are its."""
+    statement = sa.select(tasks.c.id, tasks.c.details).where(tasks.c.id.in_(task_ids))
+    if agent is not None:
+        statement = statement.join(intents, intents.c.id == tasks.c.intent_id).where(intent_agents.readable_by(agent))
+    return {row.id: named_in(row.details) for row in conn.execute(statement)}
 
 
 def _columns(task: Task) -> dict[str, Any]:

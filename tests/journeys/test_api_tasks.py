@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -201,3 +202,68 @@ async def test_a_task_that_can_not_be_is_refused(room: World, fields: dict[str, 
     assert response.status_code == 422, response.text
     assert response.json()["detail"]["fields"][0]["path"] == next(iter(fields))
     assert (await room.call("GET", f"/v1/intents/{intent['id']}/tasks")).json() == []
+
+
+# --- What comes first -------------------------------------------------------------------------------------------------
+
+
+def waits_for_itself(response: httpx.Response) -> list[str]:
+    assert (response.status_code, response.json()["detail"]["error"]) == (422, "invalid_request"), response.text
+    return [one["path"] for one in response.json()["detail"]["fields"]]
+
+
+async def test_a_task_can_not_depend_on_itself(any_room: World) -> None:
+    intent = await any_room.active_intent()
+    first, task = await created(any_room, intent), await created(any_room, intent)
+
+    response = await change(any_room, task, depends_on=[first["id"], task["id"]], priority="high")
+    assert waits_for_itself(response) == ["depends_on.1"]
+    assert (await any_room.call("GET", f"/v1/tasks/{task['id']}")).json() == task
+
+    assert (await change(any_room, task, depends_on=[first["id"], "t-0"])).status_code == 200
+
+
+async def test_a_task_can_not_depend_on_one_that_waits_for_it(any_room: World) -> None:
+    first = await created(any_room, await any_room.active_intent())
+    second = await created(any_room, await any_room.active_intent(), depends_on=[first["id"], "t-0"])
+    third = await created(any_room, await any_room.active_intent(), depends_on=[second["id"], first["id"]])
+
+    assert waits_for_itself(await change(any_room, first, depends_on=["t-0", third["id"]])) == ["depends_on.1"]
+    assert waits_for_itself(await change(any_room, first, depends_on=[second["id"]])) == ["depends_on.0"]
+    assert (await change(any_room, third, depends_on=[first["id"]])).status_code == 200
+
+
+async def test_two_that_would_wait_for_each_other_at_once_do_not_both(any_room: World) -> None:
+    for _ in range(5):
+        one, other = [await created(any_room, await any_room.active_intent()) for _ in range(2)]
+        both = await asyncio.gather(
+            change(any_room, one, depends_on=[other["id"]]), change(any_room, other, depends_on=[one["id"]])
+        )
+        assert sorted(response.status_code for response in both) == [200, 422]
+
+
+async def test_a_task_that_the_agent_may_not_read_is_one_that_is_not_there(any_room: World) -> None:
+    body = {"title": "theirs", "status": "active"}
+    foreign = (await any_room.call("POST", "/v1/intents", "other_agent", json=body)).json()
+    task = await created(any_room, await any_room.active_intent())
+    said = {"intent_id": foreign["id"], "name": "theirs", "depends_on": [task["id"]]}
+    theirs = (await any_room.call("POST", "/v1/tasks", "other_agent", json=said)).json()
+
+    assert (await change(any_room, task, depends_on=[theirs["id"]])).status_code == 200
+
+
+async def test_what_comes_first_may_be_left_as_it_is_or_cleared(room: World) -> None:
+    intent = await room.active_intent()
+    first = await created(room, intent)
+    task = await created(room, intent, depends_on=[first["id"]])
+    same = await change(room, task, depends_on=[first["id"]], status="cancelled")
+    assert (same.status_code, same.json()["status"]) == (200, "cancelled")
+    assert (await change(room, same.json(), depends_on=[])).json()["depends_on"] == []
+
+
+async def test_a_long_row_of_tasks_is_looked_through(room: World) -> None:
+    intent = await room.active_intent()
+    tasks = [await created(room, intent)]
+    for _ in range(50):
+        tasks.append(await created(room, intent, depends_on=[tasks[-1]["id"]]))
+    assert waits_for_itself(await change(room, tasks[0], depends_on=[tasks[-1]["id"]])) == ["depends_on.0"]

@@ -31,7 +31,7 @@ class TaskFields(Strict):
     capabilities_required: Annotated[list[Word], Field(max_length=100)] | None = None
     """What an agent has to be able to do. Stored and shown."""
     depends_on: Annotated[list[Word], Field(max_length=1000)] | None = None
-    """Ids of tasks that come first. Stored and shown."""
+    """Ids of tasks that come first. It can't depend on itself, at however many removes."""
     parent_task_id: Word | None = None
     """The task that this one is a part of. Stored and shown."""
     retry_policy: FailurePolicyFields | None = None

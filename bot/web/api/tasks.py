@@ -50,7 +50,7 @@ class TaskReply(Open):
     capabilities_required: list[str]
     """What an agent has to be able to do."""
     depends_on: list[str]
-    """Ids of tasks that come first. Nothing here goes by them."""
+    """Ids of tasks that come first. It is claimed after them."""
     parent_task_id: str | None
     """The task that it is a part of; `null` for none."""
     retry_policy: JsonObject | None
