@@ -28,6 +28,8 @@ FROM_THE_FUTURE = "from_the_future"
 MALFORMED_BODY = "malformed_body"
 
 _PREFIX = "whsec_"
+_SHORTEST_KEY, _LONGEST_KEY = 24, 64
+"""Bytes of a secret. Source: Standard Webhooks, "Signature scheme"."""
 _UNIX_SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
@@ -116,7 +118,10 @@ def verify_callback(
 
 
 def check_secrets(secrets: str | Sequence[str]) -> None:
-    """Raises :class:`ConfigurationError` unless there is one, and each is ``whsec_`` and base64."""
+    """Raises :class:`ConfigurationError` unless there is one, and each is ``whsec_`` and the base64 of 24 to 64 bytes.
+
+    The padding of the base64 may be left out, and spaces around it count for nothing.
+    """
     _keys(secrets)
 
 
@@ -149,13 +154,19 @@ def _keys(secrets: str | Sequence[str]) -> list[bytes]:
 
 
 def _key(secret: str) -> bytes:
-    text = secret.strip().removeprefix(_PREFIX).rstrip("=")
+    text = secret.strip()
+    if not text.startswith(_PREFIX):
+        raise ConfigurationError(f"A callback secret begins with {_PREFIX}; one of those given does not.")
+    encoded = text.removeprefix(_PREFIX).rstrip("=")
     try:
-        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        key: bytes | None = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
     except ValueError:
-        key = b""
-    if not key:
-        raise ConfigurationError("A callback secret is whsec_ and base64; one of those given is not.")
+        key = None
+    if key is None:  # outside the handler, so that no traceback carries the secret along
+        raise ConfigurationError(f"A callback secret is {_PREFIX} and base64; one of those given is not.")
+    if not _SHORTEST_KEY <= len(key) <= _LONGEST_KEY:
+        wanted = f"{_SHORTEST_KEY} to {_LONGEST_KEY} bytes"
+        raise ConfigurationError(f"A callback secret is the base64 of {wanted}; one of those given has {len(key)}.")
     return key
 
 

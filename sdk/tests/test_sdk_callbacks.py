@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from handraise import ConfigurationError, InvalidCallback, Resumed, verify_callback
+from handraise import ConfigurationError, InvalidCallback, Resumed, ResumeReceiver, verify_callback
 from standardwebhooks import Webhook
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -141,12 +142,39 @@ def test_header_names_are_read_in_any_case():
     assert verify_callback(headers, body, SECRET, now=NOW).webhook_id == "msg_1"
 
 
+def secret_of(size: int) -> str:
+    return "whsec_" + base64.b64encode(b"k" * size).decode()
+
+
+@pytest.mark.parametrize("size", [24, 25, 32, 64])
+@pytest.mark.parametrize("written", [str, lambda secret: secret.rstrip("="), lambda secret: f" {secret}\n"])
+def test_a_secret_may_lack_its_padding_or_have_spaces_around_it(size, written):
+    secret, body = secret_of(size), encoded()
+    assert verify_callback(signed(body, secret), body, written(secret), now=NOW).value == "approve"
+
+
 @pytest.mark.parametrize(
-    "secret", [SECRET.removeprefix("whsec_"), "whsec_c2VjcmV0", "whsec_c2VjcmV0MQ==", "c2VjcmV0MQ"]
+    ("secret", "said"),
+    [
+        (SECRET.removeprefix("whsec_"), "begins with whsec_"),
+        (SECRET.replace("_", "-", 1), "begins with whsec_"),
+        (SECRET.upper(), "begins with whsec_"),
+        ("", "begins with whsec_"),
+        ("whsec_", "has 0"),
+        (secret_of(23), "24 to 64 bytes; one of those given has 23"),
+        (secret_of(65), "24 to 64 bytes; one of those given has 65"),
+        (SECRET + "!", "base64"),
+        (SECRET[:20] + " " + SECRET[20:], "base64"),
+        (SECRET[:-4] + "é" * 4, "base64"),
+        (SECRET[:-2] + "==" + SECRET[-2:], "base64"),
+    ],
 )
-def test_a_secret_may_lack_its_prefix_or_its_padding(secret):
-    body = encoded()
-    assert verify_callback(signed(body, secret), body, secret, now=NOW).value == "approve"
+def test_what_can_not_be_a_secret_is_said_by_its_fault(secret, said):
+    for given in (secret, [SECRET, secret]):
+        with pytest.raises(ConfigurationError) as raised:
+            ResumeReceiver(given, print)
+        assert said in str(raised.value)
+        assert secret == "" or secret.removeprefix("whsec_") == "" or secret not in str(raised.value)
 
 
 def refusal(headers: dict[str, str], body: bytes, secrets: Any = SECRET) -> str:
