@@ -67,23 +67,42 @@ _VISITOR = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """Sets and reads cookies. Over https their names begin with ``__Host-``: no neighbouring domain can plant one."""
+    """Sets and reads cookies, which are sent below the public URL alone: other services of the host don't get them.
+
+    Over https their names begin with ``__Host-``: no neighbouring domain can plant one. A browser takes that name for
+    the path ``/`` alone, so below a path of ours it is ``__Secure-``, which no neighbour without https can plant.
+    Source: https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3.
+    """
 
     site: Site
 
     def name(self, short: str) -> str:
-        return f"__Host-handraise_{short}" if self.site.is_https else f"handraise_{short}"
+        if not self.site.is_https:
+            return f"handraise_{short}"
+        return f"__Secure-handraise_{short}" if self.site.base else f"__Host-handraise_{short}"
+
+    @property
+    def path(self) -> str:
+        return self.site.base or "/"
 
     def get(self, request: Request, short: str) -> str:
         return request.cookies.get(self.name(short), "")
 
     def set(self, response: Response, short: str, value: str, max_age: int | None = None) -> None:
         response.set_cookie(
-            self.name(short), value, max_age=max_age, path="/", httponly=True, samesite="lax", secure=self.site.is_https
+            self.name(short),
+            value,
+            max_age=max_age,
+            path=self.path,
+            httponly=True,
+            samesite="lax",
+            secure=self.site.is_https,
         )
 
     def drop(self, response: Response, short: str) -> None:
-        response.delete_cookie(self.name(short), path="/", httponly=True, samesite="lax", secure=self.site.is_https)
+        response.delete_cookie(
+            self.name(short), path=self.path, httponly=True, samesite="lax", secure=self.site.is_https
+        )
 
 
 @dataclass(frozen=True, slots=True)

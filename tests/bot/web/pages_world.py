@@ -17,6 +17,7 @@ import httpx
 import yaml
 from fastapi import FastAPI
 from handraise_testing.database import lay_down
+from starlette.types import ASGIApp
 
 from bot.app import build_app
 from bot.config import load
@@ -318,7 +319,7 @@ class Page:
 class Browser:
     """Keeps cookies, follows redirects, runs no JavaScript."""
 
-    def __init__(self, app: FastAPI, base_url: str = SITE) -> None:
+    def __init__(self, app: ASGIApp, base_url: str = SITE) -> None:
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url, follow_redirects=True)
         self.page: Page | None = None
 

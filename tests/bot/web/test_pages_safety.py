@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot.app import build_app
 from bot.web.pages.forms import LARGEST_FORM
 from core.domain.suspension import Choice, ResponseType
-from tests.bot.web.pages_world import ALICE, BOB, Page, World, a_world
+from tests.bot.web.pages_world import ALICE, BOB, Browser, Page, World, a_world
 
 PAGES = ["/inbox", "/signin", "/signin/forged", "/q/HR-7F3K", "/a/unknown"]
 NASTY = (
@@ -106,6 +108,48 @@ async def test_links_stay_below_the_path_of_the_public_url(tmp_path: Path) -> No
         assert 'href="/hand/static/pages.css' in page.html
         redirect = await world.browser().client.get("/inbox", follow_redirects=False)
         assert redirect.headers["location"] == "/hand/signin"
+
+
+def below(app: ASGIApp, path: str) -> ASGIApp:
+    """As a reverse proxy shows ``app`` at a path of its own, beside other services of the host."""
+
+    async def proxy(scope: Scope, receive: Receive, send: Send) -> None:
+        inner = scope["path"].removeprefix(path)
+        if inner == scope["path"]:
+            await Response("another service")(scope, receive, send)
+        else:
+            await app({**scope, "path": inner, "raw_path": inner.encode()}, receive, send)
+
+    return proxy
+
+
+@pytest.mark.parametrize(
+    ("site", "path", "begins"),
+    [
+        ("https://example.com", "/hand", "__Secure-handraise_"),
+        ("https://example.com", "/teams/hand", "__Secure-handraise_"),
+        ("http://127.0.0.1:8080", "/hand", "handraise_"),
+    ],
+)
+async def test_no_other_service_of_the_host_gets_our_cookies(tmp_path: Path, site: str, path: str, begins: str) -> None:
+    async with a_world(tmp_path, public_url=f"{site}{path}/") as world:
+        asked = await world.ask()
+        browser = Browser(below(world.app, path), base_url=site)
+        await browser.get(f"{path}/signin")
+        await browser.submit(email=ALICE)
+        await browser.get(await world.sign_in_link_of(ALICE))
+        signed_in = await browser.submit()
+        assert (signed_in.path, asked.ask.question in signed_in.text) == (f"{path}/inbox", True)
+
+        said = [cookie for step in signed_in.response.history for cookie in step.headers.get_list("set-cookie")]
+        assert [cookie.startswith(begins) for cookie in said] == [True] * len(said) != []
+        assert all(f"Path={path};" in cookie for cookie in said)
+        for beside in ("/", "/other", f"{path}s", path.removesuffix("hand")):
+            assert "cookie" not in (await browser.client.get(beside)).request.headers
+
+        await browser.submit_to(signed_in.sign_out)
+        assert [cookie.name for cookie in browser.client.cookies.jar] == [f"{begins}form"]
+        assert (await browser.get(f"{path}/inbox")).path == f"{path}/signin"
 
 
 async def all_pages(world: World) -> list[Page]:
