@@ -180,6 +180,13 @@ class AlreadySuspended(Conflict):
     code = "already_suspended"
 
 
+class AlreadyDenied(Conflict):
+    """People have denied this action within the last hour (``suspension.same_ask: refuse``). ``ref`` is the question
+    that they answered, ``reason`` what they wrote."""
+
+    code = "already_denied"
+
+
 class SignalIdInUse(Conflict):
     """Another open question of this key has the signal's name."""
 

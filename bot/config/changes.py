@@ -1,6 +1,7 @@
 """Changes: what of a configuration that is read anew a running service takes in, and what waits for a restart.
 
-People, groups, keys, the allow-list, quotas and the settings of channels are taken in. Everything else stays as it is:
+People, groups, keys, the allow-list, quotas, ``suspension.same_ask`` and the settings of channels are taken in.
+Everything else stays as it is:
 the database, where the service listens, its roles, its secret key. So do a few settings of channels, since what follows
 from them is built once: whether a channel is there, and by which ways answers come in.
 
@@ -9,7 +10,7 @@ Source: docs/decisions/0068.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,9 @@ _STAYS: Mapping[str, frozenset[str]] = {
     "email": frozenset({"listen", "max_connections"}),
 }
 """Settings of these sections that are not."""
+
+_TAKEN: Mapping[str, frozenset[str]] = {"suspension": frozenset({"same_ask"})}
+"""Settings that are taken in, of sections that otherwise are not."""
 
 _WAYS_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "slack": {"signing_secret": ()},
@@ -61,6 +65,7 @@ class Changes:
 def changes_between(running: Settings, read: Settings) -> Changes:
     """What becomes of ``read`` in a service that runs by ``running``."""
     live = {name: _section(name, getattr(running, name), getattr(read, name)) for name in sorted(LIVE)}
+    live |= {name: _only(taken, getattr(running, name), getattr(read, name)) for name, taken in _TAKEN.items()}
     settings = running.model_copy(update=live)
     taken = tuple(written(path) for path, _ in _differences(running, settings))
     waiting = tuple(_waiting(path, value) for path, value in _differences(settings, read))
@@ -76,6 +81,10 @@ def _section(name: str, old: Any, new: Any) -> Any:
         if bool(getattr(old, way)) != bool(getattr(new, way)):
             stays |= {way, *beside}
     return new.model_copy(update={field: getattr(old, field) for field in stays})
+
+
+def _only(taken: Iterable[str], old: BaseModel, new: BaseModel) -> BaseModel:
+    return old.model_copy(update={field: getattr(new, field) for field in taken})
 
 
 def _differences(left: BaseModel, right: BaseModel, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -39,6 +39,7 @@ from core.domain.engagement import RFC_THRESHOLDS, EngagementThresholds
 from core.domain.notice import WhenCut
 from core.domain.people import canonical
 from core.domain.policy import MOST_ATTEMPTS, PolicyFields
+from core.domain.same_ask import SameAsk
 from core.domain.suspension import FallbackPolicy, PagerSeverity, Rung
 from core.engine.quotas import Quotas
 from core.ports import Backoff
@@ -177,6 +178,10 @@ class SuspensionSettings(Section):
     default_channel: ChannelName | None = None
     """The channel of questions that name none. By default the first that is set up, of slack, email and pagerduty."""
     default_retry_policy: RetryPolicyEntry | None = None
+    same_ask: Annotated[SameAsk, Word] = SameAsk.SHOW
+    """What is done about an ask with an action that the same key has asked about before. ``show``: people see what was
+    answered. ``join``: while that question is open, it is the same one. ``refuse``: for an hour after a negative answer
+    it is refused (409 ``already_denied``)."""
     catch_up: Annotated[CatchUp, Word] = "shift"
     """Whether an outage of this service moves all remaining times (``shift``) or leaves them (``burst``)."""
     catch_up_grace_seconds: Annotated[int, between(1, A_YEAR)] = 60

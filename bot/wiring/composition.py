@@ -58,6 +58,7 @@ from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.queries import ClientQueries
 from core.engine.receipts import Receipts
+from core.engine.repeats import Repeats
 from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
@@ -141,7 +142,7 @@ def wire(
     keys.introduce(people)
     doors = None if channels is None else Doors()
     channels = dict(channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels)
-    quotas = settings.key_quotas
+    quotas, repeats = settings.key_quotas, Repeats(settings.suspension.same_ask)
     receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
         keys.secrets,
@@ -167,7 +168,7 @@ def wire(
     planner = _planner(settings, people, channels)
     permissions = Permissions(people, settings.answers.allow_self_response)
     drafter = Drafter(planner, permissions, agents, settings.suspension.policy, settings.redaction.rules)
-    engine = Engine(database, transitions, drafter, clock, quotas=quotas, when_cut=settings.when_cut)
+    engine = Engine(database, transitions, drafter, clock, quotas=quotas, repeats=repeats, when_cut=settings.when_cut)
     log, times = IntentLog(hub, log_key, consequences), DueTimes(work)
     leases = IntentLeases(database, log, times, clock)
     members = Members(database, transitions, log, leases, clock)
@@ -206,7 +207,7 @@ def wire(
         None if accounts is None else AccountSearch(accounts, people.without_slack_account),
     )
     builder = VendorBuilder(parts, engine, incoming, transitions, clock, root, folder, instance, health)
-    reloading = Reloading(settings, reread, builder, vendors, keys, people, quotas, database, clock)
+    reloading = Reloading(settings, reread, builder, vendors, keys, people, quotas, repeats, database, clock)
     services = Services(
         engine,
         engine.channel_views,

@@ -33,6 +33,7 @@ from core.delivery.tries import SEND_TIMEOUT
 from core.domain.root_key import RootKey
 from core.engine.engine import Engine
 from core.engine.quotas import Quotas
+from core.engine.repeats import Repeats
 from core.engine.transitions import Transitions
 from core.errors import ConfigError, Conflict
 from core.inbound.reports import Incoming
@@ -108,6 +109,7 @@ class Reloading:
         keys: KeyRing,
         people: Directory,
         quotas: Quotas,
+        repeats: Repeats,
         database: Database,
         clock: Clock,
     ) -> None:
@@ -118,6 +120,7 @@ class Reloading:
         self._keys = keys
         self._people = people
         self._quotas = quotas
+        self._repeats = repeats
         self._database = database
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
@@ -220,6 +223,7 @@ class Reloading:
         self._keys.configure(settings.api_keys)
         self._people.become(settings, fresh.accounts, on_calls)
         self._quotas.become(settings.key_quotas)
+        self._repeats.become(settings.suspension.same_ask)
         old = Vendors(
             {name: now.channels[name] for name in fresh.channels}, Doors(), None, now.asking, now.parking, now.searching
         )

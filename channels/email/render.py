@@ -104,7 +104,9 @@ def _agents_room(notice: Notice, templates: Templates) -> MailBudget:
     mail is known when a reply to it comes in, without anything having been kept of it."""
     if templates.are_ours and views.is_brief(notice):
         return ROOMS[0]
-    bare = replace(notice, attempt=1, max_attempts=1, notes=(), next_step=None, silence="", zone=None, links=_A_LINK)
+    bare = replace(
+        notice, attempt=1, max_attempts=1, notes=(), earlier=(), next_step=None, silence="", zone=None, links=_A_LINK
+    )
     for room in ROOMS:
         written = templates.write("notice", notice_view(bare, "", "answers@example.com", of_both(room, ROOMS[-1])))
         if _fits(written, LARGEST_HTML - OWN_WORDS):

@@ -24,6 +24,7 @@ from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
 from channels.grammar.forms import form_properties, form_schema_of
 from channels.grammar.phrases import plain, questions_in
+from core.domain import earlier_answers
 from core.domain.action import HIDDEN, hides
 from core.domain.copies import replace
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
@@ -269,7 +270,7 @@ def notice_view(
         "context": context,
         "action": _action(notice, room),
         "risk": cut(clean(notice.risk), room.note) if notice.risk else None,
-        "notes": [cut(clean(note), room.note) for note in notice.notes[-room.notes :]],
+        "notes": [cut(clean(note), room.note) for note in _notes(notice)[-room.notes :]],
         "choices": choices,
         "choices_left_out": left_out,
         "response_type": notice.response_type.value,
@@ -417,8 +418,18 @@ def is_brief(notice: Notice) -> bool:
     return words < _BRIEF
 
 
+def _notes(notice: Notice) -> Sequence[str]:
+    """Earlier answers are the first of them, and so the first to give way. Templates of an operator's own show them,
+    too."""
+    if not notice.earlier:
+        return notice.notes
+    lines = earlier_answers.in_message(notice.earlier, notice.zone)
+    return ("\n".join((f"{earlier_answers.HEADING}:", *lines)), *notice.notes)
+
+
 def _notes_are_cut(notice: Notice, room: MailBudget) -> bool:
-    return len(notice.notes) > room.notes or any(len(note) > room.note for note in notice.notes)
+    notes = _notes(notice)
+    return len(notes) > room.notes or any(len(note) > room.note for note in notes)
 
 
 def _paragraphs(text: str, choices: Iterable[ChoiceView]) -> Iterator[str]:

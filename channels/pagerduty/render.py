@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from channels.pagerduty.webhooks import OWN_NOTE
 from core.domain.action import HEADING, HIDDEN, hides
+from core.domain.earlier_answers import in_message
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
 from core.domain.suspension import Cut, PagerSeverity, ResponseType, Sight
 from core.domain.wording import Risk
@@ -149,7 +150,7 @@ CALL_LENGTH = 300
 """A responder request is read out on the phone."""
 
 
-OWN_WORDS = {"so_far", "if_nobody_answers"}
+OWN_WORDS = {"earlier_answers", "so_far", "if_nobody_answers"}
 """What is left out first if there is too much."""
 AGENTS_BYTES = EVENT_BYTES - 64 * 1024
 ACTION_LENGTH = 60_000
@@ -191,6 +192,8 @@ def _details(notice: Notice, when_cut: WhenCut) -> dict[str, JsonValue]:
     }
     if notice.risk is not None:
         details["risk"] = notice.risk
+    if notice.earlier:
+        details["earlier_answers"] = list(in_message(notice.earlier, notice.zone))
     if notice.notes:
         details["so_far"] = list(notice.notes)
     if notice.expires_at is not None:

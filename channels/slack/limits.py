@@ -49,6 +49,8 @@ ACTION = 1_200
 FOOTER = 400
 RISK = 300
 NOTES = 600
+EARLIER = 1_000
+"""Of answers to earlier questions about the same action; three lines of three texts."""
 ANSWER = 300
 SENTENCE = 2_600
 CONFIRM_LABEL = 60

@@ -34,6 +34,7 @@ from channels.slack.mrkdwn import (
     width,
 )
 from channels.slack.payloads import Carried, written
+from core.domain import earlier_answers
 from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
 from core.domain.suspension import Cut, ResponseType, Sight, Status, Style
@@ -244,6 +245,7 @@ def render_notice(
         question_block(notice),
         *context_blocks(notice),
         *action_block(notice),
+        *earlier_blocks(notice),
         *notes_blocks(notice),
         *description_blocks(notice),
         *answer_blocks(notice, delivery, when_cut),
@@ -355,6 +357,15 @@ def context_blocks(notice: Notice) -> list[Block]:
 def _field(key: str, value: JsonValue) -> Block:
     name = escaped(one_line(key), limits.CONTEXT_KEY, limits.MORE)
     return mrkdwn(f"*{name}*\n{escaped(shown(value), limits.CONTEXT_VALUE, limits.MORE)}")
+
+
+def earlier_blocks(notice: Notice) -> list[Block]:
+    """What was answered before to the same action."""
+    if not notice.earlier:
+        return []
+    lines = "\n".join(earlier_answers.in_message(notice.earlier, notice.zone))
+    text = f"*{escaped(earlier_answers.HEADING)}*\n{escaped(lines, limits.EARLIER, limits.MORE)}"
+    return [{"type": "section", "block_id": "earlier", "text": mrkdwn(text), "expand": True}]
 
 
 def notes_blocks(notice: Notice) -> list[Block]:

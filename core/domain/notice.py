@@ -16,8 +16,22 @@ from typing import Any
 from pydantic import JsonValue
 
 from core.domain.action import ShownAction, shown_action
+from core.domain.earlier_answers import shown
 from core.domain.quorum import responders
-from core.domain.suspension import Ask, Cut, Ended, Kind, PagerSeverity, ResponseType, Sight, Status, Style, Suspension
+from core.domain.suspension import (
+    Ask,
+    Cut,
+    EarlierAnswer,
+    Ended,
+    Kind,
+    PagerSeverity,
+    ResponseType,
+    Sight,
+    Status,
+    Style,
+    Suspension,
+    told_value,
+)
 from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
 
 
@@ -99,6 +113,9 @@ class Notice:
     in_part: Cut = Cut.NOTHING
     to_reveal: bool = False
     """Whether its action hides something that has to be revealed before it is approved."""
+    earlier: tuple[EarlierAnswer, ...] = ()
+    """What was answered before to the same action, the latest first. A message has room for a few of them
+    (``core.domain.earlier_answers.in_message``)."""
 
     @property
     def negatives(self) -> tuple[NoticeChoice, ...]:
@@ -264,6 +281,7 @@ def build_notice(
         action=shown_action(ask.action, ask.action_digest),
         in_part=suspension.in_part,
         to_reveal=suspension.to_reveal,
+        earlier=tuple(map(shown, suspension.earlier)),
     )
 
 
@@ -312,13 +330,7 @@ def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> st
 def shown_value(suspension: Suspension, value: JsonValue) -> str:
     """A value as people read it: the label of the choice it is, else its text."""
     choice = suspension.ask.choice(value)
-    if choice is not None:
-        return choice.label
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {item}" for key, item in value.items())
-    return str(value)
+    return told_value(value) if choice is None else choice.label
 
 
 def _by(suspension: Suspension, ended: Ended) -> str | None:

@@ -205,6 +205,14 @@ class Resume:
     payload_schema: Mapping[str, JsonValue] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AskDigests:
+    """By what the same ask is known again (``core.domain.same_ask``): of its whole body, and of its terms alone."""
+
+    body: str | None = None
+    terms: str | None = None
+
+
 @dataclass(frozen=True)
 class Ask:
     """Everything about a suspension that never changes once it is open.
@@ -244,6 +252,8 @@ class Ask:
     keeps_its_times: bool = False
     """Whether its times stay what they were agreed to be, through outages of ours too: the agent has a clock of its
     own, and does not read ours."""
+    digests: AskDigests | None = None
+    """``None`` if nothing is ever taken for the same ask, and for what an older version has opened."""
 
     @property
     def max_attempts(self) -> int:
@@ -325,6 +335,35 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """What one person answered to another question about the same action (``core.domain.earlier_answers``).
+
+    ``label`` is that of the choice that ``value`` was, if it was one.
+    """
+
+    ref: str
+    by: str
+    value: JsonValue
+    at: datetime
+    reason: str | None = None
+    label: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What was answered, as people read it."""
+        return told_value(self.value) if self.label is None else self.label
+
+
+def told_value(value: JsonValue) -> str:
+    """A value that is no choice, as people read it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {item}" for key, item in value.items())
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Assignment:
     """The question was handed over ``to`` one person (``core.domain.machine``)."""
 
@@ -393,6 +432,8 @@ class Suspension:
     """Only of what people are shown (``core.domain.redaction.redaction``): what of the agent's words it lacks."""
     to_reveal: bool = False
     """Only of what people are shown: its action hides something that has to be revealed before it is approved."""
+    earlier: tuple[EarlierAnswer, ...] = ()
+    """Only of what people are shown: what was answered before to the same action, the latest first."""
 
     @property
     def id(self) -> str:

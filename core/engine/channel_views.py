@@ -16,9 +16,11 @@ from typing import ParamSpec, TypeVar
 
 from pydantic import JsonValue
 
+from core.domain.copies import replace
 from core.domain.notice import Links, Notice, WhenCut, build_notice, sight_needed
 from core.domain.redaction.redaction import Redaction
 from core.domain.suspension import Cut, Sight, Suspension
+from core.engine.earlier_answers import EarlierAnswers
 from core.ports import Channel
 
 P = ParamSpec("P")
@@ -32,19 +34,25 @@ _THREAD = ThreadPoolExecutor(1, thread_name_prefix="redaction")
 
 @dataclass(frozen=True, slots=True)
 class ChannelViews:
-    """``when_cut``: what is done if a message has no room for all of a question."""
+    """``when_cut``: what is done if a message has no room for all of a question. ``earlier`` finds what was answered
+    before."""
 
     redaction: Redaction
     channels: Mapping[str, Channel]
     when_cut: WhenCut = WhenCut.ANSWER
+    earlier: EarlierAnswers | None = None
 
     async def shown_on(self, channel: str, suspension: Suspension) -> Suspension:
-        """:meth:`Redaction.shown_on`, beside the event loop if that takes long."""
-        return await self._redacted(self.redaction.shown_on, channel, suspension)
+        """:meth:`Redaction.shown_on`, with earlier answers, beside the event loop if that takes long."""
+        return await self._redacted(self.redaction.shown_on, channel, await self._with_earlier(suspension))
 
     async def whole_on(self, channel: str, suspension: Suspension) -> Suspension:
-        """:meth:`Redaction.whole_on`, beside the event loop if that takes long."""
-        return await self._redacted(self.redaction.whole_on, channel, suspension)
+        """:meth:`Redaction.whole_on`, with earlier answers, beside the event loop if that takes long."""
+        return await self._redacted(self.redaction.whole_on, channel, await self._with_earlier(suspension))
+
+    async def _with_earlier(self, suspension: Suspension) -> Suspension:
+        found = () if self.earlier is None else await self.earlier.to(suspension)
+        return replace(suspension, earlier=found) if found else suspension
 
     async def _redacted(
         self, redact: Callable[[str, Suspension], Suspension], channel: str, suspension: Suspension
@@ -57,22 +65,26 @@ class ChannelViews:
 
     async def revealed(self, suspension: Suspension) -> Suspension:
         """:meth:`Redaction.revealed`, beside the event loop if that takes long."""
-        redact = self.redaction.revealed
+        redact, suspension = self.redaction.revealed, await self._with_earlier(suspension)
         return redact(suspension) if _is_short(suspension) else await beside(redact, suspension)
 
     async def notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, Cut]:
         """The notice that ``channel`` makes a message from, and what the message leaves out of it. A page leaves
         nothing out."""
+        return await self._notice_on(channel, await self._with_earlier(suspension))
+
+    async def _notice_on(self, channel: str, suspension: Suspension) -> tuple[Notice, Cut]:
         sender = self.channels.get(channel)
-        look = self.whole_on if sender is None else self.shown_on
-        notice = build_notice(await look(channel, suspension), suspension.attempt, Links(""))
+        look = self.redaction.whole_on if sender is None else self.redaction.shown_on
+        notice = build_notice(await self._redacted(look, channel, suspension), suspension.attempt, Links(""))
         return notice, Cut.NOTHING if sender is None else await beside(sender.cut, notice)
 
     async def sight_needed(self, channel: str, suspension: Suspension) -> Sight:
-        """How much has to be shown where an answer that is no negative one comes in over ``channel``."""
+        """How much has to be shown where an answer that is no negative one comes in over ``channel``. Earlier answers
+        take no room from the question."""
         if self.when_cut is WhenCut.ANSWER and suspension.ask.action is None:
             return Sight.MESSAGE  # nothing of it can stop an answer
-        notice, cut = await self.notice_on(channel, suspension)
+        notice, cut = await self._notice_on(channel, suspension)
         return sight_needed(notice, cut, self.when_cut)
 
     async def must_open(self, channel: str, suspension: Suspension) -> bool:
@@ -90,6 +102,7 @@ def _is_short(suspension: Suspension) -> bool:
     texts: list[JsonValue] = [ask.question, *(said for one in ask.choices for said in (one.label, one.description))]
     texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
     texts += [one.value for one in suspension.answers]
+    texts += [said for one in suspension.earlier for said in (one.reason, one.value)]
     values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)
     return _fits(values, _AT_ONCE)
 

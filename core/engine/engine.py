@@ -23,11 +23,13 @@ from core.domain.people import Actor, Role, canonical
 from core.domain.policy import policy_fields
 from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception, Recorded, Unclaimed
 from core.domain.request import AskRequest
+from core.domain.same_ask import Joined
 from core.domain.suspension import Sight, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
 from core.engine.due_attempts import DueAttempts
+from core.engine.earlier_answers import EarlierAnswers
 from core.engine.ending import ended_in_time
 from core.engine.opening import Opening
 from core.engine.outages import CatchingUp, locked
@@ -35,6 +37,7 @@ from core.engine.permissions import check_claim
 from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.reception import received, truth, would_refuse
+from core.engine.repeats import Repeats
 from core.engine.transitions import Transitions
 from core.errors import (
     ClaimedByAnother,
@@ -92,16 +95,20 @@ class Engine:
         clock: Clock,
         *,
         quotas: Quotas = NO_QUOTAS,
+        repeats: Repeats | None = None,
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self.database = database
         self.permissions = drafter.permissions
         self.queries = Queries(database, self.permissions.responders)
-        self.channel_views = ChannelViews(drafter.redaction, transitions.channels, when_cut)
+        self.channel_views = ChannelViews(
+            drafter.redaction, transitions.channels, when_cut, EarlierAnswers(database, clock)
+        )
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._opening = Opening(drafter, transitions, quotas)
+        self._repeats = repeats or Repeats()
+        self._opening = Opening(drafter, transitions, quotas, self._repeats)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._due_attempts = DueAttempts(database, transitions, clock)
         self._tidied_at: datetime | None = None
@@ -116,18 +123,22 @@ class Engine:
         intent_id: str | None = None,
         expected_version: int | None = None,
         once: Once | None = None,
-    ) -> Suspension | Replayed:
+    ) -> Suspension | Joined | Replayed:
         """Open a question in one transaction: record, status, event, first notice. With no ``intent_id`` the intent
-        is made too.
+        is made too. An ask that is an open question already opens none.
 
         Raises the :class:`CallerError` that refuses it; nothing is stored then.
         """
         creator = by.key or by.identity
         found = await findings(self._drafter.redaction, request)
 
-        def job(tx: Tx) -> Suspension | Replayed:
-            def perform() -> Suspension:
-                return self._opening.open(tx, request, creator, self._clock.now(), found, intent_id, expected_version)
+        def job(tx: Tx) -> Suspension | Joined | Replayed:
+            def perform() -> Suspension | Joined:
+                now = self._clock.now()
+                same = self._repeats.joined(tx, request, creator, intent_id, self._transitions, now)
+                if same is not None:
+                    return Joined(same)
+                return self._opening.open(tx, request, creator, now, found, intent_id, expected_version)
 
             return perform_once(tx, once, self._clock.now(), perform)
 

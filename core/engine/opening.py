@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.domain.copies import replace
 from core.domain.intent import Intent, IntentStatus, check_suspendable, check_version, title_of
 from core.domain.machine import open_suspension
 from core.domain.policy import PolicyFields, policy_fields
 from core.domain.redaction.kinds import Finding
-from core.domain.request import AskRequest
+from core.domain.request import AskRequest, action_digest
+from core.domain.same_ask import digests_of
 from core.domain.suspension import Suspension
 from core.engine.drafting import Draft, Drafter
 from core.engine.quotas import NO_QUOTAS, Quotas
+from core.engine.repeats import Repeats
 from core.engine.transitions import Transitions
 from core.errors import NotFound, SignalIdInUse
 from core.store import intent_agents, intents, sessions, suspensions
@@ -32,6 +35,7 @@ class Opening:
     drafter: Drafter
     transitions: Transitions
     quotas: Quotas = NO_QUOTAS
+    repeats: Repeats = field(default_factory=Repeats)
 
     def open(
         self,
@@ -53,6 +57,7 @@ class Opening:
         else:
             intent = _intent_to_suspend(tx, intent_id, creator, expected_version)
             agents = others_of(tx, intent_id, creator)  # once more: held still from here on
+        self.repeats.check(tx, action_digest(request.action), creator, now)
         self.check_quota(tx, creator, now)
         ask = draft.ask(
             suspension_id=str(uuid.uuid4()),
@@ -61,6 +66,7 @@ class Opening:
             created_by=creator,
             now=now,
         )
+        ask = replace(ask, digests=digests_of(request))
         keep = intents.insert if intent_id is None else intents.advance
         return self.transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
 

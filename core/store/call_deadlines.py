@@ -38,8 +38,8 @@ class Tx:
     hooks: list[Callable[[], None]] = field(default_factory=list)
     taken: frozenset[str] = frozenset()
     """Intents that were locked before the job began (:class:`BeginAgain`)."""
-    turn: str | None = None
-    """What it has waited for before it locked anything (:func:`core.store.idempotency.wait_turn`)."""
+    turns: tuple[str, ...] = ()
+    """What it has waited for, in order, before it locked anything (:func:`core.store.idempotency.wait_turn`)."""
     written: dict[str, Any] = field(default_factory=dict)
     """Suspensions as this transaction has last written them, by id."""
 

@@ -26,11 +26,12 @@ class Kept:
 
 
 def wait_turn(tx: Tx, name: str) -> None:
-    """Until every transaction that came before under ``name`` has ended. Nothing may be locked in this one before; if
-    it begins again, it waits for its turn first, as whoever comes after it does."""
+    """Until every transaction that came before under ``name`` has ended. Nothing may be locked in this one before, but
+    by turns that everybody takes in the same order. If it begins again, it waits for its turns first, as whoever comes
+    after it does."""
     if tx.conn.dialect.name == "postgresql":
         tx.conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, 0))))
-        tx.turn = name
+        tx.turns = (*tx.turns, name)
 
 
 def kept_reply(conn: sa.Connection, owner: str, key: str) -> Kept | None:

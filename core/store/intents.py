@@ -143,7 +143,7 @@ def begin_again_with(tx: Tx, intent_ids: Iterable[str]) -> BeginAgain:
     """To be raised by whoever needs intents of which another transaction holds one: all of them are locked first then,
     in order, and may be waited for."""
     wanted = frozenset({*intent_ids, *tx.taken})
-    return BeginAgain(partial(_take_first, intent_ids=wanted, turn=tx.turn))
+    return BeginAgain(partial(_take_first, intent_ids=wanted, turns=tx.turns))
 
 
 def dependent_of(row: Iterable[Any]) -> Dependent:
@@ -185,8 +185,8 @@ _ADVANCE_TOGETHER = _MOVED.together(
 )
 
 
-def _take_first(tx: Tx, intent_ids: frozenset[str], turn: str | None) -> None:
-    if turn is not None:
+def _take_first(tx: Tx, intent_ids: frozenset[str], turns: tuple[str, ...]) -> None:
+    for turn in dict.fromkeys(turns):
         idempotency.wait_turn(tx, turn)
     statement = sa.select(intents.c.id).where(intents.c.id.in_(sorted(intent_ids))).order_by(intents.c.id)
     tx.conn.execute(statement.with_for_update())

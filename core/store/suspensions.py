@@ -14,7 +14,9 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
 
 from core.domain.audience import Audience, audience_of
+from core.domain.earlier_answers import answers_to
 from core.domain.intent_lease import Wait
+from core.domain.same_ask import is_denied
 from core.domain.suspension import Ask, Assignment, Claim, Clarification, Ended, Given, Status, Suspension
 from core.domain.wire import json_text
 from core.errors import Conflict
@@ -74,6 +76,7 @@ def insert(tx: Tx, suspension: Suspension) -> None:
             "signal_id": ask.resume.signal_id,
             "invocation_id": ask.resume.invocation_id,
             "question": ask.question,
+            "action_digest": ask.action_digest,
             "ask": text,
             "suspended_at": ask.suspended_at,
             **_moving(suspension, audience),
@@ -124,6 +127,8 @@ _MOVING = (
     "audience_version",
     "agents",
     "entered_version",
+    "answered_at",
+    "denied_at",
 )
 _INSERT = Prepared(
     suspensions.insert().values(
@@ -218,7 +223,16 @@ def _moving(suspension: Suspension, audience: Audience) -> dict[str, Any]:
         "audience_version": suspension.version,
         "agents": list(suspension.agents) or None,
         "entered_version": suspension.version,
+        **_answered(suspension),
     }
+
+
+def _answered(suspension: Suspension) -> dict[str, datetime | None]:
+    """When it ended by people's answers, and when by a no: of a question about an action, whose like may come again."""
+    ended = suspension.ended
+    if ended is None or suspension.ask.action_digest is None or not answers_to(suspension):
+        return {"answered_at": None, "denied_at": None}
+    return {"answered_at": ended.at, "denied_at": ended.at if is_denied(suspension) else None}
 
 
 def _several(adapter: TypeAdapter[Any], records: tuple[Any, ...]) -> Any:

@@ -117,6 +117,7 @@ _NOT_ENTERED = sa.text("status = 'open' AND coalesce(entered_version, 0) <> vers
 _IN_SESSION = sa.text("session_id IS NOT NULL")
 _INVOKED = sa.text("invocation_id IS NOT NULL")
 _SIGNALLED = sa.text("signal_id IS NOT NULL")
+_ACTING = sa.text("action_digest IS NOT NULL")
 
 suspensions = sa.Table(
     "suspensions",
@@ -150,6 +151,9 @@ suspensions = sa.Table(
     sa.Column("agents", Json),
     sa.Column("invocation_id", sa.Text),
     sa.Column("entered_version", sa.Integer),
+    sa.Column("action_digest", sa.Text),
+    sa.Column("answered_at", Instant),
+    sa.Column("denied_at", Instant),
     sa.Index("ix_suspensions_listed", "suspended_at", "id"),
     sa.Index("ix_suspensions_creator", "created_by", "suspended_at", "id"),
     sa.Index("ix_suspensions_channel", "channel", "suspended_at", "id"),
@@ -187,6 +191,14 @@ suspensions = sa.Table(
         "id",
         sqlite_where=_SIGNALLED,
         postgresql_where=_SIGNALLED,
+    ),
+    sa.Index(
+        "ix_suspensions_action",
+        "created_by",
+        "action_digest",
+        "answered_at",
+        sqlite_where=_ACTING,
+        postgresql_where=_ACTING,
     ),
     sa.Index("ix_suspensions_due", "look_at", sqlite_where=_OPEN, postgresql_where=_OPEN),
     sa.Index("ix_suspensions_open", "suspended_at", "id", sqlite_where=_OPEN, postgresql_where=_OPEN),

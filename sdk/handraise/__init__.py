@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from handraise.closed_sets import FallbackPolicy as FallbackPolicy
     from handraise.closed_sets import Kind as Kind
     from handraise.closed_sets import ResponseType as ResponseType
+    from handraise.errors import AlreadyDenied as AlreadyDenied
     from handraise.errors import ConfigurationError as ConfigurationError
     from handraise.errors import HandraiseError as HandraiseError
     from handraise.errors import InvalidCallback as InvalidCallback
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from handraise.records import CallbackRecord as CallbackRecord
     from handraise.records import Claim as Claim
     from handraise.records import Clarification as Clarification
+    from handraise.records import EarlierAnswer as EarlierAnswer
     from handraise.records import EngagementDecision as EngagementDecision
     from handraise.records import GivenAnswer as GivenAnswer
     from handraise.records import InputCancelledError as InputCancelledError
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Agent": "base_agent",
+    "AlreadyDenied": "errors",
     "Answered": "records",
     "ApprovalOptions": "questions",
     "BaseAgent": "base_agent",
@@ -104,6 +107,7 @@ _MODULES = {
     "CompletedOutcome": "suspension",
     "ConfigurationError": "errors",
     "Denied": "approval",
+    "EarlierAnswer": "records",
     "EngagementDecision": "records",
     "EngagementSignals": "questions",
     "EscalationRung": "questions",
@@ -186,6 +190,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "Agent",
+    "AlreadyDenied",
     "Answered",
     "ApprovalOptions",
     "BaseAgent",
@@ -199,6 +204,7 @@ __all__ = [
     "CompletedOutcome",
     "ConfigurationError",
     "Denied",
+    "EarlierAnswer",
     "EngagementDecision",
     "EngagementSignals",
     "EscalationRung",

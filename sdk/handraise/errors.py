@@ -4,6 +4,7 @@
     ├── ConfigurationError      url or key are missing or can't be used
     ├── RequestRefused          the server said no (4xx): ``code`` says why
     │   ├── ReceiptRefused      the receipt does not allow this action: ``reason`` says why
+    │   ├── AlreadyDenied       people have just said no to this action: ``reason`` is what they wrote
     │   ├── SuspensionNotSupported   this server has no such route: it knows no suspensions
     │   └── WorkflowError       a workflow's order forbids it
     │       └── UpstreamIntentSuspendedError   a phase before waits for a person
@@ -95,6 +96,20 @@ class ReceiptRefused(RequestRefused):
         return "used" if self.code == "receipt_used" else str(self.details.get("reason", self.code))
 
 
+class AlreadyDenied(RequestRefused):
+    """People have denied this action within the last hour, and this server does not ask again so soon
+    (``suspension.same_ask: refuse``). ``ref`` is the question that they answered, ``reason`` what they wrote."""
+
+    @property
+    def ref(self) -> str:
+        return str(self.details.get("ref", ""))
+
+    @property
+    def reason(self) -> str | None:
+        reason = self.details.get("reason")
+        return None if reason is None else str(reason)
+
+
 class SuspensionNotSupported(RequestRefused):
     """A bare 404, in no words of ours: the server knows no suspensions (RFC-0025 §12). Go on without a person."""
 
@@ -153,6 +168,7 @@ class InvalidCallback(HandraiseError):
 _BY_CODE: Mapping[str, Callable[[Refusal], RequestRefused]] = {
     "receipt_used": ReceiptRefused,
     "receipt_invalid": ReceiptRefused,
+    "already_denied": AlreadyDenied,
     "http_404": SuspensionNotSupported,
     _UPSTREAM_SUSPENDED: UpstreamIntentSuspendedError.of,
 }

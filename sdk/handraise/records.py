@@ -214,7 +214,8 @@ class Suspended(Received):
     """The suspended outcome (API.md §2): the question is stored and on its way, the process may end.
 
     ``status`` is ``pending_veto`` for a veto window. ``silence`` says what happens if nobody answers, and when. ``ref``
-    may be shown to anybody, ``suspension_id`` to nobody.
+    may be shown to anybody, ``suspension_id`` to nobody. ``joined``: the same question was open already, and is this
+    one.
     """
 
     status: str
@@ -222,6 +223,7 @@ class Suspended(Received):
     suspension_id: str
     suspension: SuspensionRecord
     outcome: str = "suspended"
+    joined: bool = False
     ref: str | None = None
     session_id: str | None = None
     invocation_id: str | None = None
@@ -278,10 +280,22 @@ class TimelineItem(Received):
     settled_at: Instant | None = None
 
 
+class EarlierAnswer(Received):
+    """What somebody answered before to the same action of the same key, redacted: ``answer`` as people read it, and the
+    ``reason`` if they wrote one. ``ref`` is the question that they answered."""
+
+    ref: str
+    responded_by: str
+    answer: str
+    reason: str | None = None
+    responded_at: Instant | None = None
+
+
 class ShownNotice(Received):
     """What people are shown of a question, redacted. ``url`` is its page, ``ladder`` every attempt as it was planned,
     ``people`` the names of those whom the question names, by e-mail. ``silence`` says what happens if nobody answers.
-    ``action`` has a ``heading`` and a ``text``, and ``hidden`` if a part of it is redacted.
+    ``action`` has a ``heading`` and a ``text``, and ``hidden`` if a part of it is redacted. ``earlier_answers`` are
+    those of the last 30 days to the same action.
     """
 
     question: str
@@ -290,6 +304,7 @@ class ShownNotice(Received):
     risk: str | None = None
     silence: str | None = None
     action: JsonObject | None = None
+    earlier_answers: tuple[EarlierAnswer, ...] = ()
     url: str | None = None
     ladder: tuple[PlannedAttempt, ...] = ()
     people: Mapping[str, str] = Field(default_factory=dict)

@@ -31,7 +31,7 @@ def whole_notice_json(
         **notice_json(notice),
         "url": f"{public_url}/q/{suspension.ask.ref}",
         "ladder": ladder_json(suspension.ask),
-        "people": _names(map(responders.identity_of, _named(suspension)), responders),
+        "people": _names(map(responders.identity_of, _named(redacted)), responders),
     }
 
 
@@ -44,6 +44,7 @@ def _named(suspension: Suspension) -> Iterator[str]:
     yield from (one for one in single if one)
     yield from (one.by for one in suspension.answers)
     yield from (one.by for one in suspension.clarifications)
+    yield from (one.by for one in suspension.earlier)
 
 
 def _names(identities: Iterable[str], responders: Responders) -> dict[str, str]:

@@ -16,6 +16,7 @@ from core.domain.notice import Notice, what_silence_means
 from core.domain.policy import Level
 from core.domain.quorum import count, counts
 from core.domain.record import SuspensionReply, record_json
+from core.domain.same_ask import Joined
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
 
@@ -60,6 +61,22 @@ class ActionReply(Open):
     """A sentence that says so, if a part of it is redacted; otherwise `null`."""
 
 
+class EarlierAnswerReply(Open):
+    """What was answered before to the same action of the same key. It is redacted, and no more than 1,000 characters of
+    a text are shown."""
+
+    ref: str
+    """The question that was answered."""
+    responded_by: str
+    """Who answered."""
+    answer: str
+    """The answer as people read it: the label of a choice, or a text."""
+    reason: str | None
+    """Why, if they wrote it."""
+    responded_at: Instant
+    """When."""
+
+
 class NoticeReply(Open):
     """What people are shown of a question, redacted."""
 
@@ -75,6 +92,9 @@ class NoticeReply(Open):
     """What happens if nobody answers, and when, as a sentence."""
     action: ActionReply | None
     """What will run if it is approved; `null` if the agent named no action."""
+    earlier_answers: list[EarlierAnswerReply]
+    """The answers of the last 30 days to the same action of the same key, the latest first, while the question is
+    open. At most 20."""
 
 
 def notice_json(notice: Notice) -> NoticeReply:
@@ -88,6 +108,16 @@ def notice_json(notice: Notice) -> NoticeReply:
         "risk": notice.risk,
         "silence": notice.silence,
         "action": None if notice.action is None else _action_json(notice.action),
+        "earlier_answers": [
+            {
+                "ref": one.ref,
+                "responded_by": one.by,
+                "answer": one.told,
+                "reason": one.reason,
+                "responded_at": instant(one.at),
+            }
+            for one in notice.earlier
+        ],
     }
 
 
@@ -190,6 +220,17 @@ class SuspendedReply(Open):
     """Every attempt that will be made, in order."""
     suspension: SuspensionReply
     """The whole record, as `GET /suspensions/{suspension_id}` shows it."""
+
+
+class JoinedReply(SuspendedReply):
+    """The ask is a question that is open already: this one."""
+
+    joined: Literal[True]
+    """Always `true`."""
+
+
+def joined_outcome(joined: Joined) -> JoinedReply:
+    return {**suspended_outcome(joined.suspension), "joined": True}
 
 
 def suspended_outcome(suspension: Suspension) -> SuspendedReply:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.convertors import StringConvertor, register_url_convertor
@@ -25,6 +25,7 @@ from core.domain.notice import what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
+from core.domain.same_ask import Joined
 from core.domain.suspension import Cut, Suspension
 from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
 from core.errors import Unauthorized
@@ -46,12 +47,20 @@ register_url_convertor("suspension", _SuspensionId())
 
 routes = APIRouter(route_class=KeyedRoute, tags=["suspensions"])
 
+_ASKED: dict[int | str, dict[str, Any]] = {
+    201: {"model": suspension_replies.SuspendedReply},
+    200: {
+        "model": suspension_replies.JoinedReply,
+        "description": "The same question is open already. This is the one, and nobody is asked twice.",
+    },
+}
+
 
 @routes.post(
     "/intents/{intent_id}/suspend",
     status_code=201,
     summary="Suspend an intent and ask a person",
-    responses={201: {"model": suspension_replies.SuspendedReply}, **refusals(*BODY, 403, 404, 409, 429)},
+    responses={**_ASKED, **refusals(*BODY, 403, 404, 409, 429)},
 )
 async def suspend(
     services: Served,
@@ -79,7 +88,7 @@ async def suspend(
     "/suspensions",
     status_code=201,
     summary="Ask a person; the intent is made too",
-    responses={201: {"model": suspension_replies.SuspendedReply}, **refusals(*BODY, 403, 409, 429)},
+    responses={**_ASKED, **refusals(*BODY, 403, 409, 429)},
 )
 async def ask(
     services: Served, request: Request, actor: Agent, body: requests.SuspendBody, key: IdempotencyKey = None
@@ -101,7 +110,7 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
     """Takes the same body as asking. Shows the ladder, the resolved policy with the level of each field, what each
     channel would show, and what is wrong."""
     draft, now = await services.engine.preview(body.request(), actor)
-    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.identity, now=now)
+    ask = draft.ask(suspension_id="", ref="", intent_id="", created_by=actor.key or actor.identity, now=now)
     notices: dict[str, suspension_replies.PreviewedNotice] = {}
     for channel in dict.fromkeys(step.channel for step in ask.attempts):
         notice, cut = await services.channel_views.notice_on(channel, Suspension(ask))
@@ -305,14 +314,16 @@ def shown(suspension: Suspension) -> tuple[int, str]:
     return 200, json_text(suspension_replies.suspension_json(suspension))
 
 
-def _created(suspension: Suspension) -> tuple[int, str]:
-    return 201, json_text(suspension_replies.suspended_outcome(suspension))
+def _created(done: Suspension | Joined) -> tuple[int, str]:
+    if isinstance(done, Joined):
+        return 200, json_text(suspension_replies.joined_outcome(done))
+    return 201, json_text(suspension_replies.suspended_outcome(done))
 
 
-def _told(done: Suspension | Replayed, span: AskSpan) -> Response:
+def _told(done: Suspension | Joined | Replayed, span: AskSpan) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
-    span.asked(done)
+    span.asked(done.suspension if isinstance(done, Joined) else done)
     status, body = _created(done)
     return Response(body, status, media_type="application/json")
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from bot.web.pages.forms import NOTHING, Posted, form_fields, shown
 from bot.web.pages.urls import question_place
+from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.clarification import MOST
 from core.domain.forms import Field
@@ -131,6 +132,17 @@ class ActionView:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierView:
+    """What somebody answered before to the same action."""
+
+    by: str
+    answer: str
+    at: Moment
+    ref: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimView:
     by: str
     until: Moment
@@ -166,6 +178,8 @@ class QuestionView:
     silence_until: Moment | None
     context: tuple[tuple[str, str], ...]
     action: ActionView | None
+    earlier_heading: str
+    earlier: tuple[EarlierView, ...]
     fields: tuple[Field, ...]
     attempted: Attempted
     claim: ClaimView | None
@@ -220,6 +234,10 @@ def view_question(
         silence_until=_silence_until(suspension, now, zone),
         context=tuple((name, shown(value)) for name, value in ask.context.items()),
         action=None if notice.action is None else _action(notice.action),
+        earlier_heading=earlier_answers.HEADING,
+        earlier=tuple(
+            EarlierView(one.by, one.told, moment(one.at, now, zone), one.ref, one.reason) for one in notice.earlier
+        ),
         fields=form_fields(ask.form_schema, ask.context) if is_form else (),
         attempted=attempted or Attempted(),
         claim=_claim(suspension, identity, now, zone),

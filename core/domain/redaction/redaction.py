@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 from pydantic import JsonValue
 
 from core.domain.copies import replace
+from core.domain.earlier_answers import LONGEST
 from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinder, ignore
 from core.domain.redaction.kinds import Finding, FindingKind
 from core.domain.redaction.masks import PAYEES, PERSONAL
 from core.domain.request import AskRequest
-from core.domain.suspension import Ask, Choice, Clarification, Cut, Ended, Suspension
+from core.domain.suspension import Ask, Choice, Clarification, Cut, EarlierAnswer, Ended, Suspension
 from core.domain.wording import Risk, stated_risk
 
 PAGE = "page"
@@ -98,6 +100,7 @@ class Redaction:
                 replace(one, value=self._value(one.value, suspension.ask.choices)) for one in suspension.answers
             ),
             clarifications=tuple(self._clarification(one) for one in suspension.clarifications),
+            earlier=tuple(map(self._earlier, suspension.earlier)),
         )
 
     def text_on(self, channel: str, text: str, most: int | None = None) -> str:
@@ -175,6 +178,17 @@ class Redaction:
             return None
         value = self._value(ended.value, suspension.ask.choices)
         return replace(ended, value=value, reason=ended.reason and self.finder.text(ended.reason))
+
+    def _earlier(self, answer: EarlierAnswer) -> EarlierAnswer:
+        """The beginning of each text: no more of it is shown anywhere."""
+        finder, room = self.finder, partial(CharacterBudget, LONGEST)
+        label, reason = answer.label, answer.reason
+        return replace(
+            answer,
+            value=finder.value(answer.value, room=room()),
+            label=None if label is None else finder.text(label, room=room()),
+            reason=None if reason is None else finder.text(reason, room=room()),
+        )
 
     def _clarification(self, asked: Clarification) -> Clarification:
         return replace(

@@ -50,6 +50,13 @@ def context_of(given: Sequence[str]) -> dict[str, Any]:
     return context
 
 
+def action_of(given: str) -> dict[str, Any]:
+    """What will run: a JSON object, or ``@FILE`` with one."""
+    if given.startswith("@"):
+        return _object(_content(given[1:], "--action"), "--action", given[1:])
+    return _object(given, "--action", "it")
+
+
 def form_of(file: str) -> dict[str, Any]:
     """The JSON Schema in ``file``."""
     name = file.removeprefix("@")

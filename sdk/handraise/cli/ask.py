@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from handraise.cli.arguments import AsJson, Id, context_of, form_of, length, span
+from handraise.cli.arguments import AsJson, Id, action_of, context_of, form_of, length, span
 from handraise.cli.card import attempt_words
 from handraise.cli.client import Client
 from handraise.cli.terminal import give, give_json, one_line, say, warn
@@ -47,6 +47,10 @@ def ask(
             metavar="KEY=VALUE",
             help="What to show beside it; a JSON object or @FILE with one will do as well. May be repeated.",
         ),
+    ] = None,
+    action: Annotated[
+        str | None,
+        typer.Option("--action", metavar="JSON", help="What will run if it is approved: an object, or @FILE with one."),
     ] = None,
     form: Annotated[
         str | None, typer.Option("--form", metavar="FILE", help="Ask for a form: a file with its JSON Schema.")
@@ -83,6 +87,7 @@ def ask(
         "timeout_seconds": timeout,
         "deadline_seconds": deadline,
         "context": context_of(context) if context else None,
+        "action": None if action is None else action_of(action),
     }
     body |= {name: value for name, value in optional.items() if value is not None}
     if fallback is not None:
@@ -142,7 +147,8 @@ def _told(asked: dict[str, Any], shown: dict[str, Any]) -> list[str]:
     attempts = [attempt_words(one, shown.get("people", {})) for one in asked["ladder"]]
     first, rest = attempts[:1], len(attempts) - 1
     more = "" if rest < 1 else f", then {rest} more attempt{'s' if rest > 1 else ''}"
-    lines = [f"asks {one_line(first[0], 300)}{more}"] if first else []
+    lines = ["the same question is open already, and nobody is asked twice"] if asked.get("joined") else []
+    lines += [f"asks {one_line(first[0], 300)}{more}"] if first else []
     if shown.get("url"):
         lines.append(str(shown["url"]))
     return [*lines, _silence(asked)]

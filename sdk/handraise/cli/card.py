@@ -28,6 +28,7 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
     ref, asked_by = found["ref"], who(found["created_by"], names)
     yield "", _flat(f"{ref}  {found['status']}  asked by {asked_by} at {moment(found['suspended_at'])}")
     yield from _notice(notice)
+    yield from _earlier(notice, names)
     if is_open:
         yield _IN, notice["silence"]
     yield from _plan(found, notice, entries, names)
@@ -56,6 +57,14 @@ def _notice(notice: Record) -> Iterator[Line]:
         yield _IN * 2, action["text"]
         if action["hidden"] is not None:
             yield _IN, action["hidden"]
+
+
+def _earlier(notice: Record, names: Names) -> Iterator[Line]:
+    """What was answered before to the same action."""
+    for one in notice.get("earlier_answers") or []:
+        reason = f": {one_line(one['reason'], 400)}" if one["reason"] else ""
+        by, at = who(one["responded_by"], names), moment(one["responded_at"])
+        yield _IN, _flat(f"answered before: {one_line(one['answer'], 400)!r} by {by} at {at} ({one['ref']}){reason}")
 
 
 def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names) -> Iterator[Line]:

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 import typer
 
-from handraise.cli.terminal import warn
+from handraise.cli.terminal import one_line, warn
 
 if TYPE_CHECKING:
     import httpx  # takes longer than all the rest: imported for a request alone
 
 _LONGEST_WAIT = 55
+_DENIED = "already_denied"
 
 
 class Client:
@@ -105,7 +106,9 @@ def part(text: str) -> str:
 def _refusal(response: httpx.Response) -> str:
     try:
         detail = response.json()["detail"]
-        return f"{detail['message']} ({detail['error']})"
+        reason = detail["reason"] if detail["error"] == _DENIED else None
+        why = f" Reason: {one_line(str(reason), 400)}" if reason else ""
+        return f"{detail['message']} ({detail['error']}){why}"
     except (ValueError, KeyError, TypeError):
         return f"status {response.status_code}"
 

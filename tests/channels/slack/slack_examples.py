@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.domain.action import ShownAction
 from core.domain.notice import Ending, Links, Notice, NoticeChoice
-from core.domain.suspension import Cut, Kind, ResponseType, Status, Style
+from core.domain.suspension import Cut, EarlierAnswer, Kind, ResponseType, Status, Style
 
 ASKED = datetime(2026, 3, 24, 9, 0, tzinfo=UTC)
 LINKS = Links("https://handraise.example.com/q/HR-7F3K", "https://handraise.example.com/a/secret", "replytoken")
@@ -127,6 +127,7 @@ labels = st.lists(words, max_size=6) | st.builds(
 )
 maybe_words = st.none() | words
 beside_a_label = st.tuples(words, maybe_words, st.none() | st.sampled_from(Style))
+answers = st.builds(EarlierAnswer, words, words, words, st.just(ASKED), words)
 fields_of_a_notice = st.fixed_dictionaries(
     {
         "question": words,
@@ -139,6 +140,7 @@ fields_of_a_notice = st.fixed_dictionaries(
         "form_schema": st.none() | schemas,
         "risk": maybe_words,
         "notes": st.lists(words, max_size=3).map(tuple),
+        "earlier": st.lists(answers, max_size=5).map(tuple),
         "action": st.none() | actions,
         "in_part": st.sampled_from([Cut.NOTHING, Cut.NOTHING, Cut.NOTHING, Cut.WORDS]),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from channels.slack.mrkdwn import clipped, escaped, plain_text
 from channels.slack.render import Rendered, render_ending, render_message, render_notice
 from core.domain.action import ShownAction
 from core.domain.notice import Message, NoticeChoice, Purpose
-from core.domain.suspension import ResponseType, Status, Style
+from core.domain.suspension import EarlierAnswer, ResponseType, Status, Style
 from tests.channels.slack.slack_examples import a_notice, an_ending, many_choices
 from tests.vendors.slack_blocks import check_message, texts
 
@@ -50,6 +51,7 @@ def test_even_the_longest_notice_stays_well_below_what_slack_takes(sign_used: st
     context = {f"{number}{long}": long for number in range(20)}
     said = {"asked_by": long, "silence": long, "risk": long, "notes": (long,)}
     said["action"] = ShownAction({long: "[redacted]" + long}, "1a2b3c4d")
+    said["earlier"] = (EarlierAnswer("HR-7F3K", long, long, datetime(2026, 3, 1, tzinfo=UTC), long),) * 5
     notice = a_notice(question=long, choices=choices, context=context, **said)
     rendered = render_notice(notice, "d" * 64, mention="S" + "0" * 20)
     check_message(list(rendered.blocks))

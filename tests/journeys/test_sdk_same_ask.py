@@ -1,0 +1,70 @@
+"""What the SDK and the command line say of an ask that was there before (API.md §2)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from handraise import AlreadyDenied, Handraise
+
+from tests.cli import handraise
+from tests.world import KEYS, World, running
+
+ACTION: dict[str, Any] = {"tool": "stripe.refund", "amount": 49999}
+CHOICES = ["approve", "deny"]
+
+
+async def test_a_repeat_is_the_first_one_and_says_so(any_world: World) -> None:
+    resume = {"session_id": "sess-1", "invocation_id": "inv-1"}
+    async with Handraise(any_world.url, KEYS["agent"]) as people:
+        first = await people.suspend("Go?", choices=CHOICES, resume=resume)
+        again = await people.suspend("Go?", choices=CHOICES, resume=resume)
+    assert (first.joined, again.joined) == (False, True)
+    assert again.suspension_id == first.suspension_id
+
+
+async def test_a_denied_action_is_an_error_that_has_the_reason_and_the_notice_has_it_too(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    async with running(tmp_path, sqlite_url, suspension__same_ask="refuse") as world:
+        async with Handraise(world.url, KEYS["agent"]) as people:
+            beside = await people.suspend("Go?", choices=CHOICES, action=ACTION)
+            first = await people.suspend("Go?", choices=CHOICES, action=ACTION)
+            asked = {"intent_id": first.intent_id, "suspension_id": first.suspension_id}
+            assert (await world.answer(asked, "deny", metadata={"reason": "Too much."})).status_code == 200
+            with pytest.raises(AlreadyDenied) as refused:
+                await people.suspend("Go?", choices=CHOICES, action=ACTION)
+            [earlier] = (await people.notice(beside.suspension_id)).earlier_answers
+        assert (refused.value.code, refused.value.ref, refused.value.reason) == (
+            "already_denied",
+            first.ref,
+            "Too much.",
+        )
+        assert (earlier.ref, earlier.responded_by) == (first.ref, "alice@example.com")
+        assert (earlier.answer, earlier.reason) == ("deny", "Too much.")
+
+
+async def test_the_command_says_that_the_question_is_open_already(tmp_path: Path, sqlite_url: str) -> None:
+    (tmp_path / "action.json").write_text(json.dumps(ACTION))
+    async with running(tmp_path, sqlite_url, suspension__same_ask="join") as world:
+        given = ("ask", "Go?", "--choice", "approve", "--choice", "deny", "--action")
+        first = await handraise(world, *given, json.dumps(ACTION), role="agent")
+        again = await handraise(world, *given, f"@{tmp_path}/action.json", role="agent")
+    assert (first.status, again.status, again.out) == (0, 0, first.out)
+    said = "the same question is open already, and nobody is asked twice"
+    assert said in again.err
+    assert said not in first.err
+
+
+async def test_the_command_says_that_the_action_was_denied_and_why(tmp_path: Path, sqlite_url: str) -> None:
+    async with running(tmp_path, sqlite_url, suspension__same_ask="refuse") as world:
+        first = await world.ask(action=ACTION)
+        assert (await world.answer(first, "deny", metadata={"reason": "Too\nmuch."})).status_code == 200
+        ran = await handraise(world, "ask", "Go?", "--choice", "deny", "--action", json.dumps(ACTION), role="agent")
+    denied = f"handraise: This action was denied within the last hour ({first['ref']}). (already_denied)"
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith(denied)
+    assert "Reason: Too" in ran.err
+    assert len(ran.err.splitlines()) == 1
