@@ -125,6 +125,8 @@ class Channel(Protocol):
     """How many of them to one place; ``None`` if all places share them (``core/delivery/turns.py``)."""
     withdraws: bool
     """Whether an ended question's messages can be changed or taken back."""
+    tells_endings: bool
+    """Whether somebody is told there, by one more message, how a question ended that nothing there says of."""
     follows_up: bool
     """Whether a reminder is joined to what was sent before (:attr:`Sending.earlier`)."""
     reaches_one_person: bool

@@ -110,6 +110,8 @@ class Email(Section):
     """A folder of templates that take the place of ours."""
     out_of_office_advances: Flag = False
     """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
+    tell_endings: Flag = True
+    """Whether whoever was asked by mail gets one more mail once the question has ended: who decided, and what."""
     quarantine_days: Annotated[int, between(1, 365)] = 30
     """How many days a mail is kept that can't be read."""
 

@@ -24,6 +24,7 @@ def email_channel(mail: Email, folder: Path, returns_key: bytes, when_cut: WhenC
         security=Security(authorities, mail.require_tls),
         templates=mail_templates(mail, folder),
         when_cut=when_cut,
+        tells_endings=mail.tell_endings,
     )
 
 

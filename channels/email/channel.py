@@ -14,7 +14,7 @@ from channels.email.templates import Templates
 from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
 from core.domain.suspension import Cut
-from core.ports import Ambiguous, Delivered, Delivery, Receipt, Refused, Sending
+from core.ports import Ambiguous, Delivered, Delivery, Receipt, Refused, Sending, Unconfirmed
 
 
 class EmailChannel:
@@ -23,6 +23,7 @@ class EmailChannel:
     name = "email"
     lane_width: int | None = None
     withdraws = False
+    tells_endings = True
     follows_up = False
     reaches_one_person = True
     takes_replies = True
@@ -39,6 +40,7 @@ class EmailChannel:
         security: Security = DEFAULT_SECURITY,
         templates: Templates | None = None,
         when_cut: WhenCut = WhenCut.ANSWER,
+        tells_endings: bool = True,
     ) -> None:
         """``sender`` is From as configured. Without ``reply_to`` nobody can answer by mail, only by the link.
         ``returns_key`` makes what a mail is known by when it comes back.
@@ -46,6 +48,7 @@ class EmailChannel:
         Raises :class:`core.errors.ConfigError`.
         """
         self.lanes = lanes
+        self.tells_endings = tells_endings
         self.ours = Mailboxes.of(sender, reply_to, bounces_to, key=returns_key)
         self._templates = templates or Templates()
         self._when_cut = when_cut
@@ -62,9 +65,9 @@ class EmailChannel:
         """A mail can't be taken back: nothing is sent, so that nobody's phone rings once more for nothing."""
         return Delivered(receipt)
 
-    async def recover(self, ref: str, to: Address, sending: Sending) -> Delivery:
-        """Nothing that could be taken back."""
-        return Refused("nothing_left")
+    async def recover(self, ref: str, to: Address, sending: Sending) -> Unconfirmed:
+        """Nobody can say whether a mail has arrived. If it has, it looks as if it still asked."""
+        return Unconfirmed({"message_id": self.ours.message_id(sending.id)})
 
     async def tell(self, message: Message, to: Address, sending: Sending) -> Delivery:
         reached = deliverable(to)

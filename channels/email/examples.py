@@ -130,7 +130,7 @@ MESSAGES: Mapping[str, Message] = {
         FIRST.choices,
     ),
     "confirmation": Message(
-        Purpose.CONFIRMATION, _ABOUT, "Recorded: “Approve refund”.\n\nThe agent is told. Thank you.", ref=FIRST.ref
+        Purpose.CONFIRMATION, _ABOUT, "Recorded: “Approve refund”.\n\nThe agent will be told. Thank you.", ref=FIRST.ref
     ),
     "too-late": Message(
         Purpose.TOO_LATE,
@@ -144,6 +144,24 @@ MESSAGES: Mapping[str, Message] = {
         _ABOUT,
         "You asked: Is it the same card?\n\nrefund-agent answered:\nYes, it ends in 42.\n\n"
         "The question still waits for an answer:\nRefund order 12345 to the card it was paid with?",
+        FIRST.links.best,
+        FIRST.ref,
+        TOKEN,
+    ),
+    "ended": Message(
+        Purpose.ENDED,
+        _ABOUT,
+        "Answered “Deny refund” by bob@example.com via slack, 2026-11-21 11:31 CET (10:31 UTC). "
+        "No answer is needed any more. The agent has been told.",
+        FIRST.links.best,
+        FIRST.ref,
+        TOKEN,
+    ),
+    "untold": Message(
+        Purpose.UNTOLD,
+        _ABOUT,
+        "refund-agent has not been told of your answer “Approve refund”: it refused the callback.\n\n"
+        "The answer stands. Please see to it that whoever runs refund-agent knows of it.",
         FIRST.links.best,
         FIRST.ref,
         TOKEN,

@@ -30,6 +30,8 @@ OWN_WORDS = 10_000
 _A_LINK = Links("https://handraise.example.com/" + "x" * 90)
 _TOLD_IN_REPLY = frozenset({Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION})
 """Written because a mail came in: marked as such and sent from ``<>``, so that no machine answers (RFC 3834 §3.3)."""
+_NOTHING_COMES_BACK = _TOLD_IN_REPLY | {Purpose.ENDED, Purpose.UNTOLD}
+"""There is nothing left to answer, not even that nobody is there."""
 
 _SUPPRESSED = "DR, RN, NRN, AutoReply"
 """What Exchange need not send back on a mail of its own accord. It may say that the mail did not arrive (NDR) and that
@@ -69,7 +71,7 @@ def message_mail(
     headers = _headers(_message_subject(message), to, delivery, message.ref, ours)
     in_reply = message.purpose in _TOLD_IN_REPLY
     headers["Auto-Submitted"] = "auto-replied" if in_reply else "auto-generated"
-    headers["X-Auto-Response-Suppress"] = "All" if in_reply else _SUPPRESSED
+    headers["X-Auto-Response-Suppress"] = "All" if message.purpose in _NOTHING_COMES_BACK else _SUPPRESSED
     if answers_at := _answers_at(message.reply_token, ours):
         headers["Reply-To"] = answers_at
     if message.proposal is not None:

@@ -315,6 +315,8 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.TOO_LATE: "About your reply",
     Purpose.CLARIFICATION: "Please answer once more",
     Purpose.CLARIFIED: "About what you asked",
+    Purpose.ENDED: "This question has ended",
+    Purpose.UNTOLD: "The agent has not been told",
     Purpose.NOTE: "About a question",
     Purpose.REQUEST: "You are asked to help",
     Purpose.ALERT: "For whoever runs this service",
@@ -323,6 +325,8 @@ _BUTTONS: Mapping[Purpose, str] = {
     Purpose.SIGN_IN: "Sign in",
     Purpose.CLARIFICATION: "Answer…",
     Purpose.CLARIFIED: "Answer…",
+    Purpose.ENDED: "Show it",
+    Purpose.UNTOLD: "Show it",
 }
 
 

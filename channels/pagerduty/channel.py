@@ -59,6 +59,7 @@ class PagerDutyChannel:
     lanes = 2
     lane_width: int | None = None
     withdraws = True
+    tells_endings = False
     follows_up = True
     reaches_one_person = False
     takes_replies = False

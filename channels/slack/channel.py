@@ -60,6 +60,7 @@ class SlackChannel:
     lanes = 16
     lane_width: int | None = 4
     withdraws = True
+    tells_endings = True
     follows_up = True
     reaches_one_person = True
     takes_replies = False

@@ -37,7 +37,7 @@ def turned_away(text: str, asked: Sequence[str]) -> str:
 
 def ended(ending: Ending | None) -> str:
     """Too late: how it ended, if that is known."""
-    return NO_LONGER_OPEN if ending is None else f"{NO_LONGER_OPEN} {ending.sentence}"
+    return NO_LONGER_OPEN if ending is None else f"{NO_LONGER_OPEN} {ending.sentence} {ending.agent}".strip()
 
 
 def recorded_already(suspension: Suspension) -> str:

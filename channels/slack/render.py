@@ -316,7 +316,7 @@ def render_ending(ending: Ending) -> Rendered:
     """
     question = escaped(ending.question, limits.QUESTION)
     brief = replace(ending, answer=_brief(ending.answer), continued_with=_brief(ending.continued_with))
-    sentence = escaped(brief.sentence, limits.SENTENCE)
+    sentence = escaped(f"{brief.sentence} {brief.agent}".strip(), limits.SENTENCE)
     mark = "✅" if ending.resolution is Status.RESPONDED else "⌛" if ending.resolution is Status.EXPIRED else "🚫"
     blocks: list[Block] = [
         {"type": "section", "block_id": "ended:question", "text": mrkdwn(question), "expand": True},

@@ -117,11 +117,30 @@ def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, 
 
 def callback_died(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
     """An agent that could not be called back for as long as we try does not know how its question ended."""
-    text = (
-        f"A callback to {agent} was given up ({reason}). Question {ref} has ended, and the agent was not told.\n\n"
-        "`handraise callbacks --status dead` lists every such callback. `handraise redrive ID` sends one again."
-    )
+    text = f"A callback to {agent} was given up ({reason}). {_untold(ref, 'dead')}"
     _tell(transitions, tx, f"dead:{agent}", f"Callbacks to {agent} are given up", text, now)
+
+
+def callback_refused(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
+    """An agent that wants no callback does not know how its question ended."""
+    text = f"{agent} refused a callback ({reason}). {_untold(ref, 'refused')}"
+    _tell(transitions, tx, f"callback_refused:{agent}", f"{agent} refuses callbacks", text, now)
+
+
+def _untold(ref: str, status: str) -> str:
+    return (
+        f"Question {ref} has ended, and the agent was not told.\n\n"
+        f"`handraise callbacks --status {status}` lists every such callback. `handraise redrive ID` sends one again."
+    )
+
+
+def asking_back_failed(transitions: Transitions, tx: Tx, agent: str, reason: str, ref: str, now: datetime) -> None:
+    """An agent can't be asked back: the question goes on without its word."""
+    text = (
+        f"{agent} could not be asked back about question {ref} ({reason}). Reminders and the deadline wait for its "
+        "word for a while, and then go on without it."
+    )
+    _tell(transitions, tx, f"asking_back:{agent}", f"{agent} can't be asked back", text, now)
 
 
 def takeover_untold(transitions: Transitions, tx: Tx, agent: str, reason: str, now: datetime) -> None:

@@ -147,7 +147,7 @@ class Sweeping:
             for row in outbox.of_suspension(tx.conn, question.id)
             if row.kind is RowKind.NOTIFY and row.channel == name and row.receipt
         ]
-        return [replace(row, ambiguous=True) for row in self.transitions.withdrawals(question, notices, now)]
+        return [replace(row, ambiguous=True) for row in self.transitions.withdrawals.edits(question, notices, now)]
 
 
 def next_night(now: datetime) -> datetime:

@@ -17,7 +17,7 @@ from typing import assert_never
 
 import structlog
 
-from core.delivery import alerts, leases
+from core.delivery import alerts, leases, lost_callbacks
 from core.delivery.backlog import Backlog
 from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
@@ -33,10 +33,12 @@ from core.domain.intent import Intent
 from core.domain.retry import CALLBACK_DEAD, CALLBACK_REFUSED
 from core.domain.suspension import Suspension
 from core.domain.vocabulary import AttemptRefused
+from core.domain.wording import AgentTold
 from core.engine.channel_views import ChannelViews
 from core.engine.outages import locked
 from core.engine.refresh import is_refresh
-from core.engine.transitions import Transitions, tell_row
+from core.engine.transitions import Transitions
+from core.engine.withdrawals import TOLD_LATER, again
 from core.errors import DatabaseUnavailable
 from core.ports import (
     Agents,
@@ -53,7 +55,7 @@ from core.ports import (
 )
 from core.store import intents, markers, outbox, subscriptions, suspensions
 from core.store.database import Database, Tx
-from core.store.outbox import Row, RowKind, RowStatus
+from core.store.outbox import Row, RowKind, RowStatus, tell_row
 from core.work.health import RELAY, Health
 
 log = structlog.get_logger(__name__)
@@ -284,15 +286,21 @@ class Relay:
         elif ended is None:
             self._follow(tx, row, delivered, now)
         if ended is not None and there is not None:
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+            self.transitions.dispatch(tx, self.transitions.withdrawals_after_the_end(tx, ended, there, now))
+        if row.kind is RowKind.RESUME and there is not None:
+            lost_callbacks.correct(self.transitions, tx, row, now)
         if delivered.amiss is not None:
             alerts.sent_otherwise(self.transitions, tx, row, delivered.amiss, now)
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
-        """What comes after a message that was accepted: a word beside it, and the proof that it has arrived."""
+        """What comes after a message that was accepted: a word beside it, the same once more if the agent has been told
+        while it was on its way, and the proof that it has arrived."""
         following = [tell_row(message, to, now, row.suspension_id) for message, to in delivered.then]
         if following:
             self.transitions.dispatch(tx, following)
+        if delivered.remark == TOLD_LATER and row.suspension_id is not None:
+            told = outbox.agent_told_by_now(tx, row.suspension_id)
+            self.transitions.dispatch(tx, [again(row, now)] if told is not AgentTold.NOT_YET else [])
         if delivered.awaits is not None:
             markers.await_arrival(tx, row.channel, delivered.awaits, now)
 
@@ -304,7 +312,7 @@ class Relay:
             leases.left_alone(tx, row, reason)
         elif ended is not None:
             there = replace(row, receipt=receipt)
-            self.transitions.dispatch(tx, self.transitions.withdrawals(ended, [there], now))
+            self.transitions.dispatch(tx, self.transitions.withdrawals_after_the_end(tx, ended, there, now))
 
     def _ended(self, tx: Tx, row: Row) -> Suspension | None:
         """The row's suspension if it has ended, with its status held still until this transaction is over."""
@@ -378,8 +386,7 @@ class Relay:
         if intent is not None and suspension is not None and self.callback_failed is not None:
             code = CALLBACK_DEAD if status is RowStatus.DEAD else CALLBACK_REFUSED
             self.callback_failed(tx, intent, row, suspension.ask.created_by, code, now)
-        if status is RowStatus.DEAD:
-            self._tell_of_death(tx, row, suspension, reason, now)
+        lost_callbacks.tell(self.transitions, tx, replace(row, status=status, reason=reason), suspension, now)
 
     def _event_lost(self, tx: Tx, row: Row, status: RowStatus, reason: str, now: datetime) -> None:
         """An event that its subscriber will never have. One that refuses it wants no more: what else waits for it is
@@ -392,15 +399,6 @@ class Relay:
             tx.after_commit(lambda: told.warning("subscription.event_given_up"))
         elif subscriptions.end(tx, str((row.body or {}).get("subscription_id"))):
             tx.after_commit(lambda: told.info("subscription.ended"))
-
-    def _tell_of_death(self, tx: Tx, row: Row, suspension: Suspension | None, reason: str, now: datetime) -> None:
-        if suspension is None:
-            if row.address is not None:
-                alerts.takeover_untold(self.transitions, tx, row.address, reason, now)
-            return
-        ref = suspension.ask.ref
-        alerts.callback_died(self.transitions, tx, suspension.ask.created_by, reason, ref, now)
-        tx.after_commit(lambda: self.transitions.observer.callback_died(ref, reason))
 
 
 def _name(outcome: Delivery | Dropped) -> str:

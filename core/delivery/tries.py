@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from typing import Any, assert_never, cast
 
 import structlog
@@ -37,10 +37,12 @@ from core.domain.notice import (
     shown_choices,
 )
 from core.domain.people import Address
+from core.domain.short_messages import ended_message, untold_message
 from core.domain.suspension import Suspension
-from core.domain.wording import claimed
+from core.domain.wording import AgentTold, claimed
 from core.engine.channel_views import ChannelViews
 from core.engine.recipients import no_longer_asked
+from core.engine.withdrawals import TOLD_LATER
 from core.errors import DatabaseUnavailable
 from core.ports import (
     Agents,
@@ -49,6 +51,7 @@ from core.ports import (
     Channel,
     Clock,
     Deferred,
+    Delivered,
     Delivery,
     Refreshing,
     RefusalCause,
@@ -177,6 +180,8 @@ class Tries:
         reason = no_longer_asked(suspension, row.attempt or 1, asked, self.responders)
         if reason is None:
             return None
+        if not channel.withdraws:
+            return Refused(reason)
         left = await self._left_behind(suspension, channel, row.to, sending)
         return Refused(reason) if isinstance(left, Dropped) and left.receipt is None else left
 
@@ -191,8 +196,9 @@ class Tries:
     async def _left_behind(
         self, suspension: Suspension, channel: Channel, to: Address, sending: Sending
     ) -> Delivery | Dropped:
-        """No longer to be asked: send nothing, but own up to what a doubtful try may have sent, to withdraw it."""
-        if not (sending.ambiguous and channel.withdraws):
+        """No longer to be asked: send nothing, but own up to what a doubtful try may have sent: it is withdrawn, or
+        whoever has it is told."""
+        if not (sending.ambiguous and (channel.withdraws or channel.tells_endings)):
             return Dropped("question_ended")
         found = await channel.recover(suspension.ask.ref, to, sending)
         if isinstance(found, Unconfirmed):
@@ -208,8 +214,14 @@ class Tries:
         if suspension.is_open:
             return await self._refresh(row, suspension, channel, receipt, sending)
         shown = await self.channel_views.shown_on(row.channel, suspension)
+        told = await self._agent_told(suspension)
         await self.leases.ensure(row)
-        return await channel.withdraw(build_ending(shown), receipt, sending)
+        outcome = await channel.withdraw(build_ending(shown, told=told), receipt, sending)
+        waits = told is AgentTold.NOT_YET and isinstance(channel, Refreshing)
+        return replace(outcome, remark=TOLD_LATER) if waits and isinstance(outcome, Delivered) else outcome
+
+    async def _agent_told(self, suspension: Suspension) -> AgentTold:
+        return await self.database.read(lambda conn: outbox.agent_told(conn, suspension.id))
 
     async def _refresh(
         self, row: Row, suspension: Suspension, channel: Channel, receipt: Mapping[str, str], sending: Sending
@@ -225,7 +237,7 @@ class Tries:
         await self.leases.ensure(row)
         return await channel.refresh(notice, to, receipt, str((row.body or {}).get("notice")), sending)
 
-    async def _tell(self, row: Row, sending: Sending) -> Delivery:
+    async def _tell(self, row: Row, sending: Sending) -> Delivery | Dropped:
         channel = self.channels.get(row.channel)
         if channel is None or row.address is None or row.body is None:
             return Refused("channel_not_configured", RefusalCause.SETUP)
@@ -238,17 +250,32 @@ class Tries:
             to = found
         suspension = await self._suspension(row)
         links = self.links.question(suspension, to) if suspension is not None else None
-        token = links.reply_token if links is not None else None
         purpose, link = Purpose(body["purpose"]), self.links.message(row, links)
         if purpose is Purpose.CLARIFIED and links is not None:
             link = links.best  # where to answer, now that they know more
-        subject, text = body["subject"], body["text"]
-        if purpose is Purpose.CLARIFIED:  # the agent's words; the others were made of what may be shown
-            subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
+        message = await self._message(purpose, row, suspension)
+        if message is None:
+            return Dropped("told_meanwhile")
         choices = await self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
-        message = Message(purpose, subject, text, link, body["ref"], token, choices, Proposal.of(body))
+        token = links.reply_token if links is not None else None
+        message = replace(message, link=link, reply_token=token, choices=choices, proposal=Proposal.of(body))
         await self.leases.ensure(row)
         return await channel.tell(message, to, sending)
+
+    async def _message(self, purpose: Purpose, row: Row, suspension: Suspension | None) -> Message | None:
+        """How a question ended is told as it stands now; ``None`` if what was to be told is true no longer. Of the
+        others the agent's own words are redacted here: the rest was made of what may be shown."""
+        body = cast("Mapping[str, Any]", row.body)
+        if suspension is not None and purpose in {Purpose.ENDED, Purpose.UNTOLD}:
+            shown = await self.channel_views.shown_on(row.channel, suspension)
+            told = await self._agent_told(suspension)
+            if purpose is Purpose.ENDED:
+                return ended_message(shown, told, self._zone(row.to))
+            return untold_message(shown, told) if told.never else None
+        subject, text = body["subject"], body["text"]
+        if purpose is Purpose.CLARIFIED:
+            subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
+        return Message(purpose, subject, text, ref=body["ref"])
 
     async def _still_open(self, suspension: Suspension | None, channel: str) -> tuple[NoticeChoice, ...]:
         """What can be chosen now, as it may be shown there."""
@@ -286,5 +313,7 @@ class Tries:
 
     def _notice(self, shown: Suspension, attempt: int, links: Links, to: Address) -> Notice:
         """With the times of wherever its one reader lives."""
-        zone = None if to.person is None else self.responders.time_zone(to.person)
-        return build_notice(shown, attempt, links, to.person, zone)
+        return build_notice(shown, attempt, links, to.person, self._zone(to))
+
+    def _zone(self, to: Address) -> tzinfo | None:
+        return None if to.person is None else self.responders.time_zone(to.person)

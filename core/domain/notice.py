@@ -32,7 +32,17 @@ from core.domain.suspension import (
     Suspension,
     told_value,
 )
-from core.domain.wording import Risk, next_step, notes, stated_risk, told_at, told_risk, too_few
+from core.domain.wording import (
+    AgentTold,
+    Risk,
+    agent_told,
+    next_step,
+    notes,
+    stated_risk,
+    told_at,
+    told_risk,
+    too_few,
+)
 
 
 class WhenCut(Enum):
@@ -136,8 +146,8 @@ class Ending:
     """How the question ended, for everybody who was asked.
 
     ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` says what the
-    agent went on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
-    if there is one.
+    agent goes on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
+    if there is one; ``told`` whether the agent knows, where that is known.
     """
 
     ref: str
@@ -152,6 +162,7 @@ class Ending:
     given: int = 0
     needed: int = 1
     zone: tzinfo | None = None
+    told: AgentTold | None = None
 
     @property
     def sentence(self) -> str:
@@ -163,9 +174,26 @@ class Ending:
             case Status.CANCELLED:
                 return f"Cancelled by {self.by}, {when}. No answer is needed any more."
             case _:
-                stopped = self.continued_with is None
-                went_on = "The agent stopped." if stopped else f"The agent went on with “{self.continued_with}”."
-                return f"{self._who_answered} by {when}. {went_on}"
+                return f"{self._who_answered} by {when}. {self.silence}"
+
+    @property
+    def silence(self) -> str:
+        """What comes of silence, as a sentence."""
+        onward = "" if self.continued_with is None else f" with “{self.continued_with}”"
+        return f"The agent {self.proceeds}{onward}."
+
+    @property
+    def proceeds(self) -> str:
+        """What the agent does after silence, as a verb: not in the past while it still has to be told."""
+        goes_on, was_to, went_on = _STOPS if self.continued_with is None else _GOES_ON
+        if self.told is AgentTold.NOT_YET:
+            return goes_on
+        return was_to if self.told is not None and self.told.never else went_on
+
+    @property
+    def agent(self) -> str:
+        """Whether the agent knows, as a sentence; empty where that is not known."""
+        return "" if self.told is None else agent_told(self.told)
 
     @property
     def _who_answered(self) -> str:
@@ -176,6 +204,10 @@ class Ending:
         return f"{self.given} people gave different answers"
 
 
+_GOES_ON = ("goes on", "was to go on", "went on")
+_STOPS = ("stops", "was to stop", "stopped")
+
+
 class Purpose(StrEnum):
     """Why a short message is sent."""
 
@@ -184,6 +216,10 @@ class Purpose(StrEnum):
     TOO_LATE = "too_late"
     CLARIFICATION = "clarification"
     CLARIFIED = "clarified"
+    ENDED = "ended"
+    """How a question ended, for whoever would not hear otherwise."""
+    UNTOLD = "untold"
+    """The agent has not been told of an answer, for whoever gave it."""
     ALERT = "alert"
     NOTE = "note"
     """Beside the question, for whoever looks there: nobody is interrupted."""
@@ -339,7 +375,12 @@ def _by(suspension: Suspension, ended: Ended) -> str | None:
     return " and ".join(together) if together else ended.by
 
 
-def build_ending(suspension: Suspension, links: Links | None = None, zone: tzinfo | None = None) -> Ending:
+def build_ending(
+    suspension: Suspension,
+    links: Links | None = None,
+    zone: tzinfo | None = None,
+    told: AgentTold | None = None,
+) -> Ending:
     """How an ended suspension is told. Raises ``ValueError`` while it is open."""
     ended = suspension.ended
     if ended is None:
@@ -359,4 +400,5 @@ def build_ending(suspension: Suspension, links: Links | None = None, zone: tzinf
         given=len(suspension.answers),
         needed=suspension.ask.answers_required,
         zone=zone,
+        told=told,
     )

@@ -1,15 +1,16 @@
-"""Short messages about a question that stays open: an answer that counts but is not enough yet, and what the agent has
-clarified. Every channel says the same. Pure.
+"""Short messages about a question: an answer that counts but is not enough yet, what the agent has clarified, and how
+it ended. Every channel says the same. Pure.
 """
 
 from __future__ import annotations
 
 from datetime import tzinfo
 
-from core.domain.notice import Message, Purpose, shown_value
+from core.domain.copies import replace
+from core.domain.notice import Message, Purpose, build_ending, shown_value
 from core.domain.quorum import answer_of
-from core.domain.suspension import Suspension
-from core.domain.wording import so_far, told_at
+from core.domain.suspension import Status, Suspension
+from core.domain.wording import AgentTold, so_far, told_at, why_never
 
 _LONGEST_SHOWN = 500
 """A long answer is recorded in whole and confirmed by its beginning."""
@@ -45,3 +46,30 @@ def clarified_message(suspension: Suspension, zone: tzinfo | None = None) -> Mes
         f"You asked: {asked.question}\n\n{came}\n\nThe question still waits for an answer:\n{suspension.ask.question}"
     )
     return about(suspension, Purpose.CLARIFIED, text)
+
+
+NOTHING_TO_ANSWER = "No answer is needed any more."
+
+
+def ended_message(shown: Suspension, told: AgentTold, zone: tzinfo | None = None) -> Message:
+    """Who decided what, by which way and when, or what comes of silence; and whether the agent knows. ``shown`` has
+    ended, and is as it may be shown to a reader in ``zone``."""
+    ending = build_ending(shown, zone=zone, told=told)
+    brief = replace(ending, answer=_in_brief(ending.answer), continued_with=_in_brief(ending.continued_with))
+    over = "" if shown.status is Status.CANCELLED else f" {NOTHING_TO_ANSWER}"  # a cancellation says so itself
+    return about(shown, Purpose.ENDED, f"{brief.sentence}{over} {brief.agent}")
+
+
+def untold_message(shown: Suspension, told: AgentTold) -> Message:
+    """To whoever gave the answer that ended it: the agent does not know, and why (``told``)."""
+    agent, ended = shown.ask.created_by, shown.ended
+    answer = in_brief(shown_value(shown, ended.value)) if ended is not None else ""
+    text = (
+        f"{agent} has not been told of your answer “{answer}”: {why_never(told)}.\n\n"
+        f"The answer stands. Please see to it that whoever runs {agent} knows of it."
+    )
+    return about(shown, Purpose.UNTOLD, text)
+
+
+def _in_brief(value: str | None) -> str | None:
+    return None if value is None else in_brief(value)

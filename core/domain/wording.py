@@ -4,6 +4,7 @@
 - the next step: what the ladder does if nobody answers, and when;
 - notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
   somebody answered is not said, so that whoever answers next makes up their own mind;
+- the agent: whether it knows by now how its question ended;
 - risk: how risky the agent says its question is (``decision_record``, else the context).
 
 Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``risk``, 0 to 1); docs/decisions/0023.
@@ -210,3 +211,43 @@ def _read(value: JsonValue) -> Risk | None:
     if value > 0.5:
         return Risk.HIGH
     return Risk.MEDIUM if value > 0.2 else Risk.LOW
+
+
+class AgentTold(StrEnum):
+    """Whether the waiting agent has been told how its question ended."""
+
+    NOT_YET = "not_yet"
+    TOLD = "told"
+    REFUSED = "refused"
+    """It takes no callback any more (410)."""
+    GIVEN_UP = "given_up"
+    """Its address never took the callback, and it is not tried any more."""
+    ASKS = "asks"
+    """It is called back nowhere: it waits, or asks."""
+
+    @property
+    def never(self) -> bool:
+        """Whether it does not know, and will not by itself."""
+        return self is AgentTold.REFUSED or self is AgentTold.GIVEN_UP
+
+
+_WHY_NEVER: Mapping[AgentTold, str] = {
+    AgentTold.REFUSED: "it refused the callback",
+    AgentTold.GIVEN_UP: "its address did not take the callback, which was given up",
+}
+_AGENT_TOLD: Mapping[AgentTold, str] = {
+    AgentTold.NOT_YET: "The agent will be told.",
+    AgentTold.TOLD: "The agent has been told.",
+    AgentTold.ASKS: "The agent fetches the answer itself.",
+    **{told: f"The agent has not been told: {why}." for told, why in _WHY_NEVER.items()},
+}
+
+
+def agent_told(told: AgentTold) -> str:
+    """A sentence of its own, beside how the question ended."""
+    return _AGENT_TOLD[told]
+
+
+def why_never(told: AgentTold) -> str:
+    """Why the agent does not know, as the end of a sentence; ``told`` is one that says so."""
+    return _WHY_NEVER[told]

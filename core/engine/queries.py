@@ -20,6 +20,7 @@ from core.domain.identities import as_known
 from core.domain.people import Actor, Address, Role
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenPurpose
+from core.domain.wording import AgentTold
 from core.engine.permissions import Permissions
 from core.errors import (
     CallbackNotAllowed,
@@ -94,6 +95,10 @@ class Queries:
         """The suspension with this public reference, however it is typed."""
         found = await self.database.read(lambda conn: suspensions.by_ref(conn, ref.strip().upper()))
         return await self.knowing(found)
+
+    async def agent_told(self, suspension_id: str) -> AgentTold:
+        """Whether the agent has been told how this question, which has ended, did."""
+        return await self.database.read(lambda conn: outbox.agent_told(conn, suspension_id))
 
     async def find_by_token(self, token: str, purpose: TokenPurpose) -> Holder | None:
         """Whom a link or a mail address was made for, ``None`` for a token we did not make."""

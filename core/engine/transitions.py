@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, assert_never
 
-from pydantic import JsonValue
-
 from core.domain.callback import asked_back_body, callback_body, lane_of_callback
 from core.domain.copies import replace
 from core.domain.intent import Dependent, Intent, IntentStatus
@@ -43,13 +41,14 @@ from core.domain.vocabulary import (
 from core.domain.wire import JsonObject
 from core.engine import refresh
 from core.engine.recipients import addresses_of, personal_address, references_of
+from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.propagation.consequences import Consequences
 from core.store import event_log, intents, outbox, plain_times, sessions, suspensions, tokens
 from core.store.database import Tx
 from core.store.outages import Outage
-from core.store.outbox import Row, RowKind, RowStatus
+from core.store.outbox import Row, RowKind, RowStatus, tell_row
 from core.store.plain_times import Plain
 
 LEASE = timedelta(seconds=90)
@@ -91,6 +90,10 @@ class Transitions:
     sender: Sender
     alarm: Alarm
     observer: Observer = UNOBSERVED
+
+    @property
+    def withdrawals(self) -> Withdrawals:
+        return Withdrawals(self.channels, self.responders)
 
     def open(self, tx: Tx, outcome: Outcome, intent: Intent, now: datetime, keep: Keep = intents.advance) -> Outcome:
         """Keep a new suspension of ``intent``: locked in this transaction, or new and yet to be kept by ``keep``."""
@@ -330,28 +333,21 @@ class Transitions:
         return [tell_row(message, address, now, suspension.id)]
 
     def _withdrawals_at_the_end(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
-        withdrawing = [name for name, channel in self.channels.items() if channel.withdraws]
-        return self.withdrawals(suspension, outbox.end_notices(tx, suspension.id, now, withdrawing), now)
+        """Every message that can be edited, and a message to whoever would not hear otherwise."""
+        notices = outbox.end_notices(tx, suspension.id, now, self.withdrawals.saying)
+        return self._with_their_tokens(tx, suspension, self.withdrawals.at_the_end(suspension, notices, now))
 
-    def withdrawals(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
-        """One row for each message to change or take back."""
-        rows: dict[str, Row] = {}
-        for notice in notices:
-            channel = self.channels.get(notice.channel)
-            if notice.receipt and channel is not None and channel.withdraws:
-                key = f"{notice.channel} {sorted(notice.receipt.items())}"
-                body: JsonObject = {"receipt": dict(notice.receipt)}
-                rows[key] = Row(
-                    RowKind.WITHDRAW,
-                    notice.channel,
-                    now,
-                    now,
-                    suspension_id=suspension.id,
-                    attempt=notice.attempt,
-                    body=body,
-                    lane=notice.lane,
-                )
-        return list(rows.values())
+    def withdrawals_after_the_end(self, tx: Tx, suspension: Suspension, notice: Row, now: datetime) -> list[Row]:
+        """Of a notice that has turned out to be there although its question had ended meanwhile."""
+        rows = outbox.of_suspension(tx.conn, suspension.id) if self.withdrawals.is_told_at(notice) else []
+        return self._with_their_tokens(tx, suspension, self.withdrawals.of_late(suspension, notice, rows, now))
+
+    def _with_their_tokens(self, tx: Tx, suspension: Suspension, rows: list[Row]) -> list[Row]:
+        """Whoever is told, and was never asked, may reply too, and hears that it is over."""
+        concerned = self.withdrawals.concerned(suspension)
+        if concerned is not None and any(row.kind is RowKind.TELL and row.to == concerned for row in rows):
+            self.keep_tokens(tx, [(suspension.id, concerned)])
+        return rows
 
     def _callback(self, tx: Tx, suspension: Suspension, told: JsonObject, now: datetime) -> list[Row]:
         """To the call's own URL, else to the one that its session has registered by now (API.md §5)."""
@@ -395,25 +391,6 @@ class Transitions:
         responders = self.responders
         ways = sorted(self.channels, key=lambda name: (name == around, not responders.surely_asks(reference, name)))
         return next((found for name in ways if (found := responders.addresses(reference, name))), ())
-
-
-def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:
-    """A short message on its way to one address. It holds no link: that is made when it is sent."""
-    if message.link is not None:
-        raise ValueError("a row holds no link: say which one it is by link_to")
-    body: dict[str, JsonValue] = {
-        "purpose": message.purpose.value,
-        "subject": message.subject,
-        "text": message.text,
-        "ref": message.ref,
-    }
-    if message.link_to is not None:
-        body["link_to"] = message.link_to.kept()
-    if message.proposal is not None:
-        body["proposal"] = {"index": message.proposal.index, "value": message.proposal.value}
-    return Row(
-        RowKind.TELL, to.channel, now, now, suspension_id=suspension_id, address=to.value, person=to.person, body=body
-    )
 
 
 def _next_version(outcome: Outcome) -> Outcome:

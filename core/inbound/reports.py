@@ -18,13 +18,13 @@ from core.domain.suspension import Suspension
 from core.domain.vocabulary import ANSWER_REFUSED, Event
 from core.engine.outages import locked
 from core.engine.refresh import Stale, stale_notice
-from core.engine.transitions import Transitions, tell_row
+from core.engine.transitions import Transitions
 from core.hub import EVERYTHING
 from core.ports import Clock
 from core.store import markers, outbox, suspensions
 from core.store.database import Database, Tx
 from core.store.markers import Marker
-from core.store.outbox import RowKind
+from core.store.outbox import RowKind, tell_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Incoming:
             now, suspension = self.clock.now(), suspensions.get(tx.conn, suspension_id)
             if suspension is not None and not suspension.is_open:
                 notices = stale_notice(tx, suspension, stale, now)
-                self.transitions.dispatch(tx, self.transitions.withdrawals(suspension, notices, now))
+                self.transitions.dispatch(tx, self.transitions.withdrawals.edits(suspension, notices, now))
 
         await self.database.write(job)
 

@@ -21,11 +21,11 @@ from core.domain.people import Address
 from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
 from core.engine.outages import locked
-from core.engine.transitions import Transitions, tell_row
+from core.engine.transitions import Transitions
 from core.ports import Clock
 from core.store import installation, markers, outbox, quarantine, tokens
 from core.store.database import Database, Tx
-from core.store.outbox import Row
+from core.store.outbox import Row, tell_row
 from core.store.quarantine import Quarantined
 
 HOUR = timedelta(hours=1)

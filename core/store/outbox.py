@@ -24,7 +24,10 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import JsonValue
 
+from core.domain.callback import ASKED_BACK
+from core.domain.notice import Message
 from core.domain.people import Address
+from core.domain.wording import AgentTold
 from core.store.database import Tx
 from core.store.prepared import Prepared
 from core.store.recordsets import VALUES, listed
@@ -90,6 +93,25 @@ def notice(
 ) -> Row:
     """A notice of this attempt to one address, due now if nothing else is said."""
     return Row(RowKind.NOTIFY, to.channel, now, due_at or now, suspension_id, attempt, to.value, to.person)
+
+
+def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:
+    """A short message on its way to one address. It holds no link: that is made when it is sent."""
+    if message.link is not None:
+        raise ValueError("a row holds no link: say which one it is by link_to")
+    body: dict[str, JsonValue] = {
+        "purpose": message.purpose.value,
+        "subject": message.subject,
+        "text": message.text,
+        "ref": message.ref,
+    }
+    if message.link_to is not None:
+        body["link_to"] = message.link_to.kept()
+    if message.proposal is not None:
+        body["proposal"] = {"index": message.proposal.index, "value": message.proposal.value}
+    return Row(
+        RowKind.TELL, to.channel, now, now, suspension_id=suspension_id, address=to.value, person=to.person, body=body
+    )
 
 
 _COLUMNS = tuple(outbox.c[field.name] for field in fields(Row))
@@ -408,6 +430,21 @@ def withdrawn_since(conn: sa.Connection, channel: str, since: datetime) -> list[
     return [one for one in conn.scalars(wanted) if one is not None]
 
 
+_WITHDRAWN = Prepared(
+    sa.select(*_COLUMNS).where(
+        outbox.c.suspension_id == sa.bindparam("suspension_id"),
+        outbox_kind == sa.literal_column("'withdraw'"),
+        outbox.c.status == sa.literal_column("'delivered'"),
+        outbox.c.reason == sa.bindparam("reason"),
+    )
+)
+
+
+def withdrawn(conn: sa.Connection, suspension_id: str, remark: str) -> list[Row]:
+    """The edits at the question's end that got through with this ``remark``."""
+    return [_row(row) for row in _WITHDRAWN.all(conn, {"suspension_id": suspension_id, "reason": remark})]
+
+
 def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
     """Whether every notice of ``attempt`` was refused for good."""
     notices = (outbox.c.suspension_id == suspension_id) & is_notice & (outbox.c.attempt == attempt)
@@ -448,6 +485,41 @@ def _callbacks(
         statement = statement.where(place < sa.tuple_(sa.literal(at, own.created_at.type), sa.literal(last)))
     statement = statement.order_by(own.created_at.desc(), own.id.desc()).limit(limit)
     return [_row(row) for row in conn.execute(statement)]
+
+
+_CALLBACKS_OF = (
+    sa.select(outbox.c.status, outbox.c.body)
+    .where(outbox.c.suspension_id == sa.bindparam("suspension_id"), outbox_kind == sa.literal_column("'resume'"))
+    .order_by(outbox.c.created_at)
+)
+_CALLBACKS = Prepared(_CALLBACKS_OF)
+_CALLBACKS_HELD = Prepared(_CALLBACKS_OF.with_for_update(read=True))
+_AGENT_TOLD = {
+    RowStatus.DELIVERED: AgentTold.TOLD,
+    RowStatus.REFUSED: AgentTold.REFUSED,
+    RowStatus.DEAD: AgentTold.GIVEN_UP,
+}
+
+
+def agent_told(conn: sa.Connection, suspension_id: str) -> AgentTold:
+    """Whether the agent has been told how this question, which has ended, did."""
+    return _told(_CALLBACKS.all(conn, {"suspension_id": suspension_id}))
+
+
+def agent_told_by_now(tx: Tx, suspension_id: str) -> AgentTold:
+    """As :func:`agent_told`. Whoever would settle the callback otherwise waits until this transaction is over."""
+    return _told(_CALLBACKS_HELD.all(tx.conn, {"suspension_id": suspension_id}))
+
+
+def _told(callbacks: Sequence[Any]) -> AgentTold:
+    ends = [row.status for row in callbacks if not asks_back(row.body)]
+    return _AGENT_TOLD.get(RowStatus(ends[-1]), AgentTold.NOT_YET) if ends else AgentTold.ASKS
+
+
+def asks_back(body: Mapping[str, Any] | None) -> bool:
+    """Whether a callback's row asks the agent to clarify, and tells it of no end."""
+    told: Mapping[str, Any] = (body or {}).get("body") or {}
+    return told.get("type") == ASKED_BACK
 
 
 def redrive(tx: Tx, row_id: str, now: datetime) -> None:

@@ -30,7 +30,7 @@ async def test_a_reply_above_the_quote_answers_and_is_confirmed(room: World) -> 
     assert told["reason"] == "he is a good customer."
     (told,) = await words_back(room, asked)
     assert told.splitlines()[0] == "Recorded: “Approve refund”. Your reason goes with it: “he is a good customer.”"
-    assert told.endswith("The agent is told. Thank you.")
+    assert told.endswith("The agent will be told. Thank you.")
 
 
 async def test_the_confirmation_stands_in_the_thread_of_the_question(room: World) -> None:

@@ -43,7 +43,7 @@ async def test_whoever_vetoes_is_not_told_that_the_agent_goes_on(world: World) -
 
     await world.mailbox.reply(mail, "veto")
 
-    assert (await words_back(world, asked))[0].lower() == "recorded: “veto”.\n\nthe agent is told. thank you."
+    assert (await words_back(world, asked))[0].lower() == "recorded: “veto”.\n\nthe agent will be told. thank you."
 
 
 async def test_a_claim_near_the_end_is_told_until_when_it_really_holds(world: World) -> None:

@@ -380,7 +380,7 @@ async def test_a_reply_by_mail_is_told_what_is_needed(any_world: World) -> None:
     await world.mailbox.reply(to_bob, "later")
     assert (await world.show(asked))["answers_received"] == 2
     await world.mailbox.reply(to_bob, "approve")
-    assert (await words_back(world, asked))[-1] == "Recorded: “Approve refund”.\n\nThe agent is told. Thank you."
+    assert (await words_back(world, asked))[-1] == "Recorded: “Approve refund”.\n\nThe agent will be told. Thank you."
     assert (await world.told(asked))["data"]["metadata"]["responders"] == [ALICE, BOB]
 
 

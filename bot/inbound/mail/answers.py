@@ -51,6 +51,7 @@ from core.domain.reception import (
     Unclaimed,
 )
 from core.domain.suspension import Suspension, Via
+from core.domain.wording import AgentTold
 from core.engine.engine import Engine
 from core.engine.queries import Holder
 from core.errors import NotShownWhole
@@ -239,7 +240,10 @@ class Replies:
             case Recorded(now) | Counted(now) | AlreadyYours(now):  # their own, once more, is confirmed once more
                 if now.is_open:
                     return _Reaction(None, "partly", now, partial(partly_mail, identity=holder.actor.identity))
-                return _Reaction(None, "recorded", now, confirmation_mail)
+                told = await self._queries.agent_told(now.id)
+                if isinstance(done, Recorded) and told is AgentTold.TOLD:
+                    told = AgentTold.NOT_YET  # by the commit that this confirms it was not, and may be as this goes out
+                return _Reaction(None, "recorded", now, partial(confirmation_mail, told=told))
             case _:
                 return await self._refused(done, holder)
 
@@ -247,7 +251,7 @@ class Replies:
         error = refusal.error
         match refusal:
             case TooLate(ended):
-                return self._too_late(ended, holder)
+                return await self._too_late(ended, holder)
             case HeldByAnother(now):
                 return _Reaction(error.code, "not_held", now, partial(not_held_mail, why=error.message))
             case NotAnAnswer(error=NotShownWhole()):
@@ -256,13 +260,14 @@ class Replies:
                 why = self._channel_views.text_on(CHANNEL, error.message)
                 return await self._ask_again(holder, why, error.code)
 
-    def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
-        return _Reaction("too_late", "too_late", ended, partial(too_late_mail, zone=self._zone(holder)))
+    async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
+        told = await self._queries.agent_told(ended.id)
+        return _Reaction("too_late", "too_late", ended, partial(too_late_mail, told=told, zone=self._zone(holder)))
 
     async def _unclear(self, holder: Holder, reason: str, why: str | None = None) -> _Reaction:
         current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
-            return self._too_late(current, holder)
+            return await self._too_late(current, holder)
         return await self._ask_again(holder, why or reason, reason)
 
     async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:

@@ -11,7 +11,7 @@ from core.domain.machine import held_until, next_attempt_at
 from core.domain.notice import LinkTo, Message, Opens, Proposal, Purpose, build_ending, shown_choices, shown_value
 from core.domain.short_messages import about, in_brief, recorded_partly
 from core.domain.suspension import ResponseType, Suspension
-from core.domain.wording import told_at
+from core.domain.wording import AgentTold, agent_told, told_at
 
 _PAGE = LinkTo(Opens.QUESTION)
 
@@ -55,12 +55,13 @@ def _open_first(shown: Suspension) -> str:
     return f"{why}{still} Please read it and answer there:"
 
 
-def confirmation_mail(ended: Suspension) -> Message:
-    """The answer counts. ``ended`` was answered. What the agent makes of it is the agent's: a veto stops it."""
+def confirmation_mail(ended: Suspension, told: AgentTold) -> Message:
+    """The answer counts. ``ended`` was answered. What the agent makes of it, once it is ``told``, is the agent's: a
+    veto stops it."""
     value = in_brief(shown_value(ended, ended.ended.value)) if ended.ended else ""
     reason = ended.ended.reason if ended.ended else None
     why = f" Your reason goes with it: “{in_brief(reason)}”" if reason else ""
-    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\nThe agent is told. Thank you.")
+    return _message(Purpose.CONFIRMATION, ended, f"Recorded: “{value}”.{why}\n\n{agent_told(told)} Thank you.")
 
 
 def partly_mail(suspension: Suspension, identity: str) -> Message:
@@ -81,9 +82,10 @@ def not_held_mail(suspension: Suspension, why: str) -> Message:
     return _message(Purpose.CONFIRMATION, suspension, f"{why} You can still answer.")
 
 
-def too_late_mail(ended: Suspension, zone: tzinfo | None = None) -> Message:
+def too_late_mail(ended: Suspension, told: AgentTold, zone: tzinfo | None = None) -> Message:
     """The truth: how it had ended before this reply came. ``ended`` must have ended."""
-    text = f"Too late: your reply was not recorded.\n\n{build_ending(ended, zone=zone).sentence}"
+    ending = build_ending(ended, zone=zone, told=told)
+    text = f"Too late: your reply was not recorded.\n\n{ending.sentence} {ending.agent}"
     return _message(Purpose.TOO_LATE, ended, text)
 
 

@@ -43,14 +43,13 @@ from core.domain.suspension import Suspension, Via
 from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
-from core.engine.transitions import tell_row
 from core.errors import NotShownWhole
 from core.inbound.incidents import Heard, Incidents, Saying
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
 from core.store import incidents as kept
 from core.store.markers import Marker
-from core.store.outbox import Row
+from core.store.outbox import Row, tell_row
 
 log = structlog.get_logger(__name__)
 
@@ -256,7 +255,7 @@ class PagerDutyAnswers:
             case Recorded() | Counted() | AlreadyYours():  # its end is told by its withdrawal
                 return words.recorded(shown, identity) if now.is_open else None
             case TooLate():
-                return words.too_late(shown, identity)
+                return words.too_late(shown, identity, await self.engine.queries.agent_told(now.id))
             case NotAnAnswer(error=NotShownWhole()):
                 return words.open_first(shown, identity, self._page(now))
             case NotYours(error=error):

@@ -36,11 +36,10 @@ from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address
 from core.domain.suspension import Suspension, Via
-from core.engine.transitions import tell_row
 from core.inbound.incidents import Also, Heard, Incidents, nothing
 from core.store.database import Tx
 from core.store.markers import Marker
-from core.store.outbox import Row
+from core.store.outbox import Row, tell_row
 
 log = structlog.get_logger(__name__)
 

@@ -15,6 +15,7 @@ from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, recorded_partly
 from core.domain.suspension import Suspension
+from core.domain.wording import AgentTold
 
 
 def recorded(shown: Suspension, identity: str) -> Message:
@@ -22,10 +23,11 @@ def recorded(shown: Suspension, identity: str) -> Message:
     return _note(shown, Purpose.CONFIRMATION, f"{shown.ask.ref}, {identity}: {recorded_partly(shown, identity)}")
 
 
-def too_late(shown: Suspension, identity: str) -> Message:
-    """The truth to whoever came after the end: who answered, and what the agent went on with."""
+def too_late(shown: Suspension, identity: str, told: AgentTold) -> Message:
+    """The truth to whoever came after the end: who answered, what comes of silence, and whether the agent knows."""
     text = f"{shown.ask.ref} had ended before {identity} answered, and nothing was changed. "
-    return _note(shown, Purpose.TOO_LATE, text + build_ending(shown).sentence)
+    ending = build_ending(shown, told=told)
+    return _note(shown, Purpose.TOO_LATE, f"{text}{ending.sentence} {ending.agent}")
 
 
 def not_recorded(shown: Suspension, identity: str, why: str) -> Message:

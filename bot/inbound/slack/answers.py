@@ -319,7 +319,10 @@ class SlackAnswers:
 
     async def truth(self, ended: Suspension) -> str:
         """How it ended, as anybody in Slack may be told."""
-        return notes.ended(build_ending(await self._shown(ended)) if ended.ended is not None else None)
+        if ended.is_open:
+            return notes.ended(None)
+        told = await self._queries.agent_told(ended.id)
+        return notes.ended(build_ending(await self._shown(ended), told=told))
 
     def _named(self, user_id: str) -> str | None:
         """The identity of somebody who was picked in a form."""

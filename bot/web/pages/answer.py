@@ -88,6 +88,7 @@ class Answering:
             attempted=attempted,
             others=self.collaboration.others(visit.suspension, visit.actor),
             zone=self.room.responders.time_zone(visit.actor.identity),
+            told=None if shown.is_open else await self.room.queries.agent_told(shown.id),
         )
         return self.room.form_page(request, "question.html", visit.place, status, visit.session, view=view)
 

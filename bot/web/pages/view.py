@@ -20,7 +20,7 @@ from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
 from core.domain.suspension import ResponseType, Sight, Status, Suspension
 from core.domain.wire import instant
-from core.domain.wording import evidence, told_at
+from core.domain.wording import AgentTold, evidence, told_at
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -162,6 +162,16 @@ class EndView:
     evidence: tuple[str, ...]
     """By what each answer can be found where it was given."""
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the agent knows, as far as that is up to us."""
+        return self.ending.told in {AgentTold.TOLD, AgentTold.ASKS}
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the agent does not know, and will not by itself."""
+        return self.ending.told is not None and self.ending.told.never
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
@@ -218,9 +228,10 @@ def view_question(
     zone: tzinfo | None = None,
     sight: Sight = Sight.REVEALED,
     hidden: Hidden = Hidden.NOTHING,
+    told: AgentTold | None = None,
 ) -> QuestionView:
     """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, where
-    the directory knows it; ``sight`` is how much this page can show."""
+    the directory knows it; ``sight`` is how much this page can show, ``told`` whether the agent knows the end."""
     ask = suspension.ask
     is_form = ask.response_type is ResponseType.FORM
     notice = build_notice(suspension, suspension.attempt, Links(shared=place), identity, zone)
@@ -241,7 +252,7 @@ def view_question(
         fields=form_fields(ask.form_schema, ask.context) if is_form else (),
         attempted=attempted or Attempted(),
         claim=_claim(suspension, identity, now, zone),
-        end=_end(suspension, identity, now, zone),
+        end=_end(suspension, identity, now, zone, told),
         may_not=None if refusal is None else _MAY_NOT.get(refusal, "You can't answer this question."),
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
         others=() if _is_held(suspension, identity, now) else tuple(others),
@@ -283,11 +294,13 @@ def _claim(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | 
     return ClaimView(claim.by, moment(claim.until, now, zone), claim.by == identity)
 
 
-def _end(suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None) -> EndView | None:
+def _end(
+    suspension: Suspension, identity: str, now: datetime, zone: tzinfo | None, told: AgentTold | None
+) -> EndView | None:
     ended = suspension.ended
     if ended is None:
         return None
-    ending = build_ending(suspension, zone=zone)
+    ending = build_ending(suspension, zone=zone, told=told)
     is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
     return EndView(ending, moment(ended.at, now, zone), is_mine, ended.reason, in_full or "", evidence(suspension))

@@ -108,7 +108,7 @@ def ask(
 def cancel(
     suspension: Id,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is in the log, and the agent is told.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why; it goes into the log, and to the agent.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

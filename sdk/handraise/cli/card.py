@@ -33,7 +33,7 @@ def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[L
         yield _IN, notice["silence"]
     yield from _plan(found, notice, entries, names)
     yield from _people(found, names)
-    yield from _ending(found, names)
+    yield from _ending(found, entries, names)
     yield from _evidence(entries, names)
     if notice.get("url"):
         yield _IN, str(notice["url"])
@@ -121,14 +121,27 @@ def _people(found: Record, names: Names) -> Iterator[Line]:
         yield _IN, f"clarified: {one_line(asked_back['text'] or 'not yet', 400)}"
 
 
-def _ending(found: Record, names: Names) -> Iterator[Line]:
+_AGENT_TOLD = {
+    "pending": "the agent will be told",
+    "delivered": "the agent has been told",
+    "refused": "the agent has not been told: it refused the callback",
+    "dead": "the agent has not been told: its address did not take the callback, which was given up",
+}
+
+
+def _ending(found: Record, entries: Sequence[Record], names: Names) -> Iterator[Line]:
+    if found["resolution"] is None:
+        return
     if found["resolution"] == "responded":
         yield _IN, _flat(f"answer: {found['response']!r} by {who(found['responded_by'], names)} via {found['channel']}")
-    elif found["resolution"] is not None:
+    else:
         why = f": {one_line(found['reason'], 400)}" if found["reason"] else ""
         yield _IN, _flat(f"{found['resolution']} at {moment(found['ended_at'])}{why}")
         if found["continued_with"] is not None:
-            yield _IN, _flat(f"the agent went on with {found['continued_with']!r}")
+            yield _IN, _flat(f"the agent goes on with {found['continued_with']!r}")
+    # an earlier callback has asked the agent back
+    told = [one for one in entries if one["kind"] == "callback" and one["at"] >= found["ended_at"]]
+    yield _IN, _AGENT_TOLD.get(told[-1]["status"], "") if told else "the agent fetches the answer itself"
 
 
 def moment(instant: str) -> str:

@@ -26,6 +26,7 @@ class RecordingChannel:
         lanes: int,
         lane_width: int | None = None,
         withdraws: bool = True,
+        tells_endings: bool = True,
         follows_up: bool = True,
         reaches_one_person: bool = True,
         takes_replies: bool = False,
@@ -34,6 +35,7 @@ class RecordingChannel:
         self.lanes = lanes
         self.lane_width = lane_width
         self.withdraws = withdraws
+        self.tells_endings = tells_endings
         self.follows_up = follows_up
         self.reaches_one_person = reaches_one_person
         self.takes_replies = takes_replies
@@ -75,5 +77,5 @@ def recording_channels(now: Callable[[], datetime]) -> dict[str, RecordingChanne
     return {
         "slack": RecordingChannel("slack", now, sent, lanes=16, lane_width=4),
         "email": RecordingChannel("email", now, sent, lanes=4, withdraws=False, follows_up=False, takes_replies=True),
-        "pagerduty": RecordingChannel("pagerduty", now, sent, lanes=2, reaches_one_person=False),
+        "pagerduty": RecordingChannel("pagerduty", now, sent, lanes=2, tells_endings=False, reaches_one_person=False),
     }
