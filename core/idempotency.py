@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from core.domain.reception import Counted, Recorded, Unrecorded
+from core.domain.request import Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Suspension
 from core.errors import HandraiseError, IdempotencyConflict
@@ -61,6 +62,6 @@ def perform_once(tx: Tx, once: Once | None, now: datetime, perform: Callable[[],
 
 def _suspension_of(done: object) -> str | None:
     """The suspension whose life the reply is kept for."""
-    if isinstance(done, Recorded | Counted | Joined):
+    if isinstance(done, Recorded | Counted | Joined | Opened):
         return done.suspension.id
     return done.id if isinstance(done, Suspension) else None

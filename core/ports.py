@@ -35,8 +35,9 @@ class Delivered:
 
     ``remark`` is a stable code that the timeline shows. ``then`` are short messages that are to follow, each in a row
     of its own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are
-    told, though it went out all the same. ``awaits`` is what the channel's door will have seen once the message has
-    really arrived, where it is told of that (:mod:`core.delivery.confirmation`).
+    told, though it went out all the same. ``awaits`` is the ref of a question that the channel's door will have seen
+    once the message has really arrived, where it is told of that (:mod:`core.delivery.confirmation`); of a withdrawal,
+    one that is withdrawn again unless it is seen to be gone (:mod:`core.delivery.lost_resolves`).
     """
 
     receipt: Receipt
@@ -288,6 +289,10 @@ class Responders(Protocol):
 
     async def on_call(self, reference: str) -> Sequence[str]:
         """The identities behind a schedule now, none if nobody is. Raises :class:`PeopleUnknown`."""
+        ...
+
+    def known_on_call(self, reference: str) -> Collection[str] | None:
+        """The identities behind a schedule now, as far as it was said lately who they are; ``None`` if it was not."""
         ...
 
     def known_group(self, name: str) -> bool: ...

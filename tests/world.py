@@ -33,6 +33,7 @@ from bot.wiring.composition import wire
 from bot.wiring.service import Service
 from channels.pagerduty import channel as pagerduty
 from channels.pagerduty import incidents, rest
+from core.engine import engine
 from core.work.distributed import DistributedWork
 from core.work.embedded import EmbeddedWork
 from tests.agent import AgentReceiver
@@ -173,6 +174,8 @@ class World:
             if self.service.parking is not None:
                 await self.service.parking.finished()
             await self.service.lanes.empty()
+            if self.pager.rest.answering.is_set():  # else the door may wait for it
+                await self.pager.webhooks.answered()
             if due is None or due > self.clock.now():
                 again = await self._look()
                 await self._own_look()  # the engine looks too, and may have been first
@@ -319,7 +322,7 @@ def _wired(folder: Path, settings: Mapping[str, Any], clock: ManualClock, tracin
 @contextmanager
 def _unhurried() -> Iterator[None]:
     """What the service waits for only briefly, it has time for: a note in PagerDuty that is to come before the resolve
-    (0.6 s), whether an incident is open (2 s), who has which account in Slack (1 s). So has
+    (0.6 s), whether an incident is open (2 s), who is on call (2 s), who has which account in Slack (1 s). So has
     the pretend PagerDuty, for our answer to its webhook (5 s). A busy machine takes longer, and what then happens is
     another story. A test that tells it sets the time itself."""
     seconds = UNHURRIED.total_seconds()
@@ -330,6 +333,7 @@ def _unhurried() -> Iterator[None]:
         patch.setattr(incidents, "TIMEOUT_SECONDS", seconds)
         patch.setattr(slack_accounts, "PATIENCE", UNHURRIED)
         patch.setattr(webhooks, "TIMEOUT_SECONDS", seconds)
+        patch.setattr(engine, "ON_CALL_SECONDS", seconds)
         yield
 
 

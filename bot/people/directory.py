@@ -300,6 +300,12 @@ class Directory:
             raise PeopleUnknown(Refused("on_call_not_allowed", RefusalCause.PLACE))
         return people
 
+    def known_on_call(self, reference: str) -> Collection[str] | None:
+        on_calls, schedule = self._now.on_calls, reference.removeprefix(ON_CALL)
+        if on_calls is None or not on_calls.is_known(schedule):
+            return None
+        return self._named(on_calls.known(schedule))
+
     def _named(self, on_call: Iterable[OnCallUser]) -> tuple[str, ...]:
         """Who they are: the directory's person for the account, else its mailbox if that is nobody else's.
 

@@ -75,11 +75,15 @@ class OnCalls:
 
     def known(self, schedule: str) -> tuple[OnCallUser, ...]:
         """Who is on call now, as PagerDuty has said it within five minutes."""
-        at, users = self._said.get(schedule, (None, ()))
-        now = self._clock.now()
-        if at is None or abs(now - at) > TRUSTED:
+        if not self.is_known(schedule):
             return ()
-        return tuple(one for one in users if one.until is None or now < one.until)
+        now = self._clock.now()
+        return tuple(one for one in self.last(schedule) if one.until is None or now < one.until)
+
+    def is_known(self, schedule: str) -> bool:
+        """Whether PagerDuty has said within five minutes who is on call, be it nobody."""
+        at, _ = self._said.get(schedule, (None, ()))
+        return at is not None and abs(self._clock.now() - at) <= TRUSTED
 
     def last(self, schedule: str) -> tuple[OnCallUser, ...]:
         """Who was on call when it was asked last: to tell how many could answer, never to let one."""

@@ -139,11 +139,26 @@ class PagerDutyChannel:
             return Refused("unknown_service")
         text = render.ending_note(ending)
         noted = await self._noted(key, text, sending)
+        waits = await self._waits_for_proof(key, sending)
         outcome = await self._post(render.resolve(key, routing_key), key, service, sending)
-        if isinstance(outcome, Delivered) and not noted:
-            note = Message(Purpose.NOTE, "", text, ref=ending.ref)
-            return replace(outcome, then=((note, Address(self.name, service)),))
-        return outcome
+        if not isinstance(outcome, Delivered):
+            return outcome
+        note = Message(Purpose.NOTE, "", text, ref=ending.ref)
+        then = () if noted else ((note, Address(self.name, service)),)
+        return replace(outcome, then=then, awaits=ending.ref if waits else None)
+
+    async def _waits_for_proof(self, key: str, sending: Sending) -> bool:
+        """Whether a resolve is to be repeated unless it is seen to have been done. A repeat may find out by asking; if
+        nobody could ever say so, it is the last one."""
+        if not sending.ambiguous:
+            return True
+        if self._incidents is None:
+            return self._proven
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await self._incidents.asks(key) is not False
+        except TimeoutError:
+            return True
 
     async def _noted(self, key: str, text: str, sending: Sending) -> bool:
         """Whether nothing is left to be said."""

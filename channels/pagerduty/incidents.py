@@ -97,6 +97,19 @@ class IncidentsApi:
         except CallFailed:
             return None
 
+    async def asks(self, key: str) -> bool | None:
+        """Whether the alert of ``key`` is open, and not only its incident, which others' alerts may keep open; ``None``
+        if PagerDuty does not say."""
+        try:
+            for one in await self.find(key, statuses=OPEN):
+                alerts = [alert async for alert in self._pages(f"/incidents/{one.id}/alerts", "alerts")]
+                still = (alert for alert in alerts if alert.get("status") != "resolved")
+                if not alerts or any(alert.get("alert_key") == key for alert in still):
+                    return True
+        except CallFailed:
+            return None
+        return False
+
     async def open_keys(self) -> set[str] | None:
         """The dedup keys of the open alerts of the account's open incidents, which others' alerts may keep open;
         ``None`` if PagerDuty does not say."""

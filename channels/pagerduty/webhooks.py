@@ -101,6 +101,13 @@ class UncountedReply:
 
 
 @dataclass(frozen=True, slots=True)
+class Mentioned:
+    """Something else was done to it, which answers and claims nothing."""
+
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
 class Ignored:
     """Nothing that concerns a question. ``reason`` is a stable code."""
 
@@ -108,7 +115,16 @@ class Ignored:
 
 
 Happening = (
-    Acknowledged | Unacknowledged | Resolved | Merged | Reassigned | Annotated | FieldsSet | UncountedReply | Ignored
+    Acknowledged
+    | Unacknowledged
+    | Resolved
+    | Merged
+    | Reassigned
+    | Annotated
+    | FieldsSet
+    | UncountedReply
+    | Mentioned
+    | Ignored
 )
 
 
@@ -156,6 +172,11 @@ def _of_whole(happening: Callable[[Where], Happening]) -> Reader:
         return Ignored("malformed") if where is None else happening(where)
 
     return read
+
+
+def _mentioned(data: Object, agent: Object) -> Happening:
+    where = _where(data) or _referred(data)
+    return Ignored("malformed") if where is None else Mentioned(where)
 
 
 def _resolved(data: Object, agent: Object) -> Happening:
@@ -209,6 +230,15 @@ READERS: Mapping[str, Reader] = {
     ),
     "incident.annotated": _annotated,
     "incident.custom_field_values.updated": _fields_set,
+    **dict.fromkeys(
+        (
+            "incident.priority_updated",
+            "incident.responder.added",
+            "incident.responder.replied",
+            "incident.status_update_published",
+        ),
+        _mentioned,
+    ),
 }
 
 

@@ -105,6 +105,16 @@ def never_arrived(transitions: Transitions, tx: Tx, channel: str, ref: str, now:
     _tell(transitions, tx, f"never_arrived:{channel}", subject, text, now, around=channel)
 
 
+def never_gone(transitions: Transitions, tx: Tx, channel: str, ref: str, now: datetime) -> None:
+    """The vendor accepts again and again that a question has ended, and goes on about it."""
+    subject = f"{channel} goes on about a question that has ended"
+    text = (
+        f"{channel} has accepted several times that question {ref} has ended. No webhook says that its incident is "
+        "resolved, so somebody may still be paged about it. Resolve it there, and look at the webhook subscription."
+    )
+    _tell(transitions, tx, f"never_gone:{channel}", subject, text, now, around=channel)
+
+
 def people_unknown(transitions: Transitions, tx: Tx, channel: str, reason: str, now: datetime) -> None:
     """The vendor refuses to say who somebody is, until somebody mends that: whoever presses there is not known."""
     subject = f"{channel} refuses to say who people are ({reason})"

@@ -1,7 +1,7 @@
 """Confirmation: whether an accepted message has really arrived, and what an ended question left open on a channel.
 
-A channel that only accepts (PagerDuty's 202) names what its door will see (``Delivered.awaits``). The door reports it
-(:func:`noted`). What was not seen within :data:`PATIENCE` is reported to the operators, once.
+A channel that only accepts (PagerDuty's 202) names what its door will see (``Delivered.awaits``). The door reports it,
+and where it stands there (:func:`noted`). What was not seen within :data:`PATIENCE` is reported to the operators, once.
 
 Once a night, what an ended question may have left open is withdrawn again, since a withdrawal can be lost or undone. A
 channel that can list what it still shows is asked; on others everything that ended since the night before is withdrawn
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 import structlog
 
 from core.delivery import alerts
-from core.domain.copies import replace
+from core.delivery.lost_resolves import again
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable
@@ -31,7 +31,6 @@ from core.store import markers, outbox, suspensions
 from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 from core.store.markers import Marker
-from core.store.outbox import Row, RowKind
 
 log = structlog.get_logger(__name__)
 
@@ -39,10 +38,17 @@ PATIENCE = timedelta(minutes=5)
 EVERY = timedelta(minutes=1)
 
 
-async def noted(database: Database, channel: str, what: str, now: datetime) -> None:
-    """The door of ``channel`` has seen it, and nothing else is written: it costs a commit the first time alone."""
-    if not await database.read(lambda conn: markers.has_arrived(conn, channel, what)):
-        await database.write(lambda tx: markers.note_arrived(tx, channel, what, now))
+async def noted(database: Database, channel: str, ref: str, place: str, now: datetime) -> None:
+    """The door of ``channel`` has seen the question ``ref`` at ``place``, and nothing else is written: it costs a
+    commit the first time alone."""
+    if place not in await database.read(lambda conn: markers.places_of(conn, channel, ref)):
+        await database.write(lambda tx: note(tx, channel, ref, place, now))
+
+
+def note(tx: Tx, channel: str, ref: str, place: str, now: datetime) -> None:
+    """As :func:`noted`, where something else is written too."""
+    markers.note_arrived(tx, channel, ref, now)
+    markers.note_place(tx, channel, ref, place, now)
 
 
 @dataclass(slots=True)
@@ -136,18 +142,9 @@ class Sweeping:
         if not markers.first_time(tx, Marker.SWEPT, f"{name} {now:%Y-%m-%d}", now):
             return None
         ended = _left(tx.conn, left) if left is not None else _lately(tx.conn, name, now)
-        rows = [row for question in ended for row in self._withdrawals(tx, question, name, now)]
+        rows = [row for question in ended for row in again(self.transitions, tx, question, name, now)]
         self.transitions.dispatch(tx, rows)
         return len(rows)
-
-    def _withdrawals(self, tx: Tx, question: Suspension, name: str, now: datetime) -> list[Row]:
-        """In doubt from the start: what an earlier withdrawal has said there is not said again."""
-        notices = [
-            row
-            for row in outbox.of_suspension(tx.conn, question.id)
-            if row.kind is RowKind.NOTIFY and row.channel == name and row.receipt
-        ]
-        return [replace(row, ambiguous=True) for row in self.transitions.withdrawals.edits(question, notices, now)]
 
 
 def next_night(now: datetime) -> datetime:

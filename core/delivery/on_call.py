@@ -26,7 +26,8 @@ from core.store.database import Database, Tx
 from core.store.outbox import Row, RowKind, RowStatus
 
 NOBODY_AGAIN = timedelta(minutes=1)
-"""How long until it is asked again who is on call, if nobody is. The operators hear of it; the ladder goes on."""
+"""How long until it is asked again who is on call, if nobody is. The operators hear of it. The next attempt does not
+wait for it (``Relay._postpone``), and whoever comes on call is asked all the same."""
 _SCHEME = f"{RecipientKind.SCHEDULE}:"
 
 
@@ -83,7 +84,7 @@ class OnCallAddresses:
         except PeopleUnknown as unknown:
             return unknown.outcome
         if not people:
-            return Deferred("nobody_on_call", self.clock.now() + NOBODY_AGAIN, RefusalCause.PLACE)
+            return Deferred(outbox.NOBODY_ON_CALL, self.clock.now() + NOBODY_AGAIN, RefusalCause.PLACE)
         found = [address for person in people for address in responders.addresses(person, channel)]
         return found or Refused("on_call_unreachable")
 

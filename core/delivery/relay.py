@@ -17,7 +17,7 @@ from typing import assert_never
 
 import structlog
 
-from core.delivery import alerts, leases, lost_callbacks
+from core.delivery import alerts, leases, lost_callbacks, lost_resolves
 from core.delivery.backlog import Backlog
 from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
@@ -294,14 +294,18 @@ class Relay:
 
     def _follow(self, tx: Tx, row: Row, delivered: Delivered, now: datetime) -> None:
         """What comes after a message that was accepted: a word beside it, the same once more if the agent has been told
-        while it was on its way, and the proof that it has arrived."""
+        while it was on its way, and the proof that it has arrived, or is gone."""
         following = [tell_row(message, to, now, row.suspension_id) for message, to in delivered.then]
         if following:
             self.transitions.dispatch(tx, following)
         if delivered.remark == TOLD_LATER and row.suspension_id is not None:
             told = outbox.agent_told_by_now(tx, row.suspension_id)
             self.transitions.dispatch(tx, [again(row, now)] if told is not AgentTold.NOT_YET else [])
-        if delivered.awaits is not None:
+        if delivered.awaits is None:
+            return
+        if row.kind is RowKind.WITHDRAW:
+            lost_resolves.await_end(self.transitions, tx, row, delivered.awaits, now)
+        else:
             markers.await_arrival(tx, row.channel, delivered.awaits, now)
 
     def _dropped(self, tx: Tx, row: Row, dropped: Dropped, now: datetime) -> None:
@@ -322,25 +326,27 @@ class Relay:
         return suspensions.get(tx.conn, about)
 
     def _refused(self, tx: Tx, row: Row, refusal: Refused, now: datetime) -> None:
-        """Where it was the attempt's last hope, the next attempt is due at once (API.md §3)."""
+        """A notice may have been the attempt's last hope."""
         if row.kind is RowKind.RESUME:
             self._lost(tx, row, RowStatus.REFUSED, refusal.reason, now)
             return
         if row.kind is RowKind.EVENT:
             self._event_lost(tx, row, RowStatus.REFUSED, refusal.reason, now)
             return
-        notice = row.kind is RowKind.NOTIFY and row.suspension_id is not None and row.attempt is not None
-        intent, suspension = None, None
-        if notice and row.suspension_id:
-            intent, suspension = locked(tx, row.suspension_id, self.transitions, now)
+        intent, suspension = self._locked_of(tx, row, now)
         if not outbox.settle(tx, row, RowStatus.REFUSED, now, self.lanes.owner, reason=refusal.reason):
             leases.left_alone(tx, row, refusal.reason)
             return
         if intent is None or suspension is None or row.attempt is None:
             return
         alerts.channel_refused(self.transitions, tx, row, refusal, suspension.ask.ref, now)
-        if outbox.all_refused(tx.conn, suspension.id, row.attempt):
-            self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
+        self._next_if_nobody(tx, suspension, row.attempt, intent, now)
+
+    def _next_if_nobody(self, tx: Tx, suspension: Suspension, attempt: int, intent: Intent, now: datetime) -> None:
+        """Where ``attempt`` reaches nobody, the next one is due at once (API.md §3)."""
+        reasons = outbox.why_nobody(tx.conn, suspension.id, attempt)
+        if reasons is not None:
+            self.transitions.reached_nobody(tx, suspension, AttemptRefused(attempt, reasons), intent, now)
 
     async def _again(
         self, row: Row, reason: str, now: datetime, until: datetime | None, fault: RefusalCause | None
@@ -360,11 +366,22 @@ class Relay:
     def _postpone(
         self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: RefusalCause | None, now: datetime
     ) -> None:
-        if outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
-            self.alarm.within(tx, due_at)
-            alerts.channel_waits(self.transitions, tx, row, reason, fault, now)
-        else:
+        """One that finds nobody on call waits for somebody; the ladder does not."""
+        finds_nobody = reason == outbox.NOBODY_ON_CALL and row.reason != reason
+        intent, suspension = self._locked_of(tx, row, now) if finds_nobody else (None, None)
+        if not outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
             leases.left_alone(tx, row, reason)
+            return
+        self.alarm.within(tx, due_at)
+        alerts.channel_waits(self.transitions, tx, row, reason, fault, now)
+        if intent is not None and suspension is not None and row.attempt is not None:
+            self._next_if_nobody(tx, suspension, row.attempt, intent, now)
+
+    def _locked_of(self, tx: Tx, row: Row, now: datetime) -> tuple[Intent | None, Suspension | None]:
+        """What a notice is about, held still before the row is; nothing for anything else."""
+        if row.kind is not RowKind.NOTIFY or row.suspension_id is None or row.attempt is None:
+            return None, None
+        return locked(tx, row.suspension_id, self.transitions, now)
 
     def _give_up(self, tx: Tx, row: Row, reason: str, now: datetime) -> None:
         if row.kind is RowKind.RESUME:

@@ -37,6 +37,7 @@ from core.domain.vocabulary import (
     CLAIMED,
     ESCALATED,
     EXPIRED,
+    REACHED_NOBODY,
     RELEASED,
     RENOTIFIED,
     RESCHEDULED,
@@ -182,9 +183,25 @@ def _attempt_refused(suspension: Suspension, signal: AttemptRefused, now: dateti
         return Outcome(suspension)
     if suspension.asks_back is not None:
         return Outcome(suspension)  # somebody has been reached: they ask back
-    if claim is not None and _is_claimed(suspension, now):
-        return Outcome(replace(suspension, claim=replace(claim, refused=signal.attempt)))
-    return _nobody_reached(_without_stale_claim(suspension, now), now)
+    noted = (_reached_nobody_event(suspension, signal),)
+    if claim is None or not _is_claimed(suspension, now):
+        return _then(Outcome(suspension, noted), _nobody_reached(_without_stale_claim(suspension, now), now))
+    if _was_refused(suspension):
+        return Outcome(suspension)
+    return Outcome(replace(suspension, claim=replace(claim, refused=signal.attempt)), noted)
+
+
+def _reached_nobody_event(suspension: Suspension, signal: AttemptRefused) -> Event:
+    step = suspension.ask.planned(signal.attempt)
+    payload: dict[str, JsonValue] = {
+        "suspension_id": suspension.id,
+        "attempt": step.number,
+        "notify_to": step.notify_to,
+        "channel_hint": step.channel,
+        "recipients": list(step.recipients),
+        "reasons": list(signal.reasons),
+    }
+    return Event(REACHED_NOBODY, payload)
 
 
 def _was_refused(suspension: Suspension) -> bool:

@@ -17,7 +17,16 @@ from pydantic import JsonValue
 from core.domain.json_schema import check_form_schema, check_schema
 from core.domain.negatives import is_affirmative
 from core.domain.policy import PolicyFields, ResolvedPolicy
-from core.domain.suspension import AUTHORIZE_VETO, YES_NO, Choice, FallbackPolicy, Kind, ResponseType, Resume
+from core.domain.suspension import (
+    AUTHORIZE_VETO,
+    YES_NO,
+    Choice,
+    FallbackPolicy,
+    Kind,
+    ResponseType,
+    Resume,
+    Suspension,
+)
 from core.domain.window import Window
 from core.errors import DeadlineTooShort, InvalidRequest
 
@@ -56,6 +65,25 @@ class AskRequest:
     def window(self) -> Window:
         """The time that it has in all, as far as the call itself says."""
         return Window.of(self.timeout, self.deadline, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptProblem:
+    """Something about one attempt that its caller should know. ``fatal`` ones refuse the suspension."""
+
+    attempt: int
+    code: str
+    message: str
+    fatal: bool = True
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A question that was asked, and what its caller should know of its attempts: none of it fatal."""
+
+    suspension: Suspension
+    problems: tuple[AttemptProblem, ...] = ()
 
 
 def settle_choices(request: AskRequest) -> tuple[Choice, ...]:

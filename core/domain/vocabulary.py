@@ -27,9 +27,11 @@ class AttemptDue:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRefused:
-    """Every recipient of ``attempt`` was refused for good."""
+    """``attempt`` has reached nobody: every recipient was refused for good, or there was none. ``reasons`` are stable
+    codes, each once."""
 
     attempt: int
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,7 @@ ESCALATED = "intent.suspension_escalated"
 CLAIMED = "intent.suspension_claimed"
 RELEASED = "intent.suspension_released"
 ATTEMPT_HELD = "intent.suspension_attempt_held"
+REACHED_NOBODY = "intent.suspension_reached_nobody"
 RESCHEDULED = "intent.suspension_rescheduled"
 ANSWER_RECORDED = "intent.suspension_answer_recorded"
 ANSWER_CHANGED = "intent.suspension_answer_changed"

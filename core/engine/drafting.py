@@ -20,13 +20,13 @@ from core.domain.people import parse_recipient
 from core.domain.policy import PolicyFields, ResolvedPolicy, resolve_policy
 from core.domain.redaction.kinds import Finding
 from core.domain.redaction.redaction import Policy, Redaction
-from core.domain.request import AskRequest, action_digest, check_request, settle_choices
+from core.domain.request import AskRequest, AttemptProblem, action_digest, check_request, settle_choices
 from core.domain.suspension import Ask, Choice, HumanRetryPolicy, PlannedAttempt
 from core.domain.window import Window
 from core.domain.wire import instant
 from core.engine.channel_views import beside
 from core.engine.permissions import Permissions
-from core.engine.planning import AttemptProblem, Plan, Planner
+from core.engine.planning import Plan, Planner, reaches_nobody_now
 from core.errors import AnswersUnreachable, CallbackNotAllowed, SensitiveContent
 from core.ports import Agents, Responders
 
@@ -137,6 +137,8 @@ class Drafter:
         plan = self.planner.plan(request, resolved)
         plan = replace(plan, problems=(*plan.problems, *self._too_few(request, plan, (created_by, *agents))))
         plan = with_rejections(plan, found, self.redaction)
+        unmanned = reaches_nobody_now(plan.attempts, self.permissions.responders)
+        plan = replace(plan, problems=(*plan.problems, *unmanned))
         plan = _waiting_for_openings(plan, resolved.policy, request.window, self.permissions.responders, now)
         return Draft(request, choices, resolved, plan)
 

@@ -6,7 +6,9 @@ Each verb loads, decides, saves and commits. Every way in (API, Slack, mail, Pag
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -22,7 +24,7 @@ from core.domain.notice import WhenCut
 from core.domain.people import Actor, Role, canonical
 from core.domain.policy import policy_fields
 from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception, Recorded, Unclaimed
-from core.domain.request import AskRequest
+from core.domain.request import AskRequest, Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Sight, Suspension
 from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
@@ -34,6 +36,7 @@ from core.engine.ending import ended_in_time
 from core.engine.opening import Opening
 from core.engine.outages import CatchingUp, locked
 from core.engine.permissions import check_claim
+from core.engine.planning import schedules_in
 from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.reception import received, truth, would_refuse
@@ -64,6 +67,9 @@ Opens = Callable[[Tx, str], Suspension]
 
 DEFAULT_CLAIM = timedelta(minutes=30)
 """How long a claim lasts if nobody says otherwise (API.md §3)."""
+
+ON_CALL_SECONDS = 2.0
+"""How long a question waits before it is asked for somebody to say who is on call."""
 
 _AT_ONCE = 200
 _TAKEN_NOW = timedelta(seconds=0.5)
@@ -123,7 +129,7 @@ class Engine:
         intent_id: str | None = None,
         expected_version: int | None = None,
         once: Once | None = None,
-    ) -> Suspension | Joined | Replayed:
+    ) -> Opened | Joined | Replayed:
         """Open a question in one transaction: record, status, event, first notice. With no ``intent_id`` the intent
         is made too. An ask that is an open question already opens none.
 
@@ -131,9 +137,10 @@ class Engine:
         """
         creator = by.key or by.identity
         found = await findings(self._drafter.redaction, request)
+        await self._know_who_is_on_call(schedules_in(request, self._drafter.platform))
 
-        def job(tx: Tx) -> Suspension | Joined | Replayed:
-            def perform() -> Suspension | Joined:
+        def job(tx: Tx) -> Opened | Joined | Replayed:
+            def perform() -> Opened | Joined:
                 now = self._clock.now()
                 same = self._repeats.joined(tx, request, creator, intent_id, self._transitions, now)
                 if same is not None:
@@ -151,7 +158,7 @@ class Engine:
         found = await findings(self._drafter.redaction, request)
 
         def opens(tx: Tx, intent_id: str) -> Suspension:
-            return self._opening.open(tx, request, creator, self._clock.now(), found, intent_id)
+            return self._opening.open(tx, request, creator, self._clock.now(), found, intent_id).suspension
 
         return await self._write_again(lambda tx: job(tx, opens))
 
@@ -160,6 +167,7 @@ class Engine:
         creator = by.key or by.identity
         default = await self.database.read(lambda conn: policy_fields(sessions.agent_policy(conn, creator)))
         found = await findings(self._drafter.redaction, request)
+        await self._know_who_is_on_call(schedules_in(request, default, self._drafter.platform))
         now = self._clock.now()
         return self._drafter.draft(request, creator, default, now, found), now
 
@@ -381,6 +389,14 @@ class Engine:
         quarantine.forget_old(tx, now)
 
     # --- Transactions ---------------------------------------------------------------------------------------------
+
+    async def _know_who_is_on_call(self, schedules: Sequence[str]) -> None:
+        """For the warnings that whoever asks gets: they are not worth a long wait."""
+        responders = self.permissions.responders
+        if schedules and responders.asks_elsewhere:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ON_CALL_SECONDS):
+                    await responders.refresh([one for one in schedules if responders.allowed(one)])
 
     async def _know_who_may(self, suspension_id: str) -> None:
         """Where the answer to that has to be asked for, ask before the transaction that needs it."""

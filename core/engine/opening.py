@@ -16,9 +16,8 @@ from core.domain.intent import Intent, IntentStatus, check_suspendable, check_ve
 from core.domain.machine import open_suspension
 from core.domain.policy import PolicyFields, policy_fields
 from core.domain.redaction.kinds import Finding
-from core.domain.request import AskRequest, action_digest
+from core.domain.request import AskRequest, Opened, action_digest
 from core.domain.same_ask import digests_of
-from core.domain.suspension import Suspension
 from core.engine.drafting import Draft, Drafter
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.repeats import Repeats
@@ -46,7 +45,7 @@ class Opening:
         found: Sequence[Finding],
         intent_id: str | None = None,
         expected_version: int | None = None,
-    ) -> Suspension:
+    ) -> Opened:
         """Open a question of ``creator``'s by its own policy. With no ``intent_id`` the intent is made too. Raises as
         :meth:`draft`, and :class:`NotFound` or :class:`Conflict` for an intent that can't be suspended."""
         default = policy_fields(sessions.agent_policy(tx.conn, creator))
@@ -68,7 +67,8 @@ class Opening:
         )
         ask = replace(ask, digests=digests_of(request))
         keep = intents.insert if intent_id is None else intents.advance
-        return self.transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
+        opened = self.transitions.open(tx, open_suspension(ask, agents), intent, now, keep).suspension
+        return Opened(opened, draft.plan.problems)
 
     def draft(
         self,

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from core.domain.copies import replace
 from core.domain.people import Recipient, RecipientKind, parse_recipient
-from core.domain.policy import ResolvedPolicy
-from core.domain.request import AskRequest
+from core.domain.policy import PolicyFields, ResolvedPolicy
+from core.domain.request import AskRequest, AttemptProblem
 from core.domain.suspension import HumanRetryPolicy, PlannedAttempt, Rung
 from core.domain.wire import seconds
 from core.errors import (
@@ -26,17 +26,7 @@ from core.errors import (
     UnknownChannel,
 )
 from core.ports import Responders
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptProblem:
-    """Something about one attempt that its caller should know. ``fatal`` ones refuse the suspension."""
-
-    attempt: int
-    code: str
-    message: str
-    fatal: bool = True
-    path: str | None = None
+from core.store.outbox import NOBODY_ON_CALL
 
 
 @dataclass(frozen=True)
@@ -165,6 +155,39 @@ class Planner:
                 message = f"{name} is not among the recipients that this service may ask."
                 problems.append(AttemptProblem(attempt, RecipientNotAllowed.code, message, path=path))
         return problems
+
+
+def schedules_in(request: AskRequest, *levels: PolicyFields) -> Sequence[str]:
+    """The on-call schedules that ``request`` names, or the ladder of any of these ``levels``, each once."""
+    rungs = (rung for level in (request.policy, *levels) for rung in level.escalation_ladder or ())
+    named = (request.notify_to, *request.responders, *(rung.notify_to for rung in rungs))
+    return [name for name in dict.fromkeys(named) if name is not None and _is_schedule(name)]
+
+
+def _is_schedule(name: str) -> bool:
+    try:
+        return parse_recipient(name).kind is RecipientKind.SCHEDULE
+    except InvalidRecipient:
+        return False
+
+
+ON_CALL_UNREACHABLE = "on_call_unreachable"
+
+
+def reaches_nobody_now(steps: Sequence[PlannedAttempt], responders: Responders) -> Iterator[AttemptProblem]:
+    """Where nobody could be asked by an attempt's schedule at this moment, as far as its people are known."""
+    for step in steps:
+        for name in filter(_is_schedule, step.recipients):
+            people = responders.known_on_call(name)
+            if people is None:
+                continue
+            then = "If it is so when this attempt is due, the next one is due at once."
+            if not people:
+                message = f"Nobody whom this service may ask is on call by {name} now. {then}"
+                yield AttemptProblem(step.number, NOBODY_ON_CALL, message, fatal=False)
+            elif not any(responders.addresses(one, step.channel) for one in people):
+                message = f"Nobody who is on call by {name} now is reachable on {step.channel}. {then}"
+                yield AttemptProblem(step.number, ON_CALL_UNREACHABLE, message, fatal=False)
 
 
 DROPPED = "attempts_dropped"

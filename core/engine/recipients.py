@@ -13,13 +13,15 @@ from collections.abc import Iterable, Mapping
 
 from core.domain.copies import replace
 from core.domain.identities import as_known
-from core.domain.people import Address
+from core.domain.people import Address, RecipientKind, parse_recipient
 from core.domain.quorum import answer_of
 from core.domain.suspension import Suspension
 from core.ports import Channel, Responders
 
 NOT_ALLOWED = "recipient_not_allowed"
 GONE = "recipient_gone"
+UNREACHABLE = "recipient_unreachable"
+EMPTY = "group_empty"
 
 
 def references_of(suspension: Suspension, attempt: int) -> tuple[str, ...]:
@@ -41,6 +43,18 @@ def addresses_of(
             if there.person != address.person:
                 places[address.value] = replace(address, person=None)
     return tuple(places.values())
+
+
+def why_no_address(suspension: Suspension, attempt: int, responders: Responders) -> tuple[str, ...]:
+    """Why ``attempt`` has nobody to ask, as stable codes, each once."""
+    return tuple(dict.fromkeys(_why_unreached(one, responders) for one in references_of(suspension, attempt)))
+
+
+def _why_unreached(reference: str, responders: Responders) -> str:
+    if not responders.allowed(reference):
+        return NOT_ALLOWED
+    is_group = parse_recipient(reference).kind is RecipientKind.GROUP
+    return EMPTY if is_group and not responders.people(reference) else UNREACHABLE
 
 
 def no_longer_asked(suspension: Suspension, attempt: int, to: Address, responders: Responders) -> str | None:

@@ -40,13 +40,14 @@ from core.domain.vocabulary import (
 )
 from core.domain.wire import JsonObject
 from core.engine import refresh
-from core.engine.recipients import addresses_of, personal_address, references_of
+from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.propagation.consequences import Consequences
-from core.store import event_log, intents, outbox, plain_times, sessions, suspensions, tokens
+from core.store import event_log, intents, markers, outbox, plain_times, sessions, suspensions, tokens
 from core.store.database import Tx
+from core.store.markers import Marker
 from core.store.outages import Outage
 from core.store.outbox import Row, RowKind, RowStatus, tell_row
 from core.store.plain_times import Plain
@@ -107,6 +108,17 @@ class Transitions:
     def move(self, tx: Tx, suspension: Suspension, signal: Signal, intent: Intent, now: datetime) -> Outcome:
         """Decide and write down. ``intent`` must be locked in this transaction, ``suspension`` read after that."""
         outcome = decide(suspension, signal, now)
+        return self._write(tx, suspension, outcome, intent, now)
+
+    def reached_nobody(
+        self, tx: Tx, suspension: Suspension, refused: AttemptRefused, intent: Intent, now: datetime
+    ) -> Outcome:
+        """As :meth:`move`, for an attempt that has reached nobody. Only the first time counts: what waits for somebody
+        to come on call may find nobody again and again."""
+        outcome = decide(suspension, refused, now)
+        about = f"{suspension.id} {refused.attempt}"
+        if outcome == Outcome(suspension) or not markers.first_time(tx, Marker.REACHED_NOBODY, about, now):
+            return Outcome(suspension)
         return self._write(tx, suspension, outcome, intent, now)
 
     def reschedule(
@@ -213,7 +225,9 @@ class Transitions:
             return outcome
         if outcome.suspension.answers:
             return outcome  # those it would ask have answered; the others' turn comes when it is due
-        return self.move(tx, outcome.suspension, AttemptRefused(asked[-1]), intent, now)
+        suspension, attempt = outcome.suspension, asked[-1]
+        refused = AttemptRefused(attempt, why_no_address(suspension, attempt, self.responders))
+        return self.reached_nobody(tx, suspension, refused, intent, now)
 
     def _spread_the_news(self, tx: Tx, moved: Sequence[Suspension], logged: bool) -> None:
         """The alarm is told of the soonest look; that one finds the next."""
@@ -371,7 +385,8 @@ class Transitions:
     def _alerts(self, suspension: Suspension, reason: str, now: datetime) -> list[Row]:
         ref = suspension.ask.ref
         text = (
-            f"Nobody could be reached for question {ref}: every recipient of its last attempt was refused ({reason})."
+            f"Nobody could be reached by the last attempt of question {ref} ({reason}). It waits until it ends. "
+            f"`handraise timeline {ref}` says why nobody was reached."
         )
         message = Message(Purpose.ALERT, f"[{ref}] nobody could be reached", text, ref=ref)
         return self.alert_rows(message, now, suspension.id)

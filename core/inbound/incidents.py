@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from core.delivery.lost_resolves import Sighting, sighted
 from core.delivery.on_call import again
 from core.domain.copies import replace
 from core.domain.incident_claims import TAKES, Move, let_go, standing, with_move
@@ -122,6 +123,11 @@ class Incidents:
                 incidents.forget_mapping(tx, incident_ids)
 
         await self.database.write(job)
+
+    async def sighted(self, sighting: Sighting) -> None:
+        """What was heard says whether the questions that have ended there are still asked."""
+        if sighting.questions:
+            await sighted(self.database, self.transitions, self.clock, self.channel, sighting)
 
     async def remember(self, ids: Sequence[str], *sayings: Saying) -> None:
         """Remember that an event was done, so that it is not done again, and say the first of ``sayings`` that has not

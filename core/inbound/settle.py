@@ -193,8 +193,11 @@ class Correspondence:
         self._note(
             tx, TimelineEntry(row.suspension_id, returned.kind, reason, row.person, details=details), channel, now
         )
-        if not refused or row.attempt is None or not outbox.all_refused(tx.conn, row.suspension_id, row.attempt):
+        if not refused or row.attempt is None:
+            return
+        reasons = outbox.why_nobody(tx.conn, row.suspension_id, row.attempt)
+        if reasons is None:
             return
         intent, suspension = locked(tx, row.suspension_id, self.transitions, now)  # its log has grown
         if intent is not None and suspension is not None:
-            self.transitions.move(tx, suspension, AttemptRefused(row.attempt), intent, now)
+            self.transitions.reached_nobody(tx, suspension, AttemptRefused(row.attempt, reasons), intent, now)

@@ -67,6 +67,8 @@ class Marker(StrEnum):
     """Somebody who may not answer, in the intent's log."""
     SWEPT = "swept"
     """A channel's ended questions were withdrawn once more: each night."""
+    REACHED_NOBODY = "reached_nobody"
+    """An attempt has reached nobody: its next one is on its way, or the operators know."""
     UNDECIDED = "undecided"
     """An incident was resolved, and hears that its question is still open."""
     PAGED_AGAIN = "paged_again"
@@ -154,6 +156,82 @@ def _awaited(channel: str) -> str:
 
 def _arrived(channel: str) -> str:
     return f"{channel}.arrived"
+
+
+# --- Whether what was withdrawn is gone ---------------------------------------------------------------------------
+
+
+def note_place(tx: Tx, channel: str, ref: str, place: str, now: datetime) -> None:
+    """The question ``ref`` stands at ``place``, one of several that ``channel`` may have made of it."""
+    note_seen(tx, _places(channel), f"{ref} {place}", now)
+
+
+def note_gone(tx: Tx, channel: str, ref: str, place: str, at: datetime) -> None:
+    """Nobody was asked there any more ``at`` that time."""
+    upsert(tx, seen, {"channel": _gone(channel), "key": f"{ref} {place}", "at": at}, ("channel", "key"))
+
+
+def forget_gone(tx: Tx, channel: str, ref: str, place: str, *, before: datetime) -> None:
+    """Somebody is asked there after all, if it was gone ``before`` that time."""
+    own = seen.c
+    there = (own.channel == _gone(channel)) & (own.key == f"{ref} {place}")
+    tx.conn.execute(seen.delete().where(there, own.at < before))
+
+
+def places_of(conn: sa.Connection, channel: str, ref: str) -> list[str]:
+    """Where the question stands or has stood, as far as is known."""
+    return _places_of(conn, _places(channel), ref)
+
+
+def places_left(conn: sa.Connection, channel: str, ref: str) -> list[str]:
+    """Those of :func:`places_of` that are not known to be gone."""
+    gone = _places_of(conn, _gone(channel), ref)
+    return [place for place in places_of(conn, channel, ref) if place not in gone]
+
+
+def _places_of(conn: sa.Connection, kind: str, ref: str) -> list[str]:
+    own = seen.c
+    mine = (own.channel == kind) & (own.key > f"{ref} ") & (own.key < f"{ref}!")
+    return [key.removeprefix(f"{ref} ") for key in conn.scalars(sa.select(own.key).where(mine).order_by(own.at))]
+
+
+def await_end(tx: Tx, channel: str, ref: str, until: datetime) -> None:
+    """Wait ``until`` then for the question to be gone from every place."""
+    upsert(tx, seen, {"channel": _ending(channel), "key": ref, "at": until}, ("channel", "key"))
+
+
+def ends_due(conn: sa.Connection, channel: str, now: datetime) -> list[str]:
+    """The refs of what should be gone by now, oldest first."""
+    own = seen.c
+    wanted = sa.select(own.key).where(own.channel == _ending(channel), own.at <= now).order_by(own.at).limit(MOST)
+    return list(conn.scalars(wanted))
+
+
+def next_end(conn: sa.Connection, channel: str) -> datetime | None:
+    """When the next one should be gone, ``None`` if nothing is waited for."""
+    found: datetime | None = _NEXT_END.scalar(conn, {"channel": _ending(channel)})
+    return found
+
+
+_NEXT_END = Prepared(sa.select(sa.func.min(seen.c.at)).where(seen.c.channel == sa.bindparam("channel")))
+
+
+def forget_end(tx: Tx, channel: str, ref: str) -> bool:
+    """Wait for it no more. True for one alone of several that forget it."""
+    gone = tx.conn.execute(seen.delete().where(seen.c.channel == _ending(channel), seen.c.key == ref))
+    return gone.rowcount > 0
+
+
+def _places(channel: str) -> str:
+    return f"{channel}.place"
+
+
+def _gone(channel: str) -> str:
+    return f"{channel}.gone"
+
+
+def _ending(channel: str) -> str:
+    return f"{channel}.ending"
 
 
 # --- Processes ----------------------------------------------------------------------------------------------------

@@ -445,11 +445,21 @@ def withdrawn(conn: sa.Connection, suspension_id: str, remark: str) -> list[Row]
     return [_row(row) for row in _WITHDRAWN.all(conn, {"suspension_id": suspension_id, "reason": remark})]
 
 
-def all_refused(conn: sa.Connection, suspension_id: str, attempt: int) -> bool:
-    """Whether every notice of ``attempt`` was refused for good."""
-    notices = (outbox.c.suspension_id == suspension_id) & is_notice & (outbox.c.attempt == attempt)
-    hopeful = sa.select(outbox.c.id).where(notices, outbox.c.status != RowStatus.REFUSED.value).limit(1)
-    return conn.scalar(hopeful) is None
+NOBODY_ON_CALL = "nobody_on_call"
+"""The ``reason`` of a notice that waits until somebody is on call: it reaches nobody, and is no hope of its attempt."""
+
+
+def why_nobody(conn: sa.Connection, suspension_id: str, attempt: int) -> tuple[str, ...] | None:
+    """The reasons for which ``attempt`` reaches nobody, each once; ``None`` if one of its notices is not refused for
+    good, and does not wait for somebody to come on call."""
+    own = outbox.c
+    notices = (own.suspension_id == suspension_id) & is_notice & (own.attempt == attempt)
+    waits = own.status.in_((RowStatus.PENDING.value, RowStatus.SENDING.value))
+    hopeful = (own.status != RowStatus.REFUSED.value) & ~(waits & own.reason.is_not_distinct_from(NOBODY_ON_CALL))
+    if conn.scalar(sa.select(own.id).where(notices, hopeful).limit(1)) is not None:
+        return None
+    reasons = conn.scalars(sa.select(own.reason).where(notices, own.reason.is_not(None)).distinct())
+    return tuple(sorted(reasons))
 
 
 def get(conn: sa.Connection, row_id: str) -> Row | None:

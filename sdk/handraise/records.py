@@ -210,12 +210,22 @@ PAUSE_HERE = (
 )
 
 
+class PreviewProblem(Received):
+    """``error``: asking is refused with this code. ``warning``: it can be asked, and this will happen."""
+
+    code: str
+    message: str
+    severity: str
+    attempt: int | None = None
+
+
 class Suspended(Received):
     """The suspended outcome (API.md §2): the question is stored and on its way, the process may end.
 
     ``status`` is ``pending_veto`` for a veto window. ``silence`` says what happens if nobody answers, and when. ``ref``
     may be shown to anybody, ``suspension_id`` to nobody. ``joined``: the same question was open already, and is this
     one.
+    may be shown to anybody, ``suspension_id`` to nobody. ``problems`` warns of attempts that may not go as planned.
     """
 
     status: str
@@ -233,6 +243,7 @@ class Suspended(Received):
     expires_at: Instant | None = None
     silence: str | None = None
     ladder: tuple[PlannedAttempt, ...] = ()
+    problems: tuple[PreviewProblem, ...] = ()
 
     def tool_result(self) -> dict[str, JsonValue]:
         """The structured result by which a tool tells a model to pause here (issue 186): no error, and not done yet.
@@ -332,15 +343,6 @@ class PolicyValue(Received):
 
     value: JsonValue = None
     level: str = Field(alias="from")
-
-
-class PreviewProblem(Received):
-    """``error``: asking is refused with this code. ``warning``: it can be asked, and this will happen."""
-
-    code: str
-    message: str
-    severity: str
-    attempt: int | None = None
 
 
 class Preview(Received):

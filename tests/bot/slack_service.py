@@ -34,7 +34,7 @@ from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
-from core.domain.request import AskRequest
+from core.domain.request import AskRequest, Opened
 from core.domain.suspension import Choice, ResponseType, Style, Suspension
 from core.domain.tokens import TokenMaker
 from core.engine.drafting import Drafter
@@ -91,8 +91,8 @@ class SlackService:
             "timeout": timedelta(hours=1),
         }
         asked = await self.engine.request(AskRequest(**(fields | changes)), AGENT)
-        assert isinstance(asked, Suspension)
-        return asked
+        assert isinstance(asked, Opened)
+        return asked.suspension
 
     async def record(self, asked: Suspension) -> Suspension:
         found = await self.engine.queries.get(asked.id)

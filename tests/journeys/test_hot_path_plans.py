@@ -240,7 +240,7 @@ async def test_what_is_about_one_question_is_found_among_its_own_messages(any_wo
     await database.write(lambda tx: outbox.insert(tx, rows, "me"))
     async with executed(database) as statements:
         await live_through(any_world)
-        await database.read(lambda conn: outbox.all_refused(conn, "another", 1))
+        await database.read(lambda conn: outbox.why_nobody(conn, "another", 1))
         await database.read(lambda conn: suspensions.any_notice_delivered(conn, "another"))
         await database.read(lambda conn: archive.addresses(conn, ["another"]))
     about_one = {text: values for text, values in statements.items() if "outbox.suspension_id" in text}

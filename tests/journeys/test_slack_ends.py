@@ -180,6 +180,26 @@ async def test_an_edit_that_lands_after_the_end_is_followed_by_the_end(world: Wo
     await world.slack.expect_message("Answered “Approve refund”")
 
 
+@pytest.mark.parametrize(
+    ("user", "label"), [("U0ALICE", "Approve refund"), ("U0BOB", "Deny refund"), ("U0BOB", "I'm on it")]
+)
+async def test_whoever_presses_a_message_whose_last_edit_was_lost_brings_it_up_to_date(
+    user: str, label: str, world: World
+) -> None:
+    asked = await world.ask()
+    [message] = asking(world)
+    before = deepcopy(message)
+    await world.answer(asked, "approve")
+    await world.settle()
+    message.blocks, message.text = before.blocks, before.text  # Slack has accepted the edit, and nothing came of it
+    await world.advance(minutes=2)
+
+    await world.press(user, message, label)
+
+    assert asking(world) == []
+    await world.slack.expect_message("Answered “Approve refund”")
+
+
 async def rows(world: World, asked: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
     """What was or will be sent about the question, of one kind, oldest first."""
     found = await world.service.database.read(lambda conn: outbox.of_suspension(conn, asked["suspension_id"]))

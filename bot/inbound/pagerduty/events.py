@@ -24,7 +24,9 @@ from channels.pagerduty.webhooks import (
     Acknowledged,
     Annotated,
     FieldsSet,
+    Happening,
     Ignored,
+    Mentioned,
     Merged,
     Reassigned,
     Resolved,
@@ -32,6 +34,7 @@ from channels.pagerduty.webhooks import (
     UncountedReply,
     Where,
 )
+from core.delivery.lost_resolves import Sighting, Sign
 from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address
@@ -62,8 +65,17 @@ class PagerDutyMeaning:
     answers: PagerDutyAnswers
     rules: Rules = field(default_factory=Rules)
 
-    async def take(self, event: WebhookEvent) -> Taken:  # noqa: PLR0911 (one for each kind of event)
+    async def take(self, event: WebhookEvent) -> Taken:
         """Raises ``ApiUnavailable`` or ``DatabaseUnavailable``: then nothing was remembered, and it may come again."""
+        happening = event.webhook.happening
+        taken = await self._take(event)
+        if taken is Taken.DONE and not isinstance(happening, Ignored):
+            where = happening.where
+            seen = Sighting(where.incident, await self.lookup.kept(where), _sign(happening), event.at)
+            await self.incidents.sighted(seen)
+        return taken
+
+    async def _take(self, event: WebhookEvent) -> Taken:  # noqa: PLR0911 (one for each kind of event)
         happening = event.webhook.happening
         match happening:
             case Acknowledged(where, user):
@@ -84,6 +96,8 @@ class PagerDutyMeaning:
                 return await self.answers.fields(event, happening)
             case UncountedReply():
                 return await self.answers.nobody(event.ids, happening)
+            case Mentioned():
+                pass
             case Ignored(reason):
                 log.info("pagerduty.webhook_ignored", reason=reason)
             case _ as unknown:
@@ -182,6 +196,16 @@ class PagerDutyMeaning:
         if found.questions and self.rules.assignees_may_answer and where.assignees is not None:
             await self.incidents.assigned(where.incident, event.ids, where.assignees, event.at)
         return unless_early(found)
+
+
+def _sign(happening: Happening) -> Sign:
+    match happening:
+        case Resolved():
+            return Sign.GONE
+        case Acknowledged() | Unacknowledged() | Reassigned():
+            return Sign.ASKS
+        case _:
+            return Sign.MENTIONED
 
 
 def _marked(question: Suspension) -> int | None:

@@ -27,7 +27,7 @@ from core.delivery import confirmation
 from core.domain.suspension import Suspension
 from core.engine.queries import Queries
 from core.ports import Clock
-from core.store import incidents, markers, suspensions
+from core.store import incidents, suspensions
 from core.store.database import Tx
 from core.store.incidents import IncidentRow
 
@@ -87,6 +87,17 @@ class Lookup:
                 return FoundQuestions(await self._knowing(questions))
             return await self._asked(where, needs, kept)
 
+    async def kept(self, where: Where) -> tuple[Suspension, ...]:
+        """As :meth:`questions` for a claim, as far as that can be said without asking PagerDuty."""
+
+        def look(conn: sa.Connection) -> tuple[Suspension, ...]:
+            kept = incidents.get(conn, where.incident)
+            titled = ref_in_title(where.title)
+            refs = kept.refs if kept is not None and kept.refs is not None else self._own(where)
+            return _by_refs(conn, refs or ((titled,) if titled is not None else ()))
+
+        return await self._database.read(look)
+
     async def _asked(self, where: Where, needs: Needs, kept: IncidentRow) -> FoundQuestions:
         try:
             refs = await self._refs(where, kept)
@@ -124,7 +135,7 @@ class Lookup:
         ref = ref_in_title(where.title)
         questions = await self._found((ref,)) if ref is not None else ()
         for one in questions:
-            await confirmation.noted(self._database, CHANNEL, one.ask.ref, self._clock.now())
+            await confirmation.noted(self._database, CHANNEL, one.ask.ref, where.incident, self._clock.now())
         return questions
 
     def _ours(self, keys: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -139,7 +150,7 @@ class Lookup:
         def job(tx: Tx) -> None:
             incidents.keep_refs(tx, incident, refs, mapped_at, now)
             for ref in refs:
-                markers.note_arrived(tx, CHANNEL, ref, now)
+                confirmation.note(tx, CHANNEL, ref, incident, now)
 
         await self._database.write(job)
 

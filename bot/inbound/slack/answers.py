@@ -298,6 +298,7 @@ class SlackAnswers:
             case TooLate(ended):
                 return await self._late(visit, ended)
             case AlreadyYours(now):
+                await self._edit_again(visit, now)
                 return Told(notes.recorded_already(now))
             case NotYours(error=error):
                 await self.tried(visit, error.code)
@@ -310,12 +311,17 @@ class SlackAnswers:
                 return Told(notes.NO_LONGER_OPEN)  # there is no such question any more
 
     async def _late(self, visit: SlackVisit, ended: Suspension) -> Told:
-        """How it ended; the message that still had something to press is edited once more."""
-        reach = visit.reach
-        if reach.channel is not None and reach.ts is not None:
-            stale = Stale(visit.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
-            await self._incoming.still_asks(ended.id, stale)
+        """How it ended."""
+        await self._edit_again(visit, ended)
         return Told(await self.truth(ended))
+
+    async def _edit_again(self, visit: SlackVisit, now: Suspension) -> None:
+        """Where the question has ended, the message that still had something to press is edited once more: Slack may
+        have accepted the edit, and lost it."""
+        reach = visit.reach
+        if not now.is_open and reach.channel is not None and reach.ts is not None:
+            stale = Stale(visit.delivery, CHANNEL, {"channel": reach.channel, "ts": reach.ts})
+            await self._incoming.still_asks(now.id, stale)
 
     async def truth(self, ended: Suspension) -> str:
         """How it ended, as anybody in Slack may be told."""

@@ -5,6 +5,7 @@ The type that mypy holds a writer to is the one that the OpenAPI document shows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field, JsonValue
@@ -16,6 +17,7 @@ from core.domain.notice import Notice, what_silence_means
 from core.domain.policy import Level
 from core.domain.quorum import count, counts
 from core.domain.record import SuspensionReply, record_json
+from core.domain.request import AttemptProblem, Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Kind, Suspension
 from core.domain.wire import Instant, JsonObject, LadderEntry, Open, instant, json_text, ladder_json
@@ -147,6 +149,18 @@ class PreviewProblem(Open):
     """`error`: asking would be refused with this code. `warning`: asking works, and this would happen."""
 
 
+def problems_json(problems: Sequence[AttemptProblem]) -> list[PreviewProblem]:
+    return [
+        {
+            "attempt": problem.attempt,
+            "code": problem.code,
+            "message": problem.message,
+            "severity": "error" if problem.fatal else "warning",
+        }
+        for problem in problems
+    ]
+
+
 class _Value(Open):
     """A value."""
 
@@ -218,6 +232,9 @@ class SuspendedReply(Open):
     """What happens if nobody answers, and when, as a sentence."""
     ladder: list[LadderEntry]
     """Every attempt that will be made, in order."""
+    problems: list[PreviewProblem]
+    """What may surprise you of these attempts, such as a rung that reaches nobody now. Only warnings, as in the
+    preview."""
     suspension: SuspensionReply
     """The whole record, as `GET /suspensions/{suspension_id}` shows it."""
 
@@ -230,11 +247,11 @@ class JoinedReply(SuspendedReply):
 
 
 def joined_outcome(joined: Joined) -> JoinedReply:
-    return {**suspended_outcome(joined.suspension), "joined": True}
+    return {**suspended_outcome(Opened(joined.suspension)), "joined": True}
 
 
-def suspended_outcome(suspension: Suspension) -> SuspendedReply:
-    ask = suspension.ask
+def suspended_outcome(opened: Opened) -> SuspendedReply:
+    suspension, ask = opened.suspension, opened.suspension.ask
     return {
         "outcome": "suspended",
         "status": "pending_veto" if ask.kind is Kind.VETO else "suspended_awaiting_input",
@@ -249,6 +266,7 @@ def suspended_outcome(suspension: Suspension) -> SuspendedReply:
         "expires_at": instant(suspension.expires_at),
         "silence": what_silence_means(suspension),
         "ladder": ladder_json(ask),
+        "problems": problems_json(opened.problems),
         "suspension": suspension_json(suspension),
     }
 

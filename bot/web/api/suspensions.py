@@ -25,6 +25,7 @@ from core.domain.notice import what_silence_means
 from core.domain.policy import ResolvedPolicy
 from core.domain.record import SuspensionReply
 from core.domain.redaction.redaction import PAGE
+from core.domain.request import Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Cut, Suspension
 from core.domain.wire import instant, json_text, ladder_json, plain, policy_json, resume_json
@@ -120,15 +121,7 @@ async def preview(services: Served, actor: Agent, body: requests.SuspendBody) ->
         "expires_at": instant(ask.expires_at),
         "silence": what_silence_means(Suspension(ask)),
         "policy": _policy_with_sources(draft.resolved),
-        "problems": [
-            {
-                "attempt": problem.attempt,
-                "code": problem.code,
-                "message": problem.message,
-                "severity": "error" if problem.fatal else "warning",
-            }
-            for problem in draft.plan.problems
-        ],
+        "problems": suspension_replies.problems_json(draft.plan.problems),
         "notices": notices,
     }
     return reply(shown)
@@ -314,16 +307,16 @@ def shown(suspension: Suspension) -> tuple[int, str]:
     return 200, json_text(suspension_replies.suspension_json(suspension))
 
 
-def _created(done: Suspension | Joined) -> tuple[int, str]:
+def _created(done: Opened | Joined) -> tuple[int, str]:
     if isinstance(done, Joined):
         return 200, json_text(suspension_replies.joined_outcome(done))
     return 201, json_text(suspension_replies.suspended_outcome(done))
 
 
-def _told(done: Suspension | Joined | Replayed, span: AskSpan) -> Response:
+def _told(done: Opened | Joined | Replayed, span: AskSpan) -> Response:
     if isinstance(done, Replayed):
         return replayed(done)
-    span.asked(done.suspension if isinstance(done, Joined) else done)
+    span.asked(done.suspension)
     status, body = _created(done)
     return Response(body, status, media_type="application/json")
 

@@ -151,6 +151,7 @@ def _told(asked: dict[str, Any], shown: dict[str, Any]) -> list[str]:
     lines += [f"asks {one_line(first[0], 300)}{more}"] if first else []
     if shown.get("url"):
         lines.append(str(shown["url"]))
+    lines += [one_line(f"attempt {one['attempt']}: {one['message']}", 400) for one in asked.get("problems", [])]
     return [*lines, _silence(asked)]
 
 

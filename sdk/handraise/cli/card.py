@@ -19,6 +19,7 @@ Line = tuple[str, str]
 
 _CHANNELS = {"slack": "Slack", "email": "e-mail", "pagerduty": "PagerDuty"}
 _IN = "  "
+_REACHED_NOBODY = "intent.suspension_reached_nobody"
 
 
 def card(found: Record, notice: Record, entries: Sequence[Record]) -> Iterator[Line]:
@@ -68,14 +69,15 @@ def _earlier(notice: Record, names: Names) -> Iterator[Line]:
 
 
 def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names) -> Iterator[Line]:
-    """Each attempt: ✓ for one that went out, ✗ for one that nobody could be given, then the next one and later ones."""
+    """Each attempt: ✓ for one that went out, ✗ for one that reached nobody, then the next one and later ones."""
     sent = {one["attempt"]: one for one in entries if one["kind"] == "attempt"}
+    unreached = {one["payload"]["attempt"]: one for one in entries if one.get("type") == _REACHED_NOBODY}
     planned = {one["attempt"]: one for one in notice.get("ladder") or []}
     is_first = True
-    for number in sorted({*sent, *planned}):
-        if number in sent:
-            state, outcome = _outcome(number, entries)
-            step = sent[number]
+    for number in sorted({*sent, *unreached, *planned}):
+        if number in sent or number in unreached:
+            state, outcome = _outcome(number, entries, unreached.get(number))
+            step = sent.get(number) or {**planned[number], "at": unreached[number]["at"]}
             yield (
                 _IN,
                 _flat(f"{state:<5} attempt {number}  {moment(step['at'])}  {attempt_words(step, names)}{outcome}"),
@@ -88,9 +90,12 @@ def _plan(found: Record, notice: Record, entries: Sequence[Record], names: Names
             is_first = False
 
 
-def _outcome(attempt: int, entries: Sequence[Record]) -> tuple[str, str]:
-    """The mark of an attempt, and what became of its deliveries unless all arrived."""
+def _outcome(attempt: int, entries: Sequence[Record], unreached: Record | None) -> tuple[str, str]:
+    """The mark of an attempt, and what became of its deliveries unless all arrived. ``unreached`` is the entry that
+    says that it reached nobody; what waited for somebody to come on call may have arrived since."""
     deliveries = [one for one in entries if one["kind"] == "delivery" and one["attempt"] == attempt]
+    if unreached is not None and not any(one["status"] == "delivered" for one in deliveries):
+        return "✗", f": reached nobody ({', '.join(unreached['payload']['reasons'])})"
     missing = [one for one in deliveries if one["status"] != "delivered"]
     whys = dict.fromkeys(f"{one['status']} ({one['reason']})" if one["reason"] else one["status"] for one in missing)
     if not missing:
@@ -174,6 +179,9 @@ def entry_words(entry: Record) -> str:
     if entry["kind"] == "event" and entry["type"] == "intent.suspension_message_received":
         received = entry["payload"]
         return f"{entry['type']}  {received['channel']} {received['kind']}: {received['reason']}"
+    if entry["kind"] == "event" and entry["type"] == _REACHED_NOBODY:
+        reached = entry["payload"]
+        return f"{entry['type']}  attempt {reached['attempt']}: {', '.join(reached['reasons'])}"
     if entry["kind"] == "event":
         via = entry["payload"].get("via")
         return f"{entry['type']}  by {entry['actor']}{f'  ({via_words(via)})' if via else ''}"

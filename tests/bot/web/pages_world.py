@@ -28,7 +28,7 @@ from bot.wiring.composition import wire
 from bot.wiring.service import Service
 from core.domain.people import Actor, Role
 from core.domain.policy import PolicyFields
-from core.domain.request import AskRequest
+from core.domain.request import AskRequest, Opened
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
 from core.engine.engine import Engine
 from core.store.database import Tx
@@ -110,9 +110,9 @@ class World:
             fields |= {"fallback_policy": FallbackPolicy.COMPLETE_WITH_FALLBACK, "fallback_value": "deny"}
         agent = Actor("refund-agent", frozenset({Role.AGENT}), key="refund-agent")
         asked = await self.engine.request(AskRequest(question=question, **{**fields, **changes}), agent)
-        assert isinstance(asked, Suspension)
+        assert isinstance(asked, Opened)
         await self.service.lanes.empty()
-        return asked
+        return asked.suspension
 
     async def mails_to(self, person: str) -> list[Mail]:
         """Everything that ``person`` has been mailed, once nothing is on its way any more."""

@@ -10,6 +10,7 @@ from typing import Any
 from bot.web.api.suspension_replies import suspended_outcome
 from core.domain.callback import asked_back_body
 from core.domain.machine import decide
+from core.domain.request import AttemptProblem, Opened
 from core.domain.suspension import Choice, Resume, Rung, Style
 from core.domain.vocabulary import AskedBack
 from tests.core.examples import HOUR, a_question, after, an_answer, claimed, opened
@@ -36,7 +37,8 @@ def written() -> dict[str, Any]:
     asked = decide(asked, an_answer(by="bob@example.com", reason="known"), after(minutes=2)).suspension
     asked_back = AskedBack("Which card?", "alice@example.com")
     asked = decide(asked, asked_back, after(minutes=3)).suspension
-    outcome = suspended_outcome(asked)
+    problem = AttemptProblem(2, "pages_service_only", "The default service is paged.", fatal=False)
+    outcome = suspended_outcome(Opened(asked, (problem,)))
     assert outcome["silence"]
     outcome["silence"] = "A sentence, in words of its own."
     return {"suspended": outcome, "callback": asked_back_body(asked, after(minutes=3))}

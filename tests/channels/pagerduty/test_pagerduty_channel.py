@@ -101,9 +101,10 @@ async def test_withdrawing_resolves_the_incident_of_that_service_alone(
     sent = await channel.send(NOTICE, BILLING, SENDING)
     assert isinstance(sent, Delivered)
 
-    assert await channel.withdraw(ENDING, sent.receipt, SENDING) == sent
+    resolved = await channel.withdraw(ENDING, sent.receipt, SENDING)
+    assert resolved == replace(sent, awaits=ENDING.ref)
     assert [one.status for one in pager.incidents] == [IncidentStatus.TRIGGERED, IncidentStatus.RESOLVED]
-    assert await channel.withdraw(ENDING, sent.receipt, SENDING) == sent
+    assert await channel.withdraw(ENDING, sent.receipt, SENDING) == resolved
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from channels.pagerduty.webhooks import (
     Annotated,
     FieldsSet,
     Ignored,
+    Mentioned,
     Merged,
     Resolved,
     Unacknowledged,
@@ -140,10 +141,23 @@ def test_what_no_database_can_keep_is_taken_out_of_a_note() -> None:
 
 
 @pytest.mark.parametrize(
+    ("event_type", "data"),
+    [
+        ("incident.priority_updated", {"id": "PINC1"}),
+        ("incident.responder.replied", {"type": "incident_responder", "incident": {"id": "PINC1"}}),
+        ("incident.status_update_published", {"incident": {"id": "PINC1"}}),
+    ],
+)
+def test_what_else_happens_to_an_incident_names_it_alone(event_type: str, data: dict[str, Any]) -> None:
+    assert read_webhook(webhook(event_type, data)).happening == Mentioned(Where("PINC1"))
+
+
+@pytest.mark.parametrize(
     ("raw", "reason"),
     [
         (webhook("pagey.ping", {"message": "Hello"}), "other_event"),
-        (webhook("incident.priority_updated", {"id": "PINC1"}), "other_event"),
+        (webhook("incident.workflow.started", {"id": "PINC1"}), "other_event"),
+        (webhook("incident.priority_updated", {"id": 7}), "malformed"),
         (webhook("incident.custom_field_values.updated", {"incident": {"id": "PINC1"}}), "no_field_set"),
         (webhook("incident.annotated", note("Handraise: approve")), "own_note"),
         (webhook("incident.acknowledged", {"id": "PINC1"}, agent=None), "not_a_person"),

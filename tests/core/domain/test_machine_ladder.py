@@ -120,9 +120,12 @@ def test_after_an_outage_beyond_the_end_the_question_expires_without_another_att
 
 
 def test_when_everybody_is_refused_the_next_attempt_goes_out_at_once() -> None:
-    outcome = decide(hourly(ladder=LADDER), AttemptRefused(1), after(seconds=3))
+    outcome = decide(hourly(ladder=LADDER), AttemptRefused(1, ("nobody_on_call",)), after(seconds=3))
     assert outcome.effects == (Notify(2),)
-    assert types_of(outcome.events) == ["intent.suspension_renotified", "intent.suspension_escalated"]
+    noted, *following = outcome.events
+    assert types_of(following) == ["intent.suspension_renotified", "intent.suspension_escalated"]
+    assert (noted.type, noted.payload["attempt"]) == ("intent.suspension_reached_nobody", 1)
+    assert noted.payload["reasons"] == ["nobody_on_call"]
 
 
 def test_after_an_early_attempt_the_later_times_stay() -> None:
@@ -137,7 +140,8 @@ def test_refused_all_the_way_up_the_ladder_the_operators_are_told() -> None:
     for number in (1, 2):
         suspension = decide(suspension, AttemptRefused(number), after(seconds=number)).suspension
     outcome = decide(suspension, AttemptRefused(3), after(seconds=3))
-    assert outcome == Outcome(suspension, (), (AlertOperators("nobody_reachable"),))
+    assert (outcome.suspension, outcome.effects) == (suspension, (AlertOperators("nobody_reachable"),))
+    assert types_of(outcome.events) == ["intent.suspension_reached_nobody"]
     assert suspension.look_at == after(hours=3)
 
 
@@ -149,7 +153,8 @@ def test_a_refusal_of_an_earlier_attempt_changes_nothing() -> None:
 def test_a_refusal_asks_nobody_else_while_somebody_is_on_it() -> None:
     suspension = claimed(hourly(), after(seconds=1), until=after(minutes=30))
     refused = decide(suspension, AttemptRefused(1), after(seconds=2))
-    assert (refused.events, refused.effects) == ((), ())
+    assert (types_of(refused.events), refused.effects) == (["intent.suspension_reached_nobody"], ())
+    assert decide(refused.suspension, AttemptRefused(1), after(seconds=3)) == Outcome(refused.suspension)
     assert look(refused.suspension, after(minutes=29)) == Outcome(refused.suspension)
 
 

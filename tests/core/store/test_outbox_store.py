@@ -285,24 +285,33 @@ async def test_the_end_drops_the_notices_that_wait_and_finds_those_that_arrived_
     }
 
 
+def refused(row_id: str, **fields: Any) -> Row:
+    return a_row(row_id, status=RowStatus.REFUSED, **fields)
+
+
 @pytest.mark.parametrize(
-    ("rows", "refused"),
+    ("rows", "reasons"),
     [
-        ([], True),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b", status=RowStatus.REFUSED)], True),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b", status=RowStatus.DELIVERED)], False),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b")], False),
-        ([a_row("a", status=RowStatus.REFUSED), in_hand("b")], False),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b", attempt=2)], True),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b", suspension_id="susp-2")], True),
-        ([a_row("a", status=RowStatus.REFUSED), a_row("b", kind=RowKind.RESUME, attempt=None)], True),
+        ([], ()),
+        ([refused("a"), refused("b", reason="http_400")], ("http_400",)),
+        ([refused("a", reason="http_400"), refused("b", reason="http_400")], ("http_400",)),
+        ([refused("a"), a_row("b", status=RowStatus.DELIVERED)], None),
+        ([refused("a"), a_row("b", status=RowStatus.DELIVERED, reason=outbox.NOBODY_ON_CALL)], None),
+        ([refused("a"), a_row("b")], None),
+        ([refused("a"), a_row("b", reason="http_503")], None),
+        ([refused("a"), in_hand("b")], None),
+        ([refused("a"), a_row("b", reason=outbox.NOBODY_ON_CALL)], (outbox.NOBODY_ON_CALL,)),
+        ([refused("a"), in_hand("b", reason=outbox.NOBODY_ON_CALL)], (outbox.NOBODY_ON_CALL,)),
+        ([refused("a"), a_row("b", attempt=2)], ()),
+        ([refused("a"), a_row("b", suspension_id="susp-2")], ()),
+        ([refused("a"), a_row("b", kind=RowKind.RESUME, attempt=None)], ()),
     ],
 )
-async def test_an_attempt_is_refused_when_no_notice_of_it_has_hope(
-    database: Database, rows: list[Row], refused: bool
+async def test_an_attempt_reaches_nobody_when_no_notice_of_it_has_hope(
+    database: Database, rows: list[Row], reasons: tuple[str, ...] | None
 ) -> None:
     await write_rows(database, rows)
-    assert await database.read(lambda conn: outbox.all_refused(conn, "susp-1", 1)) == refused
+    assert await database.read(lambda conn: outbox.why_nobody(conn, "susp-1", 1)) == reasons
 
 
 async def test_the_story_of_a_question_is_told_oldest_first(database: Database) -> None:
