@@ -317,6 +317,12 @@ class NothingToClarify(Conflict):
     code = "nothing_to_clarify"
 
 
+class AlreadyReported(Conflict):
+    """The agent has said already what came of it. ``reported_at`` is when."""
+
+    code = "already_reported"
+
+
 class LeaseHeld(Conflict):
     """Somebody holds the scope. ``agent_id`` is who, ``expires_at`` until when (RFC-0003).
 

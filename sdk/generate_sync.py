@@ -11,7 +11,12 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "handraise"
-FILES = {"client.py": "sync_client.py", "transport.py": "sync_transport.py", "streams.py": "sync_streams.py"}
+FILES = {
+    "client.py": "sync_client.py",
+    "transport.py": "sync_transport.py",
+    "streams.py": "sync_streams.py",
+    "execution.py": "sync_execution.py",
+}
 WORDS = (
     (
         r"``sync_\w+\.py`` is generated from this file: ``python sdk/generate_sync\.py``\.",
@@ -29,6 +34,8 @@ WORDS = (
     (r"\bclass Handraise\b", "class HandraiseSync"),
     (r"\bEventStream\b", "EventStreamSync"),
     (r"\bhandraise\.streams\b", "handraise.sync_streams"),
+    (r"\bExecution\b", "ExecutionSync"),
+    (r"\bhandraise\.execution\b", "handraise.sync_execution"),
     (r"\bTransport\b", "SyncTransport"),
     (r"\bhandraise\.transport\b", "handraise.sync_transport"),
     (r"  # noqa: ASYNC109 \(httpx's own, per phase\)", ""),

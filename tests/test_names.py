@@ -20,6 +20,7 @@ PRETEND = "the vendor's own word in its sandbox, beside our side of the same thi
 LAYERS = "one subject in several layers"
 
 CLASSES: Mapping[str, tuple[str, str]] = {
+    "ActionReport": (SDK, "core/domain sdk/handraise"),
     "ActionView": ("the action, for the templates of mails and for those of pages", "bot/web/pages channels/email"),
     "Claim": (SDK, "core/domain sdk/handraise"),
     "Clarification": (SDK, "core/domain sdk/handraise"),

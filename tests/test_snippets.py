@@ -185,10 +185,10 @@ async def _intent(world: World) -> str:
 
 
 async def test_what_is_asked_with_curl_is_answered(world: World) -> None:
-    """Ask, wait, and reply to a person who asks back, as the page writes it."""
+    """Ask, wait, reply to a person who asks back, and say what came of it, as the page writes it."""
     exports, ask, *more = (block.values[0] for block in blocks("sh", AGENTS))
     by_hand = "\n".join([ask, *more])
-    assert by_hand.count("curl") == 3, "a request that nothing here tries"
+    assert by_hand.count("curl") == 4, "a request that nothing here tries"
     assert re.findall(r"HANDRAISE_\w+", exports) == ["HANDRAISE_URL", "HANDRAISE_API_KEY"]
     pieces = [piece for piece in re.split(r"(?m)^ *(?=curl)", by_hand) if piece.startswith("curl")]
     requests = {piece.split("/v1/")[1].split('"')[0]: piece for piece in pieces}
@@ -205,6 +205,8 @@ async def test_what_is_asked_with_curl_is_answered(world: World) -> None:
     intent = re.findall(r'"intent_id":"([^"]+)"', asked)[0]
     await world.answer({"intent_id": intent, "suspension_id": name}, "approve")
     assert '"response":"approve"' in await task
+    reported = await _run(world, requests["suspensions/SUSPENSION_ID/outcome"].replace("SUSPENSION_ID", name))
+    assert '"reported":{"status":"done","text":"Refunded as re_3PX."' in reported
 
 
 async def _run(world: World, request: str) -> str:

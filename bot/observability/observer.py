@@ -14,11 +14,22 @@ from typing import Any
 import structlog
 
 from bot.observability.telemetry import Metrics
-from core.domain.suspension import CLOSED, Suspension
-from core.domain.vocabulary import MESSAGE_RECEIVED, RESCHEDULED, RESUMED, SUSPENDED, Event, Notify, Outcome
+from core.domain.suspension import Suspension
+from core.domain.vocabulary import (
+    CANCELLED,
+    EXPIRED,
+    MESSAGE_RECEIVED,
+    RESCHEDULED,
+    RESUMED,
+    SUSPENDED,
+    Event,
+    Notify,
+    Outcome,
+)
 
 log = structlog.get_logger("suspensions")
 
+_ENDS = frozenset({RESUMED, EXPIRED, CANCELLED})
 _NAMES = {SUSPENDED: "suspension.opened", RESUMED: "suspension.responded"}
 
 
@@ -33,7 +44,7 @@ class Witness:
         for effect in outcome.effects:
             if isinstance(effect, Notify):
                 self._metrics.attempt(suspension.ask.planned(effect.attempt).channel)
-        if suspension.status in CLOSED and suspension.ended is not None:
+        if suspension.ended is not None and any(event.type in _ENDS for event in outcome.events):
             waited = suspension.ended.at - suspension.ask.suspended_at
             self._metrics.resolution(suspension.status.value, waited.total_seconds())
         for event in outcome.events:

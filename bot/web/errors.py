@@ -30,8 +30,15 @@ Context = Mapping[str, Any]
 VISIBLE = r"[^\s\x1c-\x1f\x85\ufeff]"
 """At least one character that is no blank; spelled out, since Rust, ECMAScript and Python differ on ``\\s``."""
 
+LINK = (
+    r"^[Hh][Tt][Tt][Pp][Ss]?://([0-9A-Za-z]([0-9A-Za-z.-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
+    r"([/?#][0-9A-Za-z\[\]/?#:@!$&'()*+,;=._~%-]*)?$"
+)
+"""A link that people are shown: RFC 3986 over HTTP or HTTPS, with a host, and nobody's name before it."""
+
 FALLBACK = "This is not a value that this field takes."
 _PATTERNS = {
+    LINK: "This must be a URL over HTTP or HTTPS, percent-encoded, without a user's name in it.",
     VISIBLE: "This must hold at least one character that can be seen.",
     r"^[^\x00]*$": "This must not hold NUL characters.",
     r"^[0-9]{1,16}-[0-9A-Za-z-]{1,64}$": "This must be the next_cursor of the page before, as it was.",

@@ -166,6 +166,16 @@ MESSAGES: Mapping[str, Message] = {
         FIRST.ref,
         TOKEN,
     ),
+    "failed": Message(
+        Purpose.FAILED,
+        _ABOUT,
+        "You answered “Approve refund”. refund-agent reports:\nFailed: the card has expired.\n\n"
+        "More: https://shop.example.com/refunds/7\n\n"
+        "The question was:\nRefund order 12345 to the card it was paid with?",
+        FIRST.links.best,
+        FIRST.ref,
+        TOKEN,
+    ),
     "sign-in": Message(
         Purpose.SIGN_IN,
         "Sign in to Handraise",

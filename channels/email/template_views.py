@@ -317,6 +317,7 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.CLARIFIED: "About what you asked",
     Purpose.ENDED: "This question has ended",
     Purpose.UNTOLD: "The agent has not been told",
+    Purpose.FAILED: "What you decided has failed",
     Purpose.NOTE: "About a question",
     Purpose.REQUEST: "You are asked to help",
     Purpose.ALERT: "For whoever runs this service",

@@ -125,7 +125,8 @@ class SlackChannel:
         place = await self._place(to, sending)
         if not isinstance(place, Place):
             return place
-        return await self._post(_Post((render_message(message),), place, None, MESSAGE_EVENT), sending)
+        post = _Post((render_message(message),), place, _thread(sending, place), MESSAGE_EVENT)
+        return await self._post(post, sending)
 
     async def close(self) -> None:
         """Nothing is kept open: the client makes a connection for each call."""
@@ -235,7 +236,7 @@ class SlackChannel:
 
 
 def _thread(sending: Sending, place: Place) -> str | None:
-    """The message of the question that a reminder goes under: the last one there that is in no thread itself."""
+    """The message of the question that this goes under: the last one there that is in no thread itself."""
     mine = [one for one in sending.earlier if one.get("channel") == place.conversation and "thread" not in one]
     return mine[-1].get("ts") if mine else None
 

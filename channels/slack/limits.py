@@ -53,6 +53,8 @@ EARLIER = 1_000
 """Of answers to earlier questions about the same action; three lines of three texts."""
 ANSWER = 300
 SENTENCE = 2_600
+REPORT = 2_600
+REPORT_IN_BRIEF = 300
 CONFIRM_LABEL = 60
 LABEL = 150
 HINT = 300

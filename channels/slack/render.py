@@ -37,7 +37,8 @@ from channels.slack.payloads import Carried, written
 from core.domain import earlier_answers
 from core.domain.copies import replace
 from core.domain.notice import Ending, Message, Notice, NoticeChoice, WhenCut, sight_needed
-from core.domain.suspension import Cut, ResponseType, Sight, Status, Style
+from core.domain.suspension import ActionReport, ActionStatus, Cut, ResponseType, Sight, Status, Style
+from core.domain.wording import told_host, told_report
 
 
 def label_of(choice: NoticeChoice) -> str:
@@ -321,10 +322,30 @@ def render_ending(ending: Ending) -> Rendered:
     blocks: list[Block] = [
         {"type": "section", "block_id": "ended:question", "text": mrkdwn(question), "expand": True},
         {"type": "section", "block_id": "ended:how", "text": mrkdwn(f"{mark} {sentence}"), "expand": True},
+        *_report_blocks(ending.report),
         {"type": "context", "block_id": "ended:ref", "elements": [mrkdwn(escaped(ending.ref, 64))]},
     ]
-    text = _ending_with(escaped(ending.question, limits.PLAIN_QUESTION), in_bytes(sentence, limits.SENTENCE))
-    return Rendered(text, tuple(blocks))
+    plain = escaped(ending.question, limits.PLAIN_QUESTION)
+    last = sentence if ending.report is None else f"{sentence}\n{_told(ending.report, limits.REPORT_IN_BRIEF)}"
+    return Rendered(_ending_with(plain, in_bytes(last, limits.SENTENCE)), tuple(blocks))
+
+
+def _report_blocks(report: ActionReport | None) -> list[Block]:
+    """What came of it, in the agent's words, and a link that shows its host. One that takes too much room is on the
+    page alone."""
+    if report is None:
+        return []
+    mark = "☑️" if report.status is ActionStatus.DONE else "❗"
+    said = f"{mark} {_told(report, limits.REPORT)}"
+    blocks: list[Block] = [{"type": "section", "block_id": "ended:report", "text": mrkdwn(said), "expand": True}]
+    link = "" if report.url is None else f"<{escaped(report.url)}|{escaped(told_host(report.url))}>"
+    if link and width(link) <= limits.SECTION_TEXT:
+        blocks.append({"type": "context", "block_id": "ended:more", "elements": [mrkdwn(link)]})
+    return blocks
+
+
+def _told(report: ActionReport, most: int) -> str:
+    return escaped(told_report(report), most)
 
 
 def render_message(message: Message) -> Rendered:

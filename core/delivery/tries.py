@@ -72,6 +72,9 @@ NOT_WANTED = "nothing_to_clarify"
 UNCONFIRMED = "unconfirmed"
 """The ``reason`` of a notice of which nobody can say whether it came, and that is asked by no more."""
 
+_AGENTS_WORDS = frozenset({Purpose.CLARIFIED, Purpose.FAILED})
+"""What says what an agent wrote, and is redacted as it is sent. The others are made of what may be shown."""
+
 StillWants = Callable[[str, str], Awaitable[bool]]
 """Whether this subscription still is to hear of this intent."""
 
@@ -259,6 +262,9 @@ class Tries:
         choices = await self._still_open(suspension, row.channel) if purpose is Purpose.CLARIFICATION else ()
         token = links.reply_token if links is not None else None
         message = replace(message, link=link, reply_token=token, choices=choices, proposal=Proposal.of(body))
+        if purpose is Purpose.FAILED and channel.follows_up:
+            there = await self.database.read(lambda conn: outbox.earlier_receipts(conn, row))
+            sending = replace(sending, earlier=tuple(there))
         await self.leases.ensure(row)
         return await channel.tell(message, to, sending)
 
@@ -273,7 +279,7 @@ class Tries:
                 return ended_message(shown, told, self._zone(row.to))
             return untold_message(shown, told) if told.never else None
         subject, text = body["subject"], body["text"]
-        if purpose is Purpose.CLARIFIED:
+        if purpose in _AGENTS_WORDS:
             subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
         return Message(purpose, subject, text, ref=body["ref"])
 

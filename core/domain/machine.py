@@ -20,6 +20,8 @@ from core.domain.copies import replace
 from core.domain.people import canonical
 from core.domain.suspension import (
     CLOSED,
+    ActionReport,
+    ActionStatus,
     Ask,
     Assignment,
     Claim,
@@ -40,6 +42,7 @@ from core.domain.vocabulary import (
     REACHED_NOBODY,
     RELEASED,
     RENOTIFIED,
+    REPORTED,
     RESCHEDULED,
     RESUMED,
     SUSPENDED,
@@ -61,9 +64,12 @@ from core.domain.vocabulary import (
     Outcome,
     ReactivateIntent,
     Released,
+    Reported,
     Rescheduled,
     ResumeAgent,
+    ShowReport,
     Signal,
+    TellFailure,
     Withdraw,
 )
 from core.domain.wire import choice_json, given_json, instant, plain, policy_json, seconds, via_json
@@ -451,6 +457,29 @@ def _too_late(suspension: Suspension, _signal: Signal, _now: datetime) -> Outcom
     return Outcome(suspension)
 
 
+def _report(suspension: Suspension, signal: Reported, now: datetime) -> Outcome:
+    """Once. Whoever decided hears of a failure; a success is shown, and interrupts nobody."""
+    ended = suspension.ended
+    if ended is None or ended.reported is not None:
+        return Outcome(suspension)
+    report = ActionReport(signal.status, signal.text, signal.url, now)
+    reported = replace(suspension, ended=replace(ended, reported=report))
+    payload = {
+        "suspension_id": suspension.id,
+        "status": signal.status.value,
+        "text": signal.text,
+        "url": signal.url,
+        "resolution": suspension.status.value,
+    }
+    told = (TellFailure(),) if signal.status is ActionStatus.FAILED else ()
+    return Outcome(reported, (Event(REPORTED, payload, signal.by),), (ShowReport(), *told))
+
+
+def _not_yet(suspension: Suspension, _signal: Reported, _now: datetime) -> Outcome:
+    """Nothing has come of a question that waits."""
+    return Outcome(suspension)
+
+
 # --- What attempts are made of ------------------------------------------------------------------------------------
 
 
@@ -559,6 +588,7 @@ _EVERY_SIGNAL: tuple[type[Any], ...] = (
     Assigned,
     AskedBack,
     Clarified,
+    Reported,
 )
 
 MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outcome]] = {
@@ -574,5 +604,7 @@ MOVES: dict[tuple[Status, type[Any]], Callable[[Suspension, Any, datetime], Outc
     (AWAITING, Assigned): hand_over,
     (AWAITING, AskedBack): _ask_back,  # the clock holds
     (AWAITING, Clarified): _clarified,  # and goes on
+    (AWAITING, Reported): _not_yet,
     **{(status, signal): _too_late for status in CLOSED for signal in _EVERY_SIGNAL},
+    **{(status, Reported): _report for status in CLOSED},  # once, API.md §5
 }

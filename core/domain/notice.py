@@ -19,6 +19,7 @@ from core.domain.action import ShownAction, shown_action
 from core.domain.earlier_answers import shown
 from core.domain.quorum import responders
 from core.domain.suspension import (
+    ActionReport,
     Ask,
     Cut,
     EarlierAnswer,
@@ -147,7 +148,7 @@ class Ending:
 
     ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` says what the
     agent goes on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
-    if there is one; ``told`` whether the agent knows, where that is known.
+    if there is one; ``told`` whether the agent knows, where that is known. ``report`` is what came of it since.
     """
 
     ref: str
@@ -163,6 +164,7 @@ class Ending:
     needed: int = 1
     zone: tzinfo | None = None
     told: AgentTold | None = None
+    report: ActionReport | None = None
 
     @property
     def sentence(self) -> str:
@@ -220,6 +222,8 @@ class Purpose(StrEnum):
     """How a question ended, for whoever would not hear otherwise."""
     UNTOLD = "untold"
     """The agent has not been told of an answer, for whoever gave it."""
+    FAILED = "failed"
+    """What somebody has decided came to nothing."""
     ALERT = "alert"
     NOTE = "note"
     """Beside the question, for whoever looks there: nobody is interrupted."""
@@ -401,4 +405,5 @@ def build_ending(
         needed=suspension.ask.answers_required,
         zone=zone,
         told=told,
+        report=ended.reported,
     )

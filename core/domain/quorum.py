@@ -100,6 +100,15 @@ def responders(suspension: Suspension, value: JsonValue) -> list[JsonValue]:
     return [one.by for one in suspension.answers if same_value(one.value, value)]
 
 
+def deciders(suspension: Suspension) -> list[tuple[str, str]]:
+    """Whoever gave the answer that ended it, each with the channel that it came by; nobody if no answer did."""
+    ended = suspension.ended
+    if suspension.status is not Status.RESPONDED or ended is None or ended.by is None:
+        return []
+    together = [(one.by, one.channel) for one in suspension.answers if same_value(one.value, ended.value)]
+    return together or [(ended.by, ended.channel or "")]
+
+
 def recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:
     """An answer that is kept and ends nothing: the first of this person, or a changed one."""
     changed = answer_of(before, canonical(signal.by)) is not None

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from core.domain.suspension import FallbackPolicy, Kind, ResponseType, Status, Suspension
 from core.domain.wire import (
+    ActionReportReply,
     ChoiceReply,
     ClarificationReply,
     GivenReply,
@@ -25,6 +26,7 @@ from core.domain.wire import (
     given_json,
     instant,
     policy_json,
+    report_json,
     seconds,
 )
 
@@ -134,6 +136,8 @@ class SuspensionReply(Open):
     """Why the agent gets no value, such as `input_timeout`; `null` if it gets one."""
     continued_with: JsonValue
     """What the agent went on with after silence; `null` after an answer or `fail`."""
+    reported: ActionReportReply | None
+    """What came of it, once the agent has said so; `null` until then."""
     resume: ResumeReply | None
     """How the agent goes on. Only for the key that asked, where one suspension is shown."""
     signal_payload: JsonValue
@@ -196,6 +200,7 @@ def record_json(suspension: Suspension, next_attempt_at: datetime | None) -> Sus
         "metadata": dict(ended.metadata) if ended else {},
         "error": ended.error if ended else None,
         "continued_with": continued_with(suspension),
+        "reported": report_json(suspension),
         "resume": None,
         "signal_payload": None,
         "receipt": None,

@@ -1,5 +1,5 @@
-"""Short messages about a question: an answer that counts but is not enough yet, what the agent has clarified, and how
-it ended. Every channel says the same. Pure.
+"""Short messages about a question: an answer that counts but is not enough yet, what the agent has clarified, how it
+ended, and that what was decided has failed. Every channel says the same. Pure.
 """
 
 from __future__ import annotations
@@ -7,10 +7,10 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from core.domain.copies import replace
-from core.domain.notice import Message, Purpose, build_ending, shown_value
+from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_value
 from core.domain.quorum import answer_of
 from core.domain.suspension import Status, Suspension
-from core.domain.wording import AgentTold, so_far, told_at, why_never
+from core.domain.wording import AgentTold, so_far, told_at, told_report, why_never
 
 _LONGEST_SHOWN = 500
 """A long answer is recorded in whole and confirmed by its beginning."""
@@ -73,3 +73,16 @@ def untold_message(shown: Suspension, told: AgentTold) -> Message:
 
 def _in_brief(value: str | None) -> str | None:
     return None if value is None else in_brief(value)
+
+
+def failure_message(suspension: Suspension) -> Message:
+    """To whoever decided: what they answered, and what the agent says of it. Raises ``ValueError`` if it has not."""
+    ended, ask = suspension.ended, suspension.ask
+    if ended is None or ended.reported is None:
+        raise ValueError("the agent has reported nothing")
+    more = f"\n\nMore: {ended.reported.url}" if ended.reported.url else ""
+    text = (
+        f"You answered “{in_brief(shown_value(suspension, ended.value))}”. {ask.created_by} reports:\n"
+        f"{told_report(ended.reported)}{more}\n\nThe question was:\n{ask.question}"
+    )
+    return replace(about(suspension, Purpose.FAILED, text), link_to=LinkTo(Opens.QUESTION))

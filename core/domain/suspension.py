@@ -387,9 +387,27 @@ class Clarification:
     text: str | None = None
 
 
+class ActionStatus(StrEnum):
+    """What came of an action, as the agent reports it."""
+
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionReport:
+    """What came of it, in the agent's words (API.md §5). ``url`` leads to more, over HTTP or HTTPS."""
+
+    status: ActionStatus
+    text: str | None
+    url: str | None
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a suspension ended. ``by`` and ``channel`` are ``None`` if time ended it."""
+    """How a suspension ended. ``by`` and ``channel`` are ``None`` if time ended it; ``reported`` is what the agent has
+    said since of what came of it."""
 
     at: datetime
     value: JsonValue = None
@@ -399,6 +417,7 @@ class Ended:
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     error: str | None = None
     via: Via | None = None
+    reported: ActionReport | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from core.domain.suspension import Suspension, Via
+from core.domain.suspension import ActionStatus, Suspension, Via
 
 # --- Signals: what happened ---------------------------------------------------------------------------------------
 
@@ -123,6 +123,16 @@ class Clarified:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The agent says what came of it."""
+
+    status: ActionStatus
+    text: str | None
+    url: str | None
+    by: str
+
+
 Signal = (
     AttemptDue
     | AttemptRefused
@@ -136,6 +146,7 @@ Signal = (
     | Assigned
     | AskedBack
     | Clarified
+    | Reported
 )
 
 # --- Events: what is recorded -------------------------------------------------------------------------------------
@@ -174,6 +185,8 @@ MESSAGE_RECEIVED = "intent.suspension_message_received"
 ENGAGEMENT = "engagement.decision"
 REVEALED = "notice.revealed"
 """Somebody has looked at what redaction hides; not at what."""
+REPORTED = "action.reported"
+"""The agent has said what came of it."""
 
 # --- Effects: what must be done -----------------------------------------------------------------------------------
 
@@ -218,6 +231,16 @@ class TellClarification:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowReport:
+    """Show what came of it at every message that shows the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class TellFailure:
+    """Tell whoever decided that it failed."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReactivateIntent:
     """The intent goes on: ``active`` again."""
 
@@ -243,6 +266,8 @@ Effect = (
     | ResumeAgent
     | AskAgentBack
     | TellClarification
+    | ShowReport
+    | TellFailure
     | ReactivateIntent
     | AbandonIntent
     | AlertOperators

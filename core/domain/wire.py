@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from core.domain.suspension import (
+    ActionStatus,
     Ask,
     Choice,
     FallbackPolicy,
@@ -260,6 +261,26 @@ def clarification_json(suspension: Suspension) -> ClarificationReply | None:
         "text": latest.text,
         "held_until": instant(latest.until) if waits else None,
     }
+
+
+class ActionReportReply(Open):
+    """What came of it, as the agent has reported it."""
+
+    status: ActionStatus
+    """`done` or `failed`."""
+    text: str | None
+    """The agent's words; `null` if it gave none."""
+    url: str | None
+    """Where there is more; `null` if the agent named nothing."""
+    at: Instant
+    """When the report came."""
+
+
+def report_json(suspension: Suspension) -> ActionReportReply | None:
+    report = suspension.ended.reported if suspension.ended is not None else None
+    if report is None:
+        return None
+    return {"status": report.status, "text": report.text, "url": report.url, "at": instant(report.at)}
 
 
 class ResumeReply(Open):

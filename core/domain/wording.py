@@ -1,10 +1,11 @@
-"""Wording: sentences about an open question that every channel shows alike. Pure.
+"""Wording: sentences about a question that every channel shows alike. Pure.
 
 - instants: UTC to the minute, with the reader's local time before it if their zone is known;
 - the next step: what the ladder does if nobody answers, and when;
 - notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
   somebody answered is not said, so that whoever answers next makes up their own mind;
 - the agent: whether it knows by now how its question ended;
+- reports: what came of it, as the agent says;
 - risk: how risky the agent says its question is (``decision_record``, else the context).
 
 Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``risk``, 0 to 1); docs/decisions/0023.
@@ -15,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from core.domain import quorum
 from core.domain.people import RecipientKind, parse_recipient
-from core.domain.suspension import Clarification, PlannedAttempt, Suspension, Via
+from core.domain.suspension import ActionReport, ActionStatus, Clarification, PlannedAttempt, Suspension, Via
 
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
@@ -113,6 +115,24 @@ def told_via(via: Via) -> str:
         ("session", via.session),
     )
     return ", ".join((f"by {via.channel}", *(f"{name} {value}" for name, value in named if value)))
+
+
+_CAME_OF_IT: Mapping[ActionStatus, str] = {ActionStatus.DONE: "Done", ActionStatus.FAILED: "Failed"}
+
+
+def told_status(report: ActionReport) -> str:
+    """``Done`` or ``Failed``."""
+    return _CAME_OF_IT[report.status]
+
+
+def told_report(report: ActionReport) -> str:
+    """``Failed: the card has expired``; ``Done.`` if the agent gave no words."""
+    return f"{told_status(report)}: {report.text}" if report.text else f"{told_status(report)}."
+
+
+def told_host(url: str) -> str:
+    """Where a link of the agent's leads: what stands there is read, not trusted."""
+    return urlsplit(url).netloc.lower()
 
 
 def _hand_over(suspension: Suspension) -> tuple[str, ...]:

@@ -103,6 +103,7 @@ def _is_short(suspension: Suspension) -> bool:
     texts += [said for one in suspension.clarifications for said in (one.question, one.text)]
     texts += [one.value for one in suspension.answers]
     texts += [said for one in suspension.earlier for said in (one.reason, one.value)]
+    texts += [ended.reported.text, ended.reported.url] if ended is not None and ended.reported is not None else []
     values = (ask.context, ask.action, ask.form_schema, ask.fallback_value, ended.value if ended else None, texts)
     return _fits(values, _AT_ONCE)
 

@@ -27,7 +27,8 @@ from core.domain.reception import Counted, HeldByAnother, NotAnAnswer, Reception
 from core.domain.request import AskRequest, Opened
 from core.domain.same_ask import Joined
 from core.domain.suspension import Sight, Suspension
-from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released
+from core.domain.vocabulary import Abandoned, AnswerGiven, Cancelled, Claimed, Released, Reported
+from core.domain.wire import instant
 from core.engine.channel_views import ChannelViews
 from core.engine.drafting import Draft, Drafter, findings
 from core.engine.due_attempts import DueAttempts
@@ -43,9 +44,11 @@ from core.engine.reception import received, truth, would_refuse
 from core.engine.repeats import Repeats
 from core.engine.transitions import Transitions
 from core.errors import (
+    AlreadyReported,
     ClaimedByAnother,
     Forbidden,
     HandraiseError,
+    InvalidTransition,
     NotClaimed,
     NotFound,
     NotShownWhole,
@@ -305,14 +308,46 @@ class Engine:
             return self._transitions.move(tx, suspension, Cancelled(by.identity, reason), intent, now).suspension
 
         def perform(tx: Tx) -> Suspension | HandraiseError:
-            suspension = suspensions.get(tx.conn, suspension_id)
-            if suspension is None or not may_read(tx.conn, suspension, by, self.permissions):
-                raise NotFound("There is no such suspension.")  # whatever has become of it
-            if not (by.key == suspension.ask.created_by or by.has(Role.ADMIN)):
+            creator = self._creator(tx, suspension_id, by)
+            if not (by.key == creator or by.has(Role.ADMIN)):
                 raise Forbidden("Only the key that asked, or an admin, cancels a question.")
             return self._changed(tx, suspension_id, by, change)
 
         return await self._perform(once, perform)
+
+    async def report(
+        self, suspension_id: str, by: Actor, report: Reported, once: Once | None = None
+    ) -> Suspension | Replayed:
+        """The creator says, once, what came of a question that has ended (API.md §5).
+
+        Raises :class:`NotFound` for whoever may not read it, :class:`Forbidden` for whoever may read it only,
+        :class:`InvalidTransition` while it is open, and :class:`AlreadyReported`.
+        """
+
+        def perform(tx: Tx) -> Suspension | HandraiseError:
+            if by.key != self._creator(tx, suspension_id, by):
+                raise Forbidden("Only the key that asked says what came of it.")
+            now = self._clock.now()
+            intent, suspension = self._locked(tx, suspension_id, now)
+            if suspension is None or intent is None:
+                return NotFound("There is no such suspension.")
+            ended = suspension.ended
+            if ended is None:
+                return InvalidTransition("The question still waits: report once it has ended.", status="open")
+            if ended.reported is not None:
+                reported_at = instant(ended.reported.at)
+                return AlreadyReported(f"What came of it was reported at {reported_at}.", reported_at=reported_at)
+            return self._transitions.move(tx, suspension, report, intent, now).suspension
+
+        return await self._perform(once, perform)
+
+    def _creator(self, tx: Tx, suspension_id: str, by: Actor) -> str:
+        """The key that asked. Raises :class:`NotFound` if ``by`` may not read the question, whatever has become of
+        it."""
+        suspension = suspensions.get(tx.conn, suspension_id)
+        if suspension is None or not may_read(tx.conn, suspension, by, self.permissions):
+            raise NotFound("There is no such suspension.")
+        return suspension.ask.created_by
 
     async def abandon(self, intent_id: str, by: Actor, version: int, reason: str | None) -> bool:
         """An admin gives up an intent that waits for an answer; its question is cancelled with it.

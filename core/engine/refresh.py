@@ -82,6 +82,22 @@ def refreshes(tx: Tx, suspension: Suspension, channels: Mapping[str, Channel], n
     ]
 
 
+def endings(tx: Tx, suspension: Suspension, channels: Mapping[str, Channel]) -> list[Row]:
+    """The notices of an ended question whose messages can show more of the end: those that are there or may be, but
+    where a change waits already."""
+    rows = outbox.of_suspension(tx.conn, suspension.id)
+    waiting = [_receipt(row) for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
+    return [
+        notice
+        for notice in rows
+        if notice.kind is RowKind.NOTIFY
+        and notice.status in {RowStatus.DELIVERED, RowStatus.DROPPED}
+        and notice.receipt
+        and isinstance(channels.get(notice.channel), Refreshing)
+        and dict(notice.receipt) not in waiting
+    ]
+
+
 def is_refresh(row: Row) -> bool:
     """Whether ``row`` was written while its question was open."""
     return row.kind is RowKind.WITHDRAW and "notice" in (row.body or {})

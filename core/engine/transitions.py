@@ -18,7 +18,8 @@ from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.domain.plain_times import rescheduled
-from core.domain.short_messages import clarified_message
+from core.domain.quorum import deciders
+from core.domain.short_messages import clarified_message, failure_message
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenMaker, TokenPurpose
 from core.domain.vocabulary import (
@@ -34,8 +35,10 @@ from core.domain.vocabulary import (
     ReactivateIntent,
     Rescheduled,
     ResumeAgent,
+    ShowReport,
     Signal,
     TellClarification,
+    TellFailure,
     Withdraw,
 )
 from core.domain.wire import JsonObject
@@ -283,6 +286,10 @@ class Transitions:
                 return self._callback(tx, suspension, asked_back_body(suspension, now), now)
             case TellClarification():
                 return self._tell_clarification(tx, suspension, now)
+            case ShowReport():
+                return self.withdrawals.edits(suspension, refresh.endings(tx, suspension, self.channels), now)
+            case TellFailure():
+                return self._tell_failure(tx, suspension, now)
             case Withdraw():
                 return self._withdrawals_at_the_end(tx, suspension, now)
             case ResumeAgent():
@@ -345,6 +352,20 @@ class Transitions:
         self.keep_tokens(tx, [(suspension.id, address)])
         message = clarified_message(suspension, self.responders.time_zone(asker))
         return [tell_row(message, address, now, suspension.id)]
+
+    def _tell_failure(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
+        """To each who decided: where they did, if they are reached there by themselves; else by mail, else anywhere."""
+        message = failure_message(suspension)
+        found = (self._decided_at(by, channel) for by, channel in deciders(suspension))
+        addresses = list(dict.fromkeys(address for address in found if address is not None))
+        self.keep_tokens(tx, [(suspension.id, address) for address in addresses])
+        return [tell_row(message, address, now, suspension.id) for address in addresses]
+
+    def _decided_at(self, person: str, channel: str) -> Address | None:
+        personal = [name for name, one in self.channels.items() if one.reaches_one_person]
+        by_mail = (name for name in personal if self.channels[name].takes_replies)
+        preferred = channel if channel in personal else next(by_mail, None)
+        return personal_address(self.responders, self.channels, person, preferred)
 
     def _withdrawals_at_the_end(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
         """Every message that can be edited, and a message to whoever would not hear otherwise."""

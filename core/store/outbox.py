@@ -350,12 +350,14 @@ def of_suspension(conn: sa.Connection, suspension_id: str) -> list[Row]:
 
 
 def earlier_receipts(conn: sa.Connection, row: Row) -> list[Mapping[str, str]]:
-    """Of the question's notices of earlier attempts that ``row``'s channel has accepted, oldest first."""
+    """Of the question's notices of earlier attempts that ``row``'s channel has accepted, oldest first. What belongs to
+    no attempt comes after all of them."""
     rows = of_suspension(conn, row.suspension_id or "")
     return [
         one.receipt
         for one in rows
-        if one.kind is RowKind.NOTIFY and one.channel == row.channel and (one.attempt or 0) < (row.attempt or 0)
+        if one.kind is RowKind.NOTIFY and one.channel == row.channel
+        if row.attempt is None or (one.attempt or 0) < row.attempt
         if one.status is RowStatus.DELIVERED and one.receipt
     ]
 

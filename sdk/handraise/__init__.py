@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from handraise.errors import UnexpectedResponse as UnexpectedResponse
     from handraise.errors import UpstreamIntentSuspendedError as UpstreamIntentSuspendedError
     from handraise.errors import WorkflowError as WorkflowError
+    from handraise.execution import Execution as Execution
     from handraise.harness import Harness as Harness
     from handraise.harness import HarnessMode as HarnessMode
     from handraise.harness import SignalCoordinator as SignalCoordinator
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from handraise.questions import SuspensionChoice as SuspensionChoice
     from handraise.receiver import ResumeReceiver as ResumeReceiver
     from handraise.receiver import SessionEnded as SessionEnded
+    from handraise.records import ActionReport as ActionReport
     from handraise.records import Answered as Answered
     from handraise.records import CallbackRecord as CallbackRecord
     from handraise.records import Claim as Claim
@@ -89,9 +91,11 @@ if TYPE_CHECKING:
     from handraise.suspension import current_invocation_id as current_invocation_id
     from handraise.suspension import suspend as suspend
     from handraise.sync_client import HandraiseSync as HandraiseSync
+    from handraise.sync_execution import ExecutionSync as ExecutionSync
     from handraise.veto import VetoOutcome as VetoOutcome
 
 _MODULES = {
+    "ActionReport": "records",
     "Agent": "base_agent",
     "AlreadyDenied": "errors",
     "Answered": "records",
@@ -111,6 +115,8 @@ _MODULES = {
     "EngagementDecision": "records",
     "EngagementSignals": "questions",
     "EscalationRung": "questions",
+    "Execution": "execution",
+    "ExecutionSync": "sync_execution",
     "ExpiredOutcome": "suspension",
     "FallbackPolicy": "closed_sets",
     "GivenAnswer": "records",
@@ -189,6 +195,7 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
+    "ActionReport",
     "Agent",
     "AlreadyDenied",
     "Answered",
@@ -208,6 +215,8 @@ __all__ = [
     "EngagementDecision",
     "EngagementSignals",
     "EscalationRung",
+    "Execution",
+    "ExecutionSync",
     "ExpiredOutcome",
     "FallbackPolicy",
     "GivenAnswer",

@@ -90,7 +90,8 @@ def needs_approval(
     People are asked with ``{"tool": …, "arguments": {…}}`` as the action: every argument by name, the defaults applied,
     without the ``self`` of a method. An argument that JSON has no form for is a ``TypeError`` or ``ValueError`` that
     names it, before anything is sent. The receipt is used up right before the function runs, for the arguments as they
-    are then, so that one approval is one run.
+    are then, so that one approval is one run. Whoever has approved is told if it raises an exception: by the name of
+    its class alone.
 
     The call raises :class:`Denied` if it is not approved, and :class:`ReceiptRefused` if its approval has been used up
     already (``used``), is too old, or was for other arguments. In neither case has the function run.
@@ -147,28 +148,30 @@ class _ApprovedFunction:
     def asynchronous(self) -> Callable[..., Any]:
         async def call(*args: Any, **kwargs: Any) -> Any:
             bound = self._signature.bind(args, kwargs)
-            if self._is_needed(bound):
-                asked = self._question(bound), self._options(bound)
-                async with _client(self._asking.people) as people:
-                    suspended = await people.suspend(asked[0], **asked[1])
-                    ended = await people.wait(suspended.suspension_id)
-                    self._check(ended)
-                    await people.execute_once(ended.receipt, self._action(bound), **self._permission())
-            return await self._function(*args, **kwargs)
+            if not self._is_needed(bound):
+                return await self._function(*args, **kwargs)
+            asked = self._question(bound), self._options(bound)
+            async with _client(self._asking.people) as people:
+                suspended = await people.suspend(asked[0], **asked[1])
+                ended = await people.wait(suspended.suspension_id)
+                self._check(ended)
+                async with await people.execute_once(ended.receipt, self._action(bound), **self._permission()):
+                    return await self._function(*args, **kwargs)
 
         return call
 
     def synchronous(self) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             bound = self._signature.bind(args, kwargs)
-            if self._is_needed(bound):
-                asked = self._question(bound), self._options(bound)
-                with _sync_client(self._asking.people) as people:
-                    suspended = people.suspend(asked[0], **asked[1])
-                    ended = people.wait(suspended.suspension_id)
-                    self._check(ended)
-                    people.execute_once(ended.receipt, self._action(bound), **self._permission())
-            return self._function(*args, **kwargs)
+            if not self._is_needed(bound):
+                return self._function(*args, **kwargs)
+            asked = self._question(bound), self._options(bound)
+            with _sync_client(self._asking.people) as people:
+                suspended = people.suspend(asked[0], **asked[1])
+                ended = people.wait(suspended.suspension_id)
+                self._check(ended)
+                with people.execute_once(ended.receipt, self._action(bound), **self._permission()):
+                    return self._function(*args, **kwargs)
 
         return call
 

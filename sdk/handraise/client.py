@@ -16,6 +16,7 @@ from pydantic import BaseModel, JsonValue
 from handraise.closed_sets import YesOrNo
 from handraise.environment import api_key_of, segment, url_of
 from handraise.errors import ReceiptRefused, Refusal
+from handraise.execution import Execution
 from handraise.questions import (
     AnyOptions,
     Choices,
@@ -25,6 +26,7 @@ from handraise.questions import (
     body,
     policy_body,
 )
+from handraise.receipt_claims import suspension_of
 from handraise.records import (
     Answered,
     CallbackRecord,
@@ -228,9 +230,12 @@ class Handraise:
 
     async def execute_once(
         self, receipt: str | None, action: Mapping[str, JsonValue], *, when: JsonValue, allow_silence: bool = False
-    ) -> None:
+    ) -> Execution:
         """Use up ``receipt``, right before running ``action``: it returns once, and only if a person answered ``when``
         to exactly this action (API.md §5).
+
+        What it returns is a context manager: run the action in its block, and people are told what came of it.
+        Otherwise say so by :meth:`report_outcome`.
 
         Raises :class:`ReceiptRefused`, whose ``reason`` says why, and then ``action`` must not run. With
         ``allow_silence`` a fallback or a veto's silence counts as an answer too. A process that ends between this and
@@ -240,6 +245,18 @@ class Handraise:
             raise ReceiptRefused(_NO_RECEIPT)
         asked = {"receipt": receipt, "action": dict(action), "when": when, "allow_silence": allow_silence}
         await self._transport.call("POST", "receipts/verify", json.dumps(asked).encode(), str(uuid.uuid4()))
+        return Execution(self._transport, suspension_of(receipt))
+
+    async def report_outcome(
+        self, suspension_id: str, status: Literal["done", "failed"], text: str | None = None, *, url: str | None = None
+    ) -> SuspensionRecord:
+        """Say what came of a question that has ended: people see it, and whoever decided is told of a failure
+        (API.md §5). ``text`` is plain text, ``url`` leads to more over HTTP or HTTPS.
+
+        Once, with the key that has asked. Raises :class:`RequestRefused`: ``already_reported``, or
+        ``invalid_transition`` while the question waits.
+        """
+        return await self._say(suspension_id, "outcome", {"status": status, "text": text, "url": url})
 
     # --- Looking ----------------------------------------------------------------------------------------------------
 

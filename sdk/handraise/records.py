@@ -60,6 +60,15 @@ class Clarification(Received):
     held_until: Instant | None = None
 
 
+class ActionReport(Received):
+    """What came of it, as the agent has reported it (:meth:`Handraise.report_outcome`)."""
+
+    status: str
+    text: str | None = None
+    url: str | None = None
+    at: Instant | None = None
+
+
 class GivenAnswer(Received):
     """One person's answer to a question that needs several."""
 
@@ -130,6 +139,7 @@ class SuspensionRecord(Received):
     metadata: JsonObject = Field(default_factory=dict)
     error: str | None = None
     continued_with: JsonValue = None
+    reported: ActionReport | None = None
     resume: ResumeTarget | None = None
     signal_payload: JsonValue = None
     receipt: str | None = None

@@ -42,8 +42,10 @@ class Transport:
         *,
         params: Mapping[str, str | int] | None = None,
         version: int | None = None,
+        within: float | None = None,
     ) -> bytes:
-        """The response's body. Repeats what may pass; raises :class:`ServerUnavailable` once patience is over.
+        """The response's body. Repeats what may pass; raises :class:`ServerUnavailable` once patience is over, or
+        ``within`` so many seconds: no try takes longer either.
 
         A POST is repeated too: the ``idempotency_key``, or the ``version`` that it is made for, keeps it from happening
         twice.
@@ -53,10 +55,11 @@ class Transport:
             headers["Idempotency-Key"] = idempotency_key
         if version is not None:
             headers["If-Match"] = str(version)
-        patience = Patience(origin(self.http.base_url), self.patience)
+        patience = Patience(origin(self.http.base_url), self.patience if within is None else within)
+        timeout = None if within is None else httpx.Timeout(within)
         while True:
             try:
-                response = await self._try(method, path, content=body, headers=headers, params=params)
+                response = await self._try(method, path, content=body, headers=headers, params=params, timeout=timeout)
             except Unreachable as failure:
                 pause = patience.pause_after(failure)
             else:

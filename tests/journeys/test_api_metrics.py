@@ -210,3 +210,13 @@ async def test_metrics_hold_no_ids_and_nothing_that_anybody_wrote(world: World) 
     text = (await world.call("GET", "/metrics", None)).text
     for secret in ("12345", "hunter2", asked["suspension_id"], asked["ref"], "alice", "refund-agent", "approve"):
         assert secret not in text
+
+
+async def test_what_comes_in_after_the_end_counts_no_ending_again(world: World) -> None:
+    asked = await world.ask(channel_hint="email", notify_to="alice@example.com")
+    mail = await world.mailbox.expect(to="alice@example.com")
+    await world.answer(asked, "approve")
+    await world.mailbox.reply(mail, "2")
+    await world.settle()
+    assert (await world.event_types(asked))[-1] == "intent.suspension_message_received"
+    assert (await scrape(world))["suspension_resolutions_total", "responded"] == 1

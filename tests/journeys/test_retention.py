@@ -55,9 +55,13 @@ async def test_what_ended_a_month_ago_is_gone_and_what_is_open_can_still_be_answ
 ) -> None:
     world = keeping_a_month
     old, still_open = await answered(world, "May I pay Mallory?"), await world.ask("Anybody?")
+    report = {"status": "done", "text": "Paid as po_7."}
+    path = f"/v1/suspensions/{old['suspension_id']}/outcome"
+    assert (await world.call("POST", path, json=report)).status_code == 200
     await world.advance(days=29)
     assert await status_of(world, old) == 200
     await world.advance(days=2)
+    assert (await world.call("POST", path, json=report)).status_code == 404
     for more in ([], ["timeline"], ["wait"]):
         assert await status_of(world, old, *more) == 404
     assert [item["id"] for item in await listed(world)] == [still_open["suspension_id"]]
@@ -66,7 +70,10 @@ async def test_what_ended_a_month_ago_is_gone_and_what_is_open_can_still_be_answ
     assert (intent["status"], intent["title"], intent["state"]) == ("active", old["ref"], {})
     assert await world.events(old) == []
     [file] = (tmp_path / "archive").iterdir()
-    assert "May I pay Mallory?" in file.read_text()
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    [row] = [one["row"] for one in records if one["kind"] == "suspension"]
+    assert (row["question"], row["ended"]["reported"]["text"]) == ("May I pay Mallory?", "Paid as po_7.")
+    assert [one["type"] for one in records if one["kind"] == "event"][-1] == "action.reported"
     assert (await world.answer(still_open, "deny")).status_code == 200
     assert (await world.told(still_open))["data"]["value"] == "deny"
 

@@ -15,10 +15,15 @@ from tests.world import KEYS, World
 LIMIT = 60
 
 
+class EmptyTill(Exception):
+    pass
+
+
 class Till:
-    """A tool in both forms, which notes each run."""
+    """A tool in both forms, which notes each run; one that is ``empty`` fails."""
 
     def __init__(self, world: World, is_async: bool) -> None:
+        self.empty = False
         self.runs: list[dict[str, Any]] = []
         self._world, self._is_async = world, is_async
         self._people: Any = (Handraise if is_async else HandraiseSync)(world.url, KEYS["agent"])
@@ -28,6 +33,8 @@ class Till:
 
         def refund(order_id: str, amount: int = 5, tags: list[str] | None = None) -> str:
             self.runs.append({"order_id": order_id, "amount": amount, "tags": tags})
+            if self.empty:
+                raise EmptyTill("only 3 left")
             return f"{amount} back"
 
         async def refund_async(order_id: str, amount: int = 5, tags: list[str] | None = None) -> str:
@@ -85,6 +92,23 @@ async def test_a_call_that_is_approved_runs_once_with_just_these_arguments(world
     await world.answer(question, "approve")
     assert await ended(call) == "5 back"
     assert till.runs == [arguments]
+
+
+async def test_who_approved_it_sees_what_came_of_it(world: World, till: Till) -> None:
+    call = asyncio.create_task(till.tool()("12345"))
+    first = await asked(world)
+    await world.answer(first, "approve")
+    assert await ended(call) == "5 back"
+    assert (await world.show(first))["reported"]["status"] == "done"
+
+    till.empty = True
+    call = asyncio.create_task(till.tool()("12345"))
+    second = await asked(world, 2)
+    await world.answer(second, "approve")
+    with pytest.raises(EmptyTill):
+        await ended(call)
+    report = (await world.show(second))["reported"]
+    assert (report["status"], report["text"]) == ("failed", "EmptyTill")
 
 
 async def test_a_call_that_is_denied_does_not_run_and_says_why(world: World, till: Till) -> None:

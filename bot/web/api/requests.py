@@ -13,12 +13,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from bot.web.api import conditions
-from bot.web.errors import VISIBLE
+from bot.web.errors import LINK, VISIBLE
 from core.domain.engagement import EngagementSignals
 from core.domain.people import canonical
 from core.domain.policy import PolicyFields, RetryPolicyFields, Seconds
 from core.domain.request import AskRequest
-from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Resume, Style
+from core.domain.suspension import ActionStatus, Choice, FallbackPolicy, Kind, ResponseType, Resume, Style
+from core.domain.vocabulary import Reported
 
 JsonObject = dict[str, JsonValue]
 
@@ -211,6 +212,20 @@ class CancelBody(Strict, json_schema_extra=such_as({"reason": "The customer with
 
     reason: Reason | None = None
     """Why, for whoever was asked."""
+
+
+class OutcomeBody(Strict, json_schema_extra=such_as({"status": "done", "text": "Refunded as re_3PX."})):
+    """What came of the question, once it has ended."""
+
+    status: ActionStatus
+    """`done`, or `failed`: then whoever decided is told."""
+    text: Annotated[str, Field(min_length=1, max_length=3000, pattern=VISIBLE)] | None = None
+    """What people read beside it. Plain text; redacted before it is shown."""
+    url: Annotated[str, Field(max_length=2000, pattern=LINK)] | None = None
+    """Where there is more, over HTTP or HTTPS. People see its host."""
+
+    def report(self, by: str) -> Reported:
+        return Reported(self.status, self.text, self.url, by)
 
 
 class ClaimBody(Strict, json_schema_extra=such_as({"seconds": 1800})):

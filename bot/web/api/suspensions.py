@@ -237,6 +237,25 @@ async def cancel(
 
 
 @routes.post(
+    "/suspensions/{suspension_id}/outcome",
+    summary="Report what came of it",
+    responses={200: {"model": SuspensionReply}, **refusals(*BODY, 403, 404, 409)},
+)
+async def report_outcome(
+    services: Served,
+    request: Request,
+    suspension_id: Id,
+    actor: Agent,
+    body: requests.OutcomeBody,
+    key: IdempotencyKey = None,
+) -> Response:
+    """By the key that asked, once, after the end. People see it on the page and in Slack's message. Whoever decided is
+    told of a failure."""
+    repeatable = await once(request, actor, key, shown)
+    return _shown(await services.engine.report(suspension_id, actor, body.report(actor.identity), repeatable))
+
+
+@routes.post(
     "/suspensions/{suspension_id}/claim",
     summary="Say that you are on it: further attempts wait",
     responses={200: {"model": suspension_replies.ClaimReply}, **refusals(*BODY, 403, 404, 409)},

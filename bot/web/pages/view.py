@@ -18,9 +18,9 @@ from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
 from core.domain.people import Person
 from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
-from core.domain.suspension import ResponseType, Sight, Status, Suspension
+from core.domain.suspension import Ended, ResponseType, Sight, Status, Suspension
 from core.domain.wire import instant
-from core.domain.wording import AgentTold, evidence, told_at
+from core.domain.wording import AgentTold, evidence, told_at, told_host, told_status
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
@@ -150,6 +150,18 @@ class ClaimView:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportView:
+    """What came of it, in the agent's words. ``url`` is shown by its ``host``."""
+
+    status: str
+    heading: str
+    text: str | None
+    url: str | None
+    host: str | None
+    at: Moment
+
+
+@dataclass(frozen=True, slots=True)
 class EndView:
     """``is_mine`` tells whether the person who looks is the one who answered."""
 
@@ -161,6 +173,7 @@ class EndView:
     """The answer itself, in full."""
     evidence: tuple[str, ...]
     """By what each answer can be found where it was given."""
+    report: ReportView | None
 
     @property
     def is_done(self) -> bool:
@@ -303,4 +316,14 @@ def _end(
     ending = build_ending(suspension, zone=zone, told=told)
     is_mine = suspension.status is Status.RESPONDED and ended.by == identity and not is_shared(suspension)
     in_full = shown(ended.value) if isinstance(ended.value, dict | list) else ending.answer
-    return EndView(ending, moment(ended.at, now, zone), is_mine, ended.reason, in_full or "", evidence(suspension))
+    at, report = moment(ended.at, now, zone), _report(ended, now, zone)
+    return EndView(ending, at, is_mine, ended.reason, in_full or "", evidence(suspension), report)
+
+
+def _report(ended: Ended, now: datetime, zone: tzinfo | None) -> ReportView | None:
+    report = ended.reported
+    if report is None:
+        return None
+    host = None if report.url is None else told_host(report.url)
+    at = moment(report.at, now, zone)
+    return ReportView(report.status.value, told_status(report), report.text, report.url, host, at)

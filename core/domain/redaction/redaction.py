@@ -21,7 +21,7 @@ from core.domain.redaction.finders import REST, CharacterBudget, Note, TreeFinde
 from core.domain.redaction.kinds import Finding, FindingKind
 from core.domain.redaction.masks import PAYEES, PERSONAL
 from core.domain.request import AskRequest
-from core.domain.suspension import Ask, Choice, Clarification, Cut, EarlierAnswer, Ended, Suspension
+from core.domain.suspension import ActionReport, Ask, Choice, Clarification, Cut, EarlierAnswer, Ended, Suspension
 from core.domain.wording import Risk, stated_risk
 
 PAGE = "page"
@@ -177,7 +177,13 @@ class Redaction:
         if ended is None:
             return None
         value = self._value(ended.value, suspension.ask.choices)
-        return replace(ended, value=value, reason=ended.reason and self.finder.text(ended.reason))
+        reason = ended.reason and self.finder.text(ended.reason)
+        return replace(ended, value=value, reason=reason, reported=ended.reported and self._report(ended.reported))
+
+    def _report(self, report: ActionReport) -> ActionReport:
+        """An address that holds what is hidden leads nowhere without it: it is left out."""
+        url = None if report.url is None or self.finder.text(report.url) != report.url else report.url
+        return replace(report, text=report.text and self.finder.text(report.text), url=url)
 
     def _earlier(self, answer: EarlierAnswer) -> EarlierAnswer:
         """The beginning of each text: no more of it is shown anywhere."""

@@ -111,6 +111,7 @@ def _handraise(
 _ASKING, _LOOKING, _ADMIN = "Ask and answer", "Look", "For an admin's key"
 app.command(rich_help_panel=_ASKING)(ask.ask)
 app.command(rich_help_panel=_ASKING)(ask.cancel)
+app.command(rich_help_panel=_ASKING)(ask.report)
 app.command(rich_help_panel=_ASKING)(answer.answer)
 app.command(rich_help_panel=_ASKING)(answer.claim)
 app.command(rich_help_panel=_ASKING)(answer.release)

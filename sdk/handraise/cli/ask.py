@@ -1,4 +1,4 @@
-"""``handraise ask`` and ``cancel``: ask a person, wait, and take the question back.
+"""``handraise ask``, ``cancel`` and ``report``: ask a person, wait, take the question back, and say what came of it.
 
 What a script reads is on standard output: the ref and the id, or with ``--wait`` the answer alone. What a person reads
 about it is on standard error.
@@ -19,6 +19,11 @@ from handraise.cli.client import Client
 from handraise.cli.terminal import give, give_json, one_line, say, warn
 
 _INTERRUPTED = 130
+
+
+class _Status(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
 
 
 class _Kind(StrEnum):
@@ -120,6 +125,24 @@ def cancel(
         give_json(done)
     else:
         say(f"{done['ref']}: cancelled, nobody is asked any more")
+
+
+def report(
+    suspension: Id,
+    status: Annotated[_Status, typer.Argument(help="What came of it.")],
+    text: Annotated[str | None, typer.Argument(help="What people read beside it.")] = None,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Where there is more.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what came of a question that has ended: people see it. Once, with the key that asked."""
+    client = Client()
+    found = client.find(suspension)
+    said = {"status": status.value, "text": text, "url": url}
+    done = client.post(f"/v1/suspensions/{found['id']}/outcome", said)
+    if as_json:
+        give_json(done)
+    else:
+        say(f"{done['ref']}: reported {done['reported']['status']}")
 
 
 def _question(question: str, choices: list[str], form: str | None, kind: _Kind) -> dict[str, Any]:

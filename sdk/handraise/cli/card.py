@@ -147,6 +147,10 @@ def _ending(found: Record, entries: Sequence[Record], names: Names) -> Iterator[
     # an earlier callback has asked the agent back
     told = [one for one in entries if one["kind"] == "callback" and one["at"] >= found["ended_at"]]
     yield _IN, _AGENT_TOLD.get(told[-1]["status"], "") if told else "the agent fetches the answer itself"
+    report = found.get("reported")
+    if report:
+        said = ", ".join(one_line(part, 400) for part in (report["text"], report["url"]) if part)
+        yield _IN, _flat(f"reported {report['status']} at {moment(report['at'])}{f': {said}' if said else ''}")
 
 
 def moment(instant: str) -> str:

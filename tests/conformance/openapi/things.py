@@ -79,6 +79,7 @@ class Ids:
             "GET /suspensions/{suspension_id}/timeline": _to(suspension_id=self.ended[0]),
             "GET /suspensions/{suspension_id}/wait": _to(suspension_id=self.ended[0]),
             "POST /suspensions/{suspension_id}/cancel": _to({}, suspension_id=self.claims[0]),
+            "POST /suspensions/{suspension_id}/outcome": _to({"status": "done"}, suspension_id=self.ended[1]),
             "POST /suspensions/{suspension_id}/claim": _to({}, suspension_id=other),
             "DELETE /suspensions/{suspension_id}/claim": _to(suspension_id=self.claims[1]),
             "POST /suspensions/{suspension_id}/assign": _to({"to": "alice@example.com"}, suspension_id=other),
