@@ -86,6 +86,8 @@ class RefusalCause(StrEnum):
     """What we made of it: the channel can't show it."""
     AWAY = "away"
     """The other side can't be reached, or is about to be again: worth a word once it lasts."""
+    LIMITED = "limited"
+    """The other side has had too much of us, and says when it takes more: worth a word if that is long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from channels.slack.render import Rendered, cut, render_ending, render_message, 
 from core.domain.notice import Ending, Message, Notice, WhenCut
 from core.domain.people import Address
 from core.domain.suspension import Cut
-from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, Refused, Sending
+from core.ports import Ambiguous, Deferred, Delivered, Delivery, Receipt, RefusalCause, Refused, Sending
 
 log = structlog.get_logger(__name__)
 Answered = TypeVar("Answered")
@@ -231,7 +231,7 @@ class SlackChannel:
             failure = failure_of(error, self._now())
         if isinstance(failure, Deferred) and failure.reason in LIMITED:
             self._pace.limited(bucket, failure.until)
-            return Deferred(failure.reason, self._pace.turn(bucket, sending.id))
+            return Deferred(failure.reason, self._pace.turn(bucket, sending.id), RefusalCause.LIMITED)
         return failure
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from core.domain.notice import Message, Purpose
+from core.domain.wording import told_at
 from core.engine.transitions import Transitions
-from core.ports import RefusalCause, Refused
+from core.ports import Deferred, RefusalCause, Refused
 from core.store import markers
 from core.store.database import Tx
 from core.store.outbox import Row, RowKind
@@ -18,6 +19,8 @@ QUIET = timedelta(hours=1)
 """How long the same reason is not told again."""
 TRIES_WHILE_AWAY = 6
 """So often a channel that can't be reached is tried before it is told of. About a minute of waits lies between them."""
+LONG_LIMIT = timedelta(minutes=5)
+"""So long a rate limit has to last before it is told of. Slack's ordinary ones are over within a minute."""
 
 
 def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused, ref: str, now: datetime) -> None:
@@ -34,10 +37,12 @@ def channel_refused(transitions: Transitions, tx: Tx, row: Row, refusal: Refused
     _tell(transitions, tx, f"refused:{channel}:{reason}", subject, text, now, around=channel)
 
 
-def channel_waits(
-    transitions: Transitions, tx: Tx, row: Row, reason: str, fault: RefusalCause | None, now: datetime
-) -> None:
-    """A channel can't be used until somebody mends that; what it was to send waits, and is tried again."""
+def channel_waits(transitions: Transitions, tx: Tx, row: Row, deferral: Deferred, now: datetime) -> None:
+    """A channel can't be used until somebody mends that, or for long; what it was to send waits, and is tried again."""
+    reason, fault = deferral.reason, deferral.fault
+    if fault is RefusalCause.LIMITED:
+        _channel_is_limited(transitions, tx, row, deferral, now)
+        return
     if row.kind is not RowKind.NOTIFY or fault is None:
         return
     if fault is RefusalCause.AWAY and row.tries < TRIES_WHILE_AWAY:
@@ -48,14 +53,33 @@ def channel_waits(
     _tell(transitions, tx, f"waits:{channel}:{reason}", subject, text, now, around=channel)
 
 
+def _channel_is_limited(transitions: Transitions, tx: Tx, row: Row, deferral: Deferred, now: datetime) -> None:
+    """Whichever message met the limit, those after it wait too. An edit has a limit of its own."""
+    if row.kind not in {RowKind.NOTIFY, RowKind.TELL} or _is_alert(row):
+        return
+    if deferral.until is None or deferral.until - now < LONG_LIMIT:
+        return
+    channel, until = row.channel, told_at(deferral.until)
+    subject = f"Notices by {channel} wait until {until} ({deferral.reason})"
+    text = (
+        f"{channel} takes nothing more from Handraise before {until}, in one conversation or in all of them. "
+        "Whoever is to be asked there is asked after that. Attempts on other channels go out at their times."
+    )
+    _tell(transitions, tx, f"limited:{channel}", subject, text, now, around=channel)
+
+
 def sent_otherwise(transitions: Transitions, tx: Tx, row: Row, remark: str, now: datetime) -> None:
     """A message went out, but not as it was set up to look. An alert that did so is no reason for another one."""
-    if row.kind is RowKind.TELL and (row.body or {}).get("purpose") == Purpose.ALERT.value:
+    if _is_alert(row):
         return
     channel = row.channel
     subject = f"Messages by {channel} do not look as set up ({remark})"
     text = f"{subject}. They went out in the looks that come with Handraise."
     _tell(transitions, tx, f"otherwise:{channel}:{remark}", subject, text, now)
+
+
+def _is_alert(row: Row) -> bool:
+    return row.kind is RowKind.TELL and (row.body or {}).get("purpose") == Purpose.ALERT.value
 
 
 _CONSEQUENCES = {

@@ -50,7 +50,6 @@ from core.ports import (
     Deferred,
     Delivered,
     Delivery,
-    RefusalCause,
     Refused,
 )
 from core.store import intents, markers, outbox, subscriptions, suspensions
@@ -268,10 +267,10 @@ class Relay:
                 await self.database.write(lambda tx: self._refused(tx, row, refusal, now))
             case Dropped() as dropped:
                 await self.database.write(lambda tx: self._dropped(tx, row, dropped, now))
-            case Deferred(reason, until) as deferral:
-                await self._again(row, reason, now, until, deferral.fault)
-            case Ambiguous(reason, until):
-                await self._again(replace(row, ambiguous=True), reason, now, until, None)
+            case Deferred() as deferral:
+                await self._again(row, deferral, now)
+            case Ambiguous() as doubt:
+                await self._again(replace(row, ambiguous=True), doubt, now)
             case _ as unknown:
                 assert_never(unknown)
 
@@ -348,32 +347,29 @@ class Relay:
         if reasons is not None:
             self.transitions.reached_nobody(tx, suspension, AttemptRefused(attempt, reasons), intent, now)
 
-    async def _again(
-        self, row: Row, reason: str, now: datetime, until: datetime | None, fault: RefusalCause | None
-    ) -> None:
-        backoff = self._backoff(row)
+    async def _again(self, row: Row, put_off: Deferred | Ambiguous, now: datetime) -> None:
+        backoff, reason = self._backoff(row), put_off.reason
         if now - row.created_at >= backoff.give_up_after:
             await self.database.write(lambda tx: self._give_up(tx, row, reason, now))
             return
-        due_at = min(max(now + delay(backoff, row.tries), until or now), row.created_at + backoff.give_up_after)
+        due_at = min(max(now + delay(backoff, row.tries), put_off.until or now), row.created_at + backoff.give_up_after)
         if reason in SILENCE and row.lane:
             due_at = whole_second(due_at)
-        await self.database.write(lambda tx: self._postpone(tx, row, due_at, reason, fault, now))
+        await self.database.write(lambda tx: self._postpone(tx, row, due_at, put_off, now))
 
     def _backoff(self, row: Row) -> Backoff:
         return self.callbacks if row.kind in _CALLS else NOTICES
 
-    def _postpone(
-        self, tx: Tx, row: Row, due_at: datetime, reason: str, fault: RefusalCause | None, now: datetime
-    ) -> None:
+    def _postpone(self, tx: Tx, row: Row, due_at: datetime, put_off: Deferred | Ambiguous, now: datetime) -> None:
         """One that finds nobody on call waits for somebody; the ladder does not."""
-        finds_nobody = reason == outbox.NOBODY_ON_CALL and row.reason != reason
+        finds_nobody = put_off.reason == outbox.NOBODY_ON_CALL and row.reason != put_off.reason
         intent, suspension = self._locked_of(tx, row, now) if finds_nobody else (None, None)
-        if not outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=reason):
-            leases.left_alone(tx, row, reason)
+        if not outbox.postpone(tx, row, self.lanes.owner, due_at=due_at, reason=put_off.reason):
+            leases.left_alone(tx, row, put_off.reason)
             return
         self.alarm.within(tx, due_at)
-        alerts.channel_waits(self.transitions, tx, row, reason, fault, now)
+        if isinstance(put_off, Deferred):
+            alerts.channel_waits(self.transitions, tx, row, put_off, now)
         if intent is not None and suspension is not None and row.attempt is not None:
             self._next_if_nobody(tx, suspension, row.attempt, intent, now)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.sandbox.slack.faults import RateLimited
+from core.domain.wording import told_at
 from tests.vendors.slack_faults import SaysNo
 from tests.vendors.smtp import Stage
-from tests.world import World, running
+from tests.world import CHANNEL, World, running
 
 OPS = "ops@example.com"
 
@@ -116,6 +119,53 @@ async def test_a_mail_server_that_takes_nothing_from_us_for_that_mailbox_is_an_a
         await world.ask(channel_hint="email")
         await world.settle()
         assert [incident.title for incident in world.pager.incidents][:1] == ["Notices by email are refused (smtp_554)"]
+
+
+async def test_a_slack_that_takes_nothing_for_an_hour_is_told_of_once(tmp_path: Path, database_url: str) -> None:
+    async with watched(tmp_path, database_url) as world:
+        world.slack.workspace.add_channel("C0OTHER", "other")
+        for place in (CHANNEL, "C0OTHER"):
+            world.slack.fail_next(RateLimited(3600), "chat.postMessage")
+            await world.ask(notify_to=f"slack:{place}", deadline_seconds=86_400)
+            await world.ask("And this?", notify_to=f"slack:{place}", deadline_seconds=86_400)
+        await world.advance(minutes=59)
+        assert world.slack.workspace.messages == []
+        until = told_at(world.clock.now() + timedelta(minutes=1))
+        [mail] = world.mailbox.of(OPS)
+        assert mail.subject == f"Notices by slack wait until {until} (ratelimited)"
+        assert f"takes nothing more from Handraise before {until}" in " ".join(mail.text.split())
+        assert "Refund order" not in mail.text
+
+        await world.advance(minutes=2)
+        assert len(world.slack.workspace.messages) == 4
+        world.slack.fail_next(RateLimited(3600), "chat.postMessage")
+        await world.ask("Once more?")
+        await world.settle()
+        assert len(told(world)) == 2
+
+
+@pytest.mark.parametrize(("seconds", "alerts"), [(60, 0), (299, 0), (300, 1)])
+async def test_an_ordinary_limit_of_slacks_is_no_alarm(
+    tmp_path: Path, sqlite_url: str, seconds: int, alerts: int
+) -> None:
+    async with watched(tmp_path, sqlite_url) as world:
+        world.slack.fail_next(RateLimited(seconds), "chat.postMessage")
+        await world.ask()
+        await world.advance(minutes=10)
+        assert len(told(world)) == alerts
+        assert len(world.slack.workspace.messages) == 1
+
+
+async def test_a_limit_that_an_alert_or_an_edit_meets_is_not_told_of(tmp_path: Path, sqlite_url: str) -> None:
+    async with watched(tmp_path, sqlite_url, "slack:C0OPS") as world:
+        asked = await world.ask(notify_to="alice@example.com")
+        world.slack.fail_next(RateLimited(3600), "chat.update")
+        await world.answer(asked, "approve")
+        await world.settle()
+        world.slack.fail_next(RateLimited(3600), "chat.postMessage")
+        await world.call("POST", "/v1/pause", "admin", json={"reason": "test"})
+        await world.advance(hours=2)
+        assert len(world.slack.workspace.posted("C0OPS")) == 1, "the pause alone"
 
 
 async def test_an_alert_goes_around_the_channel_that_it_is_about(tmp_path: Path, sqlite_url: str) -> None:
