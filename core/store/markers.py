@@ -213,7 +213,7 @@ def next_end(conn: sa.Connection, channel: str) -> datetime | None:
     return found
 
 
-_NEXT_END = Prepared(sa.select(sa.func.min(seen.c.at)).where(seen.c.channel == sa.bindparam("channel")))
+_NEXT_END = Prepared(sa.select(sa.func.min(seen.c.at).label("at")).where(seen.c.channel == sa.bindparam("channel")))
 
 
 def forget_end(tx: Tx, channel: str, ref: str) -> bool:
