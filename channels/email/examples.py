@@ -174,7 +174,6 @@ MESSAGES: Mapping[str, Message] = {
         "The question was:\nRefund order 12345 to the card it was paid with?",
         FIRST.links.best,
         FIRST.ref,
-        TOKEN,
     ),
     "sign-in": Message(
         Purpose.SIGN_IN,

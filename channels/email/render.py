@@ -30,7 +30,7 @@ OWN_WORDS = 10_000
 _A_LINK = Links("https://handraise.example.com/" + "x" * 90)
 _TOLD_IN_REPLY = frozenset({Purpose.CONFIRMATION, Purpose.TOO_LATE, Purpose.CLARIFICATION})
 """Written because a mail came in: marked as such and sent from ``<>``, so that no machine answers (RFC 3834 §3.3)."""
-_NOTHING_COMES_BACK = _TOLD_IN_REPLY | {Purpose.ENDED, Purpose.UNTOLD}
+_NOTHING_COMES_BACK = _TOLD_IN_REPLY | {Purpose.ENDED, Purpose.UNTOLD, Purpose.FAILED}
 """There is nothing left to answer, not even that nobody is there."""
 
 _SUPPRESSED = "DR, RN, NRN, AutoReply"

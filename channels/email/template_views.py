@@ -328,6 +328,7 @@ _BUTTONS: Mapping[Purpose, str] = {
     Purpose.CLARIFIED: "Answer…",
     Purpose.ENDED: "Show it",
     Purpose.UNTOLD: "Show it",
+    Purpose.FAILED: "Show it",
 }
 
 

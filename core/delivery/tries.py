@@ -37,7 +37,7 @@ from core.domain.notice import (
     shown_choices,
 )
 from core.domain.people import Address
-from core.domain.short_messages import ended_message, untold_message
+from core.domain.short_messages import ended_message, failure_message, untold_message
 from core.domain.suspension import Suspension
 from core.domain.wording import AgentTold, claimed
 from core.engine.channel_views import ChannelViews
@@ -72,8 +72,8 @@ NOT_WANTED = "nothing_to_clarify"
 UNCONFIRMED = "unconfirmed"
 """The ``reason`` of a notice of which nobody can say whether it came, and that is asked by no more."""
 
-_AGENTS_WORDS = frozenset({Purpose.CLARIFIED, Purpose.FAILED})
-"""What says what an agent wrote, and is redacted as it is sent. The others are made of what may be shown."""
+_AS_IT_IS_NOW = frozenset({Purpose.ENDED, Purpose.UNTOLD, Purpose.FAILED})
+"""What is made of the record as it is sent."""
 
 StillWants = Callable[[str, str], Awaitable[bool]]
 """Whether this subscription still is to hear of this intent."""
@@ -272,14 +272,16 @@ class Tries:
         """How a question ended is told as it stands now; ``None`` if what was to be told is true no longer. Of the
         others the agent's own words are redacted here: the rest was made of what may be shown."""
         body = cast("Mapping[str, Any]", row.body)
-        if suspension is not None and purpose in {Purpose.ENDED, Purpose.UNTOLD}:
+        if suspension is not None and purpose in _AS_IT_IS_NOW:
             shown = await self.channel_views.shown_on(row.channel, suspension)
+            if purpose is Purpose.FAILED:
+                return failure_message(shown)
             told = await self._agent_told(suspension)
             if purpose is Purpose.ENDED:
                 return ended_message(shown, told, self._zone(row.to))
             return untold_message(shown, told) if told.never else None
         subject, text = body["subject"], body["text"]
-        if purpose in _AGENTS_WORDS:
+        if purpose is Purpose.CLARIFIED:
             subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
         return Message(purpose, subject, text, ref=body["ref"])
 

@@ -148,7 +148,7 @@ class Ending:
 
     ``answer`` is the label (or the text) to show, ``None`` if nobody answered; ``continued_with`` says what the
     agent goes on with after silence. ``given`` of the ``needed`` answers had come by then. ``zone`` is the reader's,
-    if there is one; ``told`` whether the agent knows, where that is known. ``report`` is what came of it since.
+    if there is one; ``told`` whether the agent knows, where that is known. ``report`` is what it says came of it.
     """
 
     ref: str

@@ -9,6 +9,7 @@ Source: API.md §4, "Several answers"; docs/decisions/0009.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +17,7 @@ from pydantic import JsonValue
 
 from core.domain.copies import replace
 from core.domain.people import canonical
-from core.domain.suspension import Ask, Given, Status, Suspension
+from core.domain.suspension import Ask, Given, Status, Suspension, Via
 from core.domain.vocabulary import ANSWER_CHANGED, ANSWER_RECORDED, AnswerGiven, Event, Outcome
 from core.domain.wire import instant, via_json
 
@@ -100,13 +101,16 @@ def responders(suspension: Suspension, value: JsonValue) -> list[JsonValue]:
     return [one.by for one in suspension.answers if same_value(one.value, value)]
 
 
-def deciders(suspension: Suspension) -> list[tuple[str, str]]:
-    """Whoever gave the answer that ended it, each with the channel that it came by; nobody if no answer did."""
+def decisions(suspension: Suspension) -> Iterator[tuple[str, Via]]:
+    """Everybody who has given the answer that counts, and how; nobody after silence or a cancellation."""
     ended = suspension.ended
-    if suspension.status is not Status.RESPONDED or ended is None or ended.by is None:
-        return []
-    together = [(one.by, one.channel) for one in suspension.answers if same_value(one.value, ended.value)]
-    return together or [(ended.by, ended.channel or "")]
+    if ended is None or suspension.status is not Status.RESPONDED:
+        return
+    if suspension.answers:
+        given = [one for one in suspension.answers if same_value(one.value, ended.value)]
+        yield from ((one.by, one.via or Via(one.channel)) for one in given)
+    elif ended.by is not None:
+        yield ended.by, ended.via or Via(ended.channel or "")
 
 
 def recorded(before: Suspension, suspension: Suspension, signal: AnswerGiven, now: datetime) -> Outcome:

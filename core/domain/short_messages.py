@@ -1,5 +1,5 @@
 """Short messages about a question: an answer that counts but is not enough yet, what the agent has clarified, how it
-ended, and that what was decided has failed. Every channel says the same. Pure.
+ended and that it failed. Every channel says the same. Pure.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from core.domain.copies import replace
-from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_value
+from core.domain.notice import Message, Purpose, build_ending, shown_value
 from core.domain.quorum import answer_of
 from core.domain.suspension import Status, Suspension
 from core.domain.wording import AgentTold, so_far, told_at, told_report, why_never
@@ -75,14 +75,15 @@ def _in_brief(value: str | None) -> str | None:
     return None if value is None else in_brief(value)
 
 
-def failure_message(suspension: Suspension) -> Message:
-    """To whoever decided: what they answered, and what the agent says of it. Raises ``ValueError`` if it has not."""
-    ended, ask = suspension.ended, suspension.ask
-    if ended is None or ended.reported is None:
+def failure_message(shown: Suspension) -> Message:
+    """To whoever gave the answer that ended it: what the agent says came of it."""
+    ask, ended = shown.ask, shown.ended
+    report = None if ended is None else ended.reported
+    if ended is None or report is None:
         raise ValueError("the agent has reported nothing")
-    more = f"\n\nMore: {ended.reported.url}" if ended.reported.url else ""
+    more = f"\n\nMore: {report.url}" if report.url else ""
     text = (
-        f"You answered “{in_brief(shown_value(suspension, ended.value))}”. {ask.created_by} reports:\n"
-        f"{told_report(ended.reported)}{more}\n\nThe question was:\n{ask.question}"
+        f"You answered “{in_brief(shown_value(shown, ended.value))}”. {ask.created_by} reports:\n"
+        f"{told_report(report)}{more}\n\nThe question was:\n{ask.question}"
     )
-    return replace(about(suspension, Purpose.FAILED, text), link_to=LinkTo(Opens.QUESTION))
+    return about(shown, Purpose.FAILED, text)

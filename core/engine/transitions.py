@@ -18,8 +18,7 @@ from core.domain.machine import decide
 from core.domain.notice import Message, Purpose
 from core.domain.people import Address
 from core.domain.plain_times import rescheduled
-from core.domain.quorum import deciders
-from core.domain.short_messages import clarified_message, failure_message
+from core.domain.short_messages import clarified_message
 from core.domain.suspension import Suspension
 from core.domain.tokens import TokenMaker, TokenPurpose
 from core.domain.vocabulary import (
@@ -43,6 +42,7 @@ from core.domain.vocabulary import (
 )
 from core.domain.wire import JsonObject
 from core.engine import refresh
+from core.engine.deciders import Deciders
 from core.engine.recipients import addresses_of, personal_address, references_of, why_no_address
 from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
@@ -289,7 +289,7 @@ class Transitions:
             case ShowReport():
                 return self.withdrawals.edits(suspension, refresh.endings(tx, suspension, self.channels), now)
             case TellFailure():
-                return self._tell_failure(tx, suspension, now)
+                return self.to_deciders(tx, suspension, Purpose.FAILED, now)
             case Withdraw():
                 return self._withdrawals_at_the_end(tx, suspension, now)
             case ResumeAgent():
@@ -353,19 +353,11 @@ class Transitions:
         message = clarified_message(suspension, self.responders.time_zone(asker))
         return [tell_row(message, address, now, suspension.id)]
 
-    def _tell_failure(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
-        """To each who decided: where they did, if they are reached there by themselves; else by mail, else anywhere."""
-        message = failure_message(suspension)
-        found = (self._decided_at(by, channel) for by, channel in deciders(suspension))
-        addresses = list(dict.fromkeys(address for address in found if address is not None))
-        self.keep_tokens(tx, [(suspension.id, address) for address in addresses])
-        return [tell_row(message, address, now, suspension.id) for address in addresses]
-
-    def _decided_at(self, person: str, channel: str) -> Address | None:
-        personal = [name for name, one in self.channels.items() if one.reaches_one_person]
-        by_mail = (name for name in personal if self.channels[name].takes_replies)
-        preferred = channel if channel in personal else next(by_mail, None)
-        return personal_address(self.responders, self.channels, person, preferred)
+    def to_deciders(self, tx: Tx, suspension: Suspension, purpose: Purpose, now: datetime) -> list[Row]:
+        """A message to whoever gave the answer that ended it; once, whatever is asked for."""
+        rows = Deciders(self.channels, self.responders).messages(tx, suspension, purpose, now)
+        self.keep_tokens(tx, [(suspension.id, row.to) for row in rows])
+        return rows
 
     def _withdrawals_at_the_end(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
         """Every message that can be edited, and a message to whoever would not hear otherwise."""

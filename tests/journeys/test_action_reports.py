@@ -356,23 +356,32 @@ async def test_who_replied_by_mail_is_told_in_that_thread(any_world: World) -> N
     assert messages(world, asked) == []
 
 
-@pytest.mark.parametrize("way", ["page", "pagerduty", "api"])
-async def test_who_decided_elsewhere_is_told_by_mail(world: World, way: str) -> None:
+async def test_who_decided_on_a_page_is_told_where_its_link_was_sent(world: World) -> None:
+    asked = await world.ask(**BY_MAIL)
+    await send(world.http, await page_of(world, await world.mailbox.expect(to=ALICE)), "0")
+    await report(world, asked, FAILED)
+    await world.settle()
+    [told] = about(world, asked, "Failed: The card has expired.")
+    assert told.recipient == ALICE
+    assert messages(world, asked) == []
+
+
+@pytest.mark.parametrize("way", ["pagerduty", "api"])
+async def test_who_decided_elsewhere_is_told_where_they_are_reached_first(world: World, way: str) -> None:
     asked = await world.ask(**{**BY_MAIL, "channel_hint": "pagerduty" if way == "pagerduty" else "email"})
     if way == "pagerduty":
         incident = await world.pager.expect_incident(asked["ref"])
         await world.pager.add_note(incident, world.pager.account.users["PALICE"], "approve")
-    elif way == "page":
-        await send(world.http, await page_of(world, await world.mailbox.expect(to=ALICE)), "0")
     else:
         await world.answer(asked, "approve")
     await world.settle()
     assert (await world.show(asked))["responded_by"] == ALICE
     await report(world, asked, FAILED)
     await world.settle()
-    [told] = about(world, asked, "Failed: The card has expired.")
-    assert told.recipient == ALICE
-    assert messages(world, asked) == []
+    [told] = messages(world, asked)
+    assert (told.channel, told.thread_ts) == ("D0ALICE", None)
+    assert "Failed: The card has expired." in shown(told)
+    assert about(world, asked, "Failed: The card has expired.") == []
 
 
 async def test_each_who_gave_the_answer_that_counts_is_told_once_and_nobody_else(world: World) -> None:
@@ -388,8 +397,10 @@ async def test_each_who_gave_the_answer_that_counts_is_told_once_and_nobody_else
     await report(world, asked, FAILED)
     await world.settle()
 
-    assert [one.recipient for one in about(world, asked, "You answered “a”")] == [ALICE]
-    assert [one.channel for one in messages(world, asked)] == [CHANNEL, "D0BOB"]
+    in_channel, *told = messages(world, asked)
+    assert in_channel.channel == CHANNEL
+    assert sorted(one.channel for one in told) == ["D0ALICE", "D0BOB"]
+    assert all("You answered “a”." in shown(one) for one in told)
 
 
 async def test_nobody_hears_of_a_failure_that_nobody_decided(world: World) -> None:

@@ -39,6 +39,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "POST /signals/{signal_id}": Call("/signals/signal-1", {"value": "approve"}, stranger=403),
     "POST /suspensions/{suspension_id}/cancel": Call("/suspensions/{question}/cancel", {}),
+    "POST /suspensions/{suspension_id}/outcome": Call("/suspensions/{question}/outcome", {"status": "done"}),
     "POST /suspensions/{suspension_id}/claim": Call("/suspensions/{question}/claim", {}, stranger=403),
     "DELETE /suspensions/{suspension_id}/claim": Call("/suspensions/{question}/claim", stranger=403),
     "POST /suspensions/{suspension_id}/assign": Call(
