@@ -22,8 +22,10 @@ LAYERS = "one subject in several layers"
 CLASSES: Mapping[str, tuple[str, str]] = {
     "ActionReport": (SDK, "core/domain sdk/handraise"),
     "ActionView": ("the action, for the templates of mails and for those of pages", "bot/web/pages channels/email"),
+    "AlreadyDenied": (SDK, "core sdk/handraise"),
     "Claim": (SDK, "core/domain sdk/handraise"),
     "Clarification": (SDK, "core/domain sdk/handraise"),
+    "EarlierAnswer": (SDK, "core/domain sdk/handraise"),
     "EngagementDecision": (SDK, "core/domain sdk/handraise"),
     "EngagementSignals": (SDK, "core/domain sdk/handraise"),
     "FieldProblem": (SDK, "bot/web/api sdk/handraise"),
@@ -65,6 +67,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "command": ("Slack's /handraise: what is done, what is shown", "bot/inbound/slack channels/slack"),
     "configuration": ("the configuration: the command, and doctor's check", "bot/commands bot/doctor"),
     "coordinators": (LAYERS, "bot/web/api core/containers core/store"),
+    "earlier_answers": (LAYERS, "core/domain core/engine"),
     "errors": (
         "the errors of a layer",
         "bot/web channels/slack core sdk/handraise sdk/handraise/harness sdk/handraise/suspension",

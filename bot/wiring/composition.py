@@ -59,7 +59,7 @@ from core.engine.permissions import Permissions
 from core.engine.planning import Planner
 from core.engine.queries import ClientQueries
 from core.engine.receipts import Receipts
-from core.engine.repeats import Repeats
+from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
@@ -143,7 +143,7 @@ def wire(
     keys.introduce(people)
     doors = None if channels is None else Doors()
     channels = dict(channels_of(settings, folder, clock, instance, root, accounts) if channels is None else channels)
-    quotas, repeats = settings.key_quotas, Repeats(settings.suspension.same_ask)
+    quotas, repeats = settings.key_quotas, RepeatedAsks(settings.suspension.same_ask)
     receipts = Receipts(database, clock, root.derive_renewed("receipts"), settings.receipts.ttl)
     agents = CallbackAgents(
         keys.secrets,

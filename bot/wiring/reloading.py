@@ -33,7 +33,7 @@ from core.delivery.tries import SEND_TIMEOUT
 from core.domain.root_key import RootKey
 from core.engine.engine import Engine
 from core.engine.quotas import Quotas
-from core.engine.repeats import Repeats
+from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import ConfigError, Conflict
 from core.inbound.reports import Incoming
@@ -109,7 +109,7 @@ class Reloading:
         keys: KeyRing,
         people: Directory,
         quotas: Quotas,
-        repeats: Repeats,
+        repeats: RepeatedAsks,
         database: Database,
         clock: Clock,
     ) -> None:

@@ -41,7 +41,7 @@ from core.engine.planning import schedules_in
 from core.engine.queries import Queries, may_read
 from core.engine.quotas import NO_QUOTAS, Quotas
 from core.engine.reception import received, truth, would_refuse
-from core.engine.repeats import Repeats
+from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import (
     AlreadyReported,
@@ -104,7 +104,7 @@ class Engine:
         clock: Clock,
         *,
         quotas: Quotas = NO_QUOTAS,
-        repeats: Repeats | None = None,
+        repeats: RepeatedAsks | None = None,
         when_cut: WhenCut = WhenCut.ANSWER,
     ) -> None:
         self.database = database
@@ -116,7 +116,7 @@ class Engine:
         self._transitions = transitions
         self._drafter = drafter
         self._clock = clock
-        self._repeats = repeats or Repeats()
+        self._repeats = repeats or RepeatedAsks()
         self._opening = Opening(drafter, transitions, quotas, self._repeats)
         self._catching_up = CatchingUp(database, transitions, clock)
         self._due_attempts = DueAttempts(database, transitions, clock)

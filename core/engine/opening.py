@@ -20,7 +20,7 @@ from core.domain.request import AskRequest, Opened, action_digest
 from core.domain.same_ask import digests_of
 from core.engine.drafting import Draft, Drafter
 from core.engine.quotas import NO_QUOTAS, Quotas
-from core.engine.repeats import Repeats
+from core.engine.repeats import RepeatedAsks
 from core.engine.transitions import Transitions
 from core.errors import NotFound, SignalIdInUse
 from core.store import intent_agents, intents, sessions, suspensions
@@ -34,7 +34,7 @@ class Opening:
     drafter: Drafter
     transitions: Transitions
     quotas: Quotas = NO_QUOTAS
-    repeats: Repeats = field(default_factory=Repeats)
+    repeats: RepeatedAsks = field(default_factory=RepeatedAsks)
 
     def open(
         self,

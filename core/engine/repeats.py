@@ -28,7 +28,7 @@ REFUSED_FOR = timedelta(hours=1)
 
 
 @dataclass(slots=True, eq=False)
-class Repeats:
+class RepeatedAsks:
     """``policy`` is this installation's. One for a whole process: it may change."""
 
     policy: SameAsk = SameAsk.SHOW
