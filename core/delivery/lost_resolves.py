@@ -55,12 +55,14 @@ class Sign(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What happened ``at`` a time to ``place``, at which these ``questions`` stand, open or not."""
+    """What happened ``at`` a time to ``place``, at which these ``questions`` stand, open or not. ``into`` is where they
+    stand from now on, if that is another place."""
 
     place: str
     questions: Sequence[Suspension]
     sign: Sign
     at: datetime
+    into: str | None = None
 
 
 def again(transitions: Transitions, tx: Tx, question: Suspension, channel: str, now: datetime) -> list[Row]:
@@ -91,6 +93,8 @@ def _note_gone(tx: Tx, channel: str, sighting: Sighting, now: datetime) -> None:
     for one in sighting.questions:
         markers.note_place(tx, channel, one.ask.ref, sighting.place, now)
         markers.note_gone(tx, channel, one.ask.ref, sighting.place, sighting.at)
+        if sighting.into is not None:
+            markers.note_place(tx, channel, one.ask.ref, sighting.into, now)
 
 
 def _withdraw_again(transitions: Transitions, tx: Tx, channel: str, sighting: Sighting, now: datetime) -> None:

@@ -156,6 +156,25 @@ async def test_of_two_questions_on_one_incident_the_end_of_the_second_makes_up_f
     assert not incident.is_open
 
 
+async def test_what_was_merged_into_another_incident_is_waited_for_there(paged: World) -> None:
+    first, second = await paged.ask("First?", **PAGING), await paged.ask("Second?", **PAGING)
+    merged, into = paged.pager.incidents
+    paged.pager.merge(merged, into)
+    await paged.settle()
+    await paged.answer(second, "approve")
+    await paged.settle()
+    paged.pager.fail_next(EventFault.LOST)
+    await paged.answer(first, "approve")
+    await paged.settle()
+    assert into.is_open
+
+    await paged.advance(minutes=6)
+
+    assert not into.is_open
+    await paged.advance(hours=2)
+    assert told(paged) == []
+
+
 async def test_a_service_that_dies_meanwhile_resolves_again_when_it_is_back(tmp_path: Path, sqlite_url: str) -> None:
     async with watched(tmp_path, sqlite_url) as world:
         incident = await answered(world, EventFault.LOST)

@@ -68,12 +68,17 @@ class PagerDutyMeaning:
     async def take(self, event: WebhookEvent) -> Taken:
         """Raises ``ApiUnavailable`` or ``DatabaseUnavailable``: then nothing was remembered, and it may come again."""
         happening = event.webhook.happening
+        if isinstance(happening, Merged):  # before it is forgotten what they were about
+            await self._sight(event, happening.where, Sign.GONE, happening.into)
         taken = await self._take(event)
-        if taken is Taken.DONE and not isinstance(happening, Ignored):
-            where = happening.where
-            seen = Sighting(where.incident, await self.lookup.kept(where), _sign(happening), event.at)
-            await self.incidents.sighted(seen)
+        if taken is Taken.DONE and not isinstance(happening, Merged | Ignored):
+            await self._sight(event, happening.where, _sign(happening))
         return taken
+
+    async def _sight(self, event: WebhookEvent, where: Where, sign: Sign, into: str | None = None) -> None:
+        """Whether the incident still asks its questions, should they have ended."""
+        questions = await self.lookup.kept(where)
+        await self.incidents.sighted(Sighting(where.incident, questions, sign, event.at, into))
 
     async def _take(self, event: WebhookEvent) -> Taken:  # noqa: PLR0911 (one for each kind of event)
         happening = event.webhook.happening
