@@ -205,12 +205,12 @@ async def test_a_callback_that_is_given_up_is_told_of_once_an_hour(tmp_path: Pat
         assert len(told(world)) == 2
 
 
-async def test_an_agent_that_says_it_is_gone_is_no_alarm(tmp_path: Path, sqlite_url: str) -> None:
+async def test_an_agent_that_wants_no_callback_is_told_of(tmp_path: Path, sqlite_url: str) -> None:
     async with watched(tmp_path, sqlite_url) as world:
         world.agent.answers += [410]
         await world.answer(await world.ask(), "approve")
         await world.advance(minutes=1)
-        assert told(world) == []
+        assert told(world) == ["refund-agent refuses callbacks"]
 
 
 async def test_with_nobody_to_tell_everything_else_is_the_same(world: World) -> None:

@@ -84,13 +84,13 @@ async def test_one_story_is_counted_as_it_was(any_world: World) -> None:
     }
     await world.answer(asked, "approve")
     await world.settle()
-    answered = await scrape(world)
-    assert changed(reminded, answered) == {
+    since = changed(reminded, await scrape(world))
+    assert since.pop(("relay_tries_total", "slack", "delivered")) in {1, 2}  # again, if it was before the callback
+    assert since == {
         ("suspensions_open",): -1,
         ("suspension_resolutions_total", "responded"): 1,
         ("suspension_answer_seconds_count",): 1,
         ("suspension_answer_seconds_sum",): 3602,
-        ("relay_tries_total", "slack", "delivered"): 1,  # the message is edited
         ("relay_tries_total", "agents", "delivered"): 1,
     }
 

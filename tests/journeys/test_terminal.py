@@ -114,6 +114,7 @@ def commands() -> Mapping[str, list[str]]:
         "backup": ["backup", f"FOLDER/none {EVIL}/backup", "--config", "CONFIG"],
         "restore": ["restore", f"FOLDER/none {EVIL}", "--config", "FREE"],
         "reload": ["reload"],
+        "report": ["report", "ANSWERED", "failed", EVIL, "--url", EVIL],
         "signin-link": ["signin-link", EVIL],
         "slack manifest": ["slack", "manifest", "--http", EVIL],
     }
