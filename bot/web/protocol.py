@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -40,6 +41,12 @@ _AT_ONCE = 16 * 1024
 """Bytes that the parser is given before it is looked at what came of them."""
 _MOST_UNREAD = 16 * 1024 * 1024
 """How much of a body that nobody wants may pass by, so that its sender gets to read our reply."""
+
+_PIECE = 64 * 1024
+"""Bytes of a reply that are written at once. The next are written when these have left: whoever does not read holds no
+more than that, and no copy of a reply that is the same for all."""
+_JOINED = 16 * 1024
+"""Bytes that are copied behind a head, at most."""
 
 _WORDS: dict[HttpRefusal, tuple[int, str, str]] = {
     HttpRefusal.CROWDED: (503, "busy", "Too many connections are open: try again in a moment."),
@@ -88,9 +95,12 @@ class _Joined:
     def write(self, data: bytes) -> None:
         if self.holds:
             self._head += data
-        else:
+        elif len(data) <= _JOINED:
             head, self._head = self._head, b""
             self._transport.write(head + data if head else data)
+        else:
+            self.let_go()
+            self._transport.write(data)
 
     def let_go(self) -> None:
         """Nothing comes behind the head. Whoever has gone is told nothing: uvloop's transports raise then."""
@@ -374,7 +384,8 @@ class HttpConnection(HttpToolsProtocol):
 
         async def told(message: Message) -> None:
             if message["type"] != "http.response.start":
-                await send(message)
+                for piece in _pieces(message):
+                    await send(piece)
                 return
             while flow.write_paused:
                 await flow.drain()  # here, and not in ``send``: while a head is held, nothing may be waited for
@@ -416,6 +427,18 @@ class HttpConnection(HttpToolsProtocol):
 def protocol_for(connections: Connections) -> type[asyncio.Protocol]:
     """What uvicorn is given to make each connection with."""
     return cast("type[asyncio.Protocol]", partial(HttpConnection, connections))
+
+
+def _pieces(message: Message) -> Iterator[Message]:
+    """A part of a reply's body in pieces, none of them a copy."""
+    body = message.get("body", b"")
+    if len(body) <= _PIECE:
+        yield message
+        return
+    whole = memoryview(body)
+    for start in range(0, len(body), _PIECE):
+        more = start + _PIECE < len(body) or message.get("more_body", False)
+        yield {**message, "body": whole[start : start + _PIECE], "more_body": more}
 
 
 class _Stop(Exception):

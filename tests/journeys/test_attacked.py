@@ -108,6 +108,31 @@ async def test_a_keyless_attacker_takes_up_little_and_nobody_notices(tmp_path: P
             assert max(late) <= 1, figures
 
 
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
+async def test_long_replies_that_nobody_reads_take_up_little(tmp_path: Path, path: str) -> None:
+    async with service(tmp_path) as (_, _, url, pid):
+        async with aiohttp.ClientSession() as http, http.get(url + path) as reply:
+            assert len(await reply.read()) > 256 * 1024  # from here on it is written
+        await asyncio.sleep(1)
+        before = most = resident(pid)
+        with contextlib.ExitStack() as stack:
+            await asyncio.to_thread(_ask_unread, stack, url, path)
+            for _ in range(20):
+                await asyncio.sleep(0.2)
+                most = max(most, resident(pid))
+        assert (most - before) / MIB <= 40
+
+
+def _ask_unread(stack: contextlib.ExitStack, url: str, path: str) -> None:
+    host, port = url.removeprefix("http://").split(":")
+    for number in range(CONNECTIONS):
+        one = stack.enter_context(socket.socket())
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.bind((f"127.0.1.{number % 10 + 1}", 0))
+        one.connect((host, int(port)))
+        one.sendall(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+
+
 async def test_with_all_sockets_taken_the_ladder_goes_on(tmp_path: Path) -> None:
     async with service(tmp_path, descriptors=256) as (caller, here, url, pid):
         host, port = url.removeprefix("http://").split(":")

@@ -378,6 +378,22 @@ async def test_bodies_of_strangers_share_what_there_is_and_known_clients_have_th
     assert door.connections.bodies.by_strangers == 0
 
 
+async def test_a_long_reply_comes_whole_to_whoever_reads_it_slowly(door: Doors) -> None:
+    async with client(door) as one, client(door) as slow:
+        for path in (b"/openapi.json", b"/docs"):
+            asking = b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n" % path
+            one.say(asking)
+            _, wanted = await one.hear()
+            assert len(wanted) > 256 * KIB
+            slow.say(asking)
+            got = b""
+            while len(got) < len(wanted):
+                got += await slow.reader.read(8 * KIB)
+                await asyncio.sleep(0)
+            assert got.split(b"\r\n\r\n", 1)[1] == wanted.split(b"\r\n\r\n", 1)[1]
+        assert await slow.ask(ALIVE) == 200
+
+
 async def test_a_signed_mail_of_5_mib_is_taken_and_given_back(door: Doors) -> None:
     raw = b"From: a@example.com\r\n\r\n" + b"x" * (5 * MIB - 23)
     sent_at = int(door.world.clock.now().timestamp())

@@ -13,6 +13,7 @@ import uvloop
 from starlette.types import Receive, Scope, Send
 
 from bot.sandbox.serving import serving
+from bot.web import protocol
 from bot.web.admission import Limits
 from bot.web.connections import Connections
 from bot.web.protocol import protocol_for
@@ -63,7 +64,9 @@ def on_uvloop(test: Callable[[App, socket.socket], Coroutine[Any, Any, None]]) -
         runner.run(run())
 
 
-def test_a_refusal_goes_out_though_the_reply_before_it_is_not_read_yet() -> None:
+def test_a_refusal_goes_out_though_the_reply_before_it_is_not_read_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "_PIECE", LONG)  # so that it ends although it has surely not left
+
     async def test(app: App, client: socket.socket) -> None:
         client.sendall(b"GET /long HTTP/1.1\r\nHost: h\r\n\r\n")
         await asyncio.to_thread(client.recv, 1)
@@ -79,6 +82,20 @@ def test_a_refusal_goes_out_though_the_reply_before_it_is_not_read_yet() -> None
             last = (last + more)[-4096:]
         assert b"HTTP/1.1 400" in last
         return last
+
+    on_uvloop(test)
+
+
+def test_a_long_reply_that_is_not_read_is_not_written() -> None:
+    async def test(app: App, client: socket.socket) -> None:
+        client.sendall(b"GET /long HTTP/1.1\r\nHost: h\r\n\r\n")
+        await asyncio.to_thread(client.recv, 1)
+        await asyncio.sleep(0.2)
+        assert not app.ended.is_set()
+        read = 1
+        while read < LONG:
+            read += len(await asyncio.to_thread(client.recv, 65536))
+        await app.ended.wait()
 
     on_uvloop(test)
 
