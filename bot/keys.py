@@ -151,6 +151,7 @@ class KeyRing:
         self._configured: Mapping[str, StoredKey] = {}
         self._secrets: Mapping[str, Sequence[str]] = {}
         self._stored: Mapping[str, StoredKey] = {}
+        self._stored_by_hash: Mapping[str, StoredKey] = {}
         self._stored_roles: Mapping[str, frozenset[Role]] = {}
         self._reads_own = settings.answers.operators_read == "own_groups"
         self._people: Responders | None = None
@@ -182,6 +183,8 @@ class KeyRing:
         key that is not valid any more is told."""
         found = await self._database.read(api_keys.every)
         self._stored = {key.name: key for key in found}
+        hashes = ((one, key) for key in found for one in (key.key_hash, key.previous_hash))
+        self._stored_by_hash = {one: key for one, key in hashes if one is not None}
         self._stored_roles = _roles_of(self._valid())
         self._tell_watchers()
 
@@ -214,6 +217,10 @@ class KeyRing:
             await self._database.write(lambda tx: api_keys.renew_hash(tx, stored, opening, digests[0]))
         return self._actor(stored)
 
+    def knows(self, api_key: str) -> bool:
+        """Whether ``api_key`` is valid, as far as the last refresh knows. It lets nobody in: see :meth:`actor`."""
+        return self._opens(self._root.hashes(api_key))
+
     def holder(self, name: str) -> Actor | None:
         """Whoever holds the key ``name``, as far as the last refresh knows; ``None`` if it is not valid any more."""
         configured, stored = self._configured.get(name), self._stored.get(name)
@@ -231,8 +238,10 @@ class KeyRing:
 
     def _opens(self, digests: Sequence[str]) -> bool:
         """Whether a key with one of these hashes is valid, as far as the last refresh knows."""
-        now, stored = self._clock.now(), self._stored.values()
-        return self._of_file(digests) is not None or any(key.opens(one, now) for key in stored for one in digests)
+        if self._of_file(digests) is not None:
+            return True
+        now, found = self._clock.now(), ((one, self._stored_by_hash.get(one)) for one in digests)
+        return any(key is not None and key.opens(one, now) for one, key in found)
 
     def _of_file(self, digests: Sequence[str]) -> StoredKey | None:
         """The configuration's key with one of these hashes, unless a stored row stands above it."""

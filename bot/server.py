@@ -184,6 +184,7 @@ async def _serve(
         add_routes(app, service)
     limits = limits_of(settings.http, _raise_descriptors())
     connections = Connections(limits, service.scrape.metrics.request_refused)
+    connections.knows = service.keys.knows
     announce = f"handraise is ready at {settings.public_url}"
     server = _Server(uvicorn_config(app, connections), service, connections, announce)
     await server.serve(sockets=[listener])

@@ -293,6 +293,7 @@ async def running(
         lay_down(database_url)
         patient = {"database": {"statement_seconds": 60, "transaction_seconds": 120}}
         service = _wired(folder, _changed(config(database_url, sandboxes) | patient, overrides), clock, tracing)
+        connections.knows = service.keys.knows
         url = await stack.enter_async_context(serving(build_app(service), http=protocol_for(connections)))
         slack.events_url = f"{url}/slack/events"
         mailbox.answer_at(f"{url}/email/inbound", INBOUND_SECRET)

@@ -60,6 +60,8 @@ class Connections:
         self.crowd: Crowd[Guest] = Crowd(limits.most, limits.per_address)
         self._refused = refused
         self.now = now
+        self.knows: Callable[[str], bool] = lambda _: False
+        """Whether an API key is valid, as far as can be said at once."""
         self._open: set[Guest] = set()
         self._rounds: asyncio.Task[None] | None = None
         self._untold: Counter[HttpRefusal] = Counter()

@@ -236,6 +236,24 @@ async def test_while_a_key_is_renewed_both_work_and_then_the_new_one_alone(offic
     assert list(office.service.keys.secrets("deploy-bot")) == [told(made, "webhook secret")], "the secret stays"
 
 
+async def test_at_the_door_a_key_is_known_for_as_long_as_it_is_valid(office: World, tmp_path: Path) -> None:
+    """There a newcomer with one is told from strangers, at once: as far as the last refresh knows."""
+    at_the_door = office.service.keys
+    old = told(await keys(tmp_path, "create", "deploy-bot", "--role", "agent"), "api key")
+    assert not at_the_door.knows(old)
+    await at_the_door.refresh()
+    assert at_the_door.knows(old)
+
+    new = told(await keys(tmp_path, "rotate", "deploy-bot", "--api-key", "--overlap", "1h"), "api key")
+    await at_the_door.refresh()
+    later(office, minutes=30)
+    assert (at_the_door.knows(old), at_the_door.knows(new)) == (True, True)
+    later(office, hours=2)
+    assert (at_the_door.knows(old), at_the_door.knows(new)) == (False, True)
+    assert (await revoke(office, "deploy-bot")).status_code == 200
+    assert not at_the_door.knows(new)
+
+
 async def test_without_overlap_the_old_key_ends_at_once(office: World, tmp_path: Path) -> None:
     old = told(await keys(tmp_path, "create", "deploy-bot", "--role", "agent"), "api key")
     new = told(await keys(tmp_path, "rotate", "deploy-bot", "--api-key", "--overlap", "0"), "api key")

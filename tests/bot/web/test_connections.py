@@ -378,6 +378,41 @@ async def test_bodies_of_strangers_share_what_there_is_and_known_clients_have_th
     assert door.connections.bodies.by_strangers == 0
 
 
+def signed_mail(door: Doors, size: int) -> bytes:
+    """A request with a mail of so many bytes."""
+    raw = b"From: a@example.com\r\n\r\n" + b"x" * (size - 23)
+    sent_at = int(door.world.clock.now().timestamp())
+    digest = hmac.new(INBOUND_SECRET.encode(), f"{sent_at}.".encode() + raw, hashlib.sha256).hexdigest()
+    signed = f"X-Handraise-Signature: t={sent_at},v1={digest}\r\n".encode()
+    return post(len(raw), signed, path=b"/email/inbound") + raw
+
+
+async def test_a_newcomer_with_a_key_has_room_although_strangers_have_taken_all_of_theirs(
+    tmp_path: Path, sqlite_url: str
+) -> None:
+    forged = f"X-Handraise-Signature: t={1774346400},v1={'0' * 64}\r\n".encode()
+    large = b'{"title": "x"}' + b" " * 900 * KIB
+    async with doors(tmp_path, sqlite_url, Limits(bodies=4 * MIB)) as door, client(door) as holding:
+        holding.say(post(None, forged, path=b"/email/inbound") + b"%x\r\n" % (2064 * KIB) + b"x" * 2063 * KIB)
+        async with asyncio.timeout(30):
+            while door.connections.bodies.taken < 2047 * KIB:
+                await asyncio.sleep(0.01)
+
+        async with client(door) as newcomer:
+            assert await newcomer.ask(post(len(large), AGENT) + large) == 201
+        async with client(door) as newcomer:
+            newcomer.say(post(None, AGENT) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(large), large))
+            assert (await newcomer.hear())[0] == 201, "not announced"
+        async with client(door) as newcomer:
+            assert await newcomer.ask(signed_mail(door, 12 * KIB)) == 202, "a small one always has room"
+
+        revoked = KEYS["other_agent"].encode()
+        assert (await door.world.call("DELETE", "/v1/keys/other-agent", "admin")).status_code == 200
+        for key in (b"guessed", b"\xff", revoked):
+            async with client(door) as stranger:
+                assert await stranger.ask(post(len(large), b"X-API-Key: " + key + b"\r\n")) == 503
+
+
 async def test_a_long_reply_comes_whole_to_whoever_reads_it_slowly(door: Doors) -> None:
     async with client(door) as one, client(door) as slow:
         for path in (b"/openapi.json", b"/docs"):
@@ -395,12 +430,8 @@ async def test_a_long_reply_comes_whole_to_whoever_reads_it_slowly(door: Doors) 
 
 
 async def test_a_signed_mail_of_5_mib_is_taken_and_given_back(door: Doors) -> None:
-    raw = b"From: a@example.com\r\n\r\n" + b"x" * (5 * MIB - 23)
-    sent_at = int(door.world.clock.now().timestamp())
-    digest = hmac.new(INBOUND_SECRET.encode(), f"{sent_at}.".encode() + raw, hashlib.sha256).hexdigest()
-    signed = f"X-Handraise-Signature: t={sent_at},v1={digest}\r\n".encode()
     async with client(door) as one:
-        assert await one.ask(post(len(raw), signed, path=b"/email/inbound") + raw) == 202
+        assert await one.ask(signed_mail(door, 5 * MIB)) == 202
         await given_back(door)
 
 
