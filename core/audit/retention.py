@@ -68,7 +68,8 @@ class Leaving:
 def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None:
     """What may go of a log (``lines``, oldest first) where the suspensions ``wanted`` shall go.
 
-    It ends before the first question that stays, and at the last line of one that goes. ``None`` if nothing may.
+    It ends before the first question that stays, and at the last line of one that goes: what was said after its end
+    goes too. ``None`` if nothing may.
     """
     left, gone, position = set(wanted), list[str](), 0
     for line in lines:
@@ -78,9 +79,8 @@ def how_far(lines: Iterable[LogLine], wanted: Collection[str]) -> Leaving | None
         if line.type in _ENDS and named in left:
             left.discard(named)
             gone.append(named)
+        if gone and named is not None and named not in left:  # of one that goes, or that has gone before
             position = line.position
-        if not left:
-            break
     return Leaving(position, tuple(gone)) if gone else None
 
 

@@ -78,6 +78,33 @@ async def test_what_ended_a_month_ago_is_gone_and_what_is_open_can_still_be_answ
     assert (await world.told(still_open))["data"]["value"] == "deny"
 
 
+async def test_what_was_said_after_the_end_goes_with_its_question(on_sqlite: World, tmp_path: Path) -> None:
+    """A report, and a reply that came too late; the report after another question of the intent was asked."""
+    world = on_sqlite
+    intent = await world.active_intent()
+    ask = {"response_type": "confirm", "channel_hint": "email", "notify_to": "alice@example.com"}
+    asked = []
+    for question in ("First?", "Second?"):
+        body = {"question": question, **ask}
+        asked.append((await world.call("POST", f"/v1/intents/{intent['id']}/suspend", json=body)).json())
+        assert (await world.answer(asked[-1], "yes")).status_code == 200
+        await world.settle()
+    await world.mailbox.reply(await world.mailbox.expect(subject="Second?"), "no")
+    path, report = f"/v1/suspensions/{asked[0]['suspension_id']}/outcome", {"status": "failed", "text": "No money."}
+    assert (await world.call("POST", path, json=report)).status_code == 200
+    await world.settle()
+    last = (await world.event_types(asked[0]))[-2:]
+    assert last == ["intent.suspension_message_received", "action.reported"]
+
+    await world.advance(days=31)
+
+    assert await world.events(asked[0]) == []
+    [file] = (tmp_path / "archive").iterdir()
+    assert "No money." in file.read_text()
+    assert (await handraise(world, "audit", "verify", "--file", str(file))).status == 0
+    assert (await handraise(world, "audit", "verify")).status == 0
+
+
 async def test_the_audit_trail_holds_in_the_database_in_its_export_and_in_the_file(
     keeping_a_month: World, tmp_path: Path
 ) -> None:
