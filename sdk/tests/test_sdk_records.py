@@ -36,6 +36,7 @@ def test_the_models_have_the_fields_that_the_server_writes_and_no_others() -> No
     assert {model.__name__ for model in found} == {
         "Suspended",
         "PlannedAttempt",
+        "PreviewProblem",
         "SuspensionRecord",
         "SuspensionChoice",
         "HumanRetryPolicy",

@@ -11,7 +11,7 @@ from bot.web.api.suspension_replies import suspended_outcome
 from core.domain.callback import asked_back_body
 from core.domain.machine import decide
 from core.domain.request import AttemptProblem, Opened
-from core.domain.suspension import Choice, Resume, Rung, Style
+from core.domain.suspension import Choice, PagerSeverity, Resume, Rung, Style
 from core.domain.vocabulary import AskedBack
 from tests.core.examples import HOUR, a_question, after, an_answer, claimed, opened
 
@@ -23,7 +23,7 @@ def written() -> dict[str, Any]:
     ask = a_question(
         attempts=2,
         interval=HOUR,
-        ladder=[Rung(2, "email", "supervisor@example.com", quiet=True)],
+        ladder=[Rung(2, "email", "supervisor@example.com", quiet=True, severity=PagerSeverity.CRITICAL)],
         choices=(
             Choice("approve", "Approve refund", "All of it", Style.PRIMARY, {"veto": True}, 2),
             Choice("deny", "Deny"),
@@ -41,7 +41,7 @@ def written() -> dict[str, Any]:
     outcome = suspended_outcome(Opened(asked, (problem,)))
     assert outcome["silence"]
     outcome["silence"] = "A sentence, in words of its own."
-    return {"suspended": outcome, "callback": asked_back_body(asked, after(minutes=3))}
+    return {"suspended": {**outcome, "joined": True}, "callback": asked_back_body(asked, after(minutes=3))}
 
 
 def test_the_sdk_is_tested_with_what_the_server_writes() -> None:
