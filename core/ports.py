@@ -37,7 +37,7 @@ class Delivered:
     of its own with tries of its own. ``amiss`` is a stable code for what is not as set up, of which the operators are
     told, though it went out all the same. ``awaits`` is the ref of a question that the channel's door will have seen
     once the message has really arrived, where it is told of that (:mod:`core.delivery.confirmation`); of a withdrawal,
-    one that is withdrawn again unless it is seen to be gone (:mod:`core.delivery.lost_resolves`).
+    one that is withdrawn again unless it is seen to be gone (:mod:`core.delivery.lost_withdrawals`).
     """
 
     receipt: Receipt

@@ -44,7 +44,7 @@ from core.containers.portfolios import Portfolios
 from core.containers.workflows import Workflows
 from core.delivery.confirmation import Arrivals, Sweeping
 from core.delivery.links import LinkMaker
-from core.delivery.lost_resolves import LostResolves
+from core.delivery.lost_withdrawals import LostWithdrawals
 from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
@@ -254,7 +254,7 @@ def wire(
         outbox_retention=OutboxRetention(database, clock),
         search_indexing=SearchIndexing(database, clock),
         arrivals=Arrivals(database, transitions, clock, _told_of_arrivals(settings)),
-        lost_resolves=LostResolves(database, transitions, clock, channels),
+        lost_withdrawals=LostWithdrawals(database, transitions, clock, channels),
         sweeping=Sweeping(database, transitions, channels, clock),
         due_work=DueWork(
             database,

@@ -25,7 +25,7 @@ from bot.wiring.shutdown import Steps
 from bot.wiring.vendors import Vendors
 from core.audit.retention import OutboxRetention, Retention
 from core.delivery.confirmation import Arrivals, Sweeping
-from core.delivery.lost_resolves import LostResolves
+from core.delivery.lost_withdrawals import LostWithdrawals
 from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.engine.engine import Engine
@@ -65,7 +65,7 @@ class Service:
     outbox_retention: OutboxRetention
     search_indexing: SearchIndexing
     arrivals: Arrivals
-    lost_resolves: LostResolves
+    lost_withdrawals: LostWithdrawals
     sweeping: Sweeping
     due_work: DueWork
     reconciler: Reconciler
@@ -163,7 +163,7 @@ class Service:
             await self.outbox_retention.look(),
             await self.search_indexing.look(),
             await self.arrivals.look(),
-            await self.lost_resolves.look(),
+            await self.lost_withdrawals.look(),
             self.sweeping.look(),
         ]
         if self.parking is not None:

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 import structlog
 
 from core.delivery import alerts
-from core.delivery.lost_resolves import again
+from core.delivery.lost_withdrawals import again
 from core.domain.suspension import Suspension
 from core.engine.transitions import Transitions
 from core.errors import DatabaseUnavailable

@@ -17,7 +17,7 @@ from typing import assert_never
 
 import structlog
 
-from core.delivery import alerts, leases, lost_callbacks, lost_resolves
+from core.delivery import alerts, leases, lost_callbacks, lost_withdrawals
 from core.delivery.backlog import Backlog
 from core.delivery.leases import BEAT, Leases, OrphanedRows
 from core.delivery.links import LinkMaker
@@ -303,7 +303,7 @@ class Relay:
         if delivered.awaits is None:
             return
         if row.kind is RowKind.WITHDRAW:
-            lost_resolves.await_end(self.transitions, tx, row, delivered.awaits, now)
+            lost_withdrawals.await_end(self.transitions, tx, row, delivered.awaits, now)
         else:
             markers.await_arrival(tx, row.channel, delivered.awaits, now)
 

@@ -8,7 +8,7 @@ Source: docs/decisions/0017.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -58,40 +58,32 @@ def changes_messages(outcome: Outcome) -> bool:
 
 def refreshes(tx: Tx, suspension: Suspension, channels: Mapping[str, Channel], now: datetime) -> list[Row]:
     """A row for each delivered notice that can be changed, but where one waits already."""
-    rows = outbox.of_suspension(tx.conn, suspension.id)
-    waiting = [_receipt(row) for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
     return [
-        Row(
-            RowKind.WITHDRAW,
-            notice.channel,
-            now,
-            now,
-            suspension_id=suspension.id,
-            attempt=notice.attempt,
+        replace(
+            outbox.withdrawal(notice, {"receipt": dict(notice.receipt or {}), "notice": notice.id}, now),
             address=notice.address,
             person=notice.person,
-            body={"receipt": dict(notice.receipt), "notice": notice.id},
-            lane=notice.lane,
         )
-        for notice in rows
-        if notice.kind is RowKind.NOTIFY
-        and notice.status is RowStatus.DELIVERED
-        and notice.receipt
-        and isinstance(channels.get(notice.channel), Refreshing)
-        and dict(notice.receipt) not in waiting
+        for notice in _changeable(tx, suspension, channels, {RowStatus.DELIVERED})
     ]
 
 
 def endings(tx: Tx, suspension: Suspension, channels: Mapping[str, Channel]) -> list[Row]:
     """The notices of an ended question whose messages can show more of the end: those that are there or may be, but
     where a change waits already."""
+    return _changeable(tx, suspension, channels, {RowStatus.DELIVERED, RowStatus.DROPPED})
+
+
+def _changeable(
+    tx: Tx, suspension: Suspension, channels: Mapping[str, Channel], statuses: Collection[RowStatus]
+) -> list[Row]:
     rows = outbox.of_suspension(tx.conn, suspension.id)
     waiting = [_receipt(row) for row in rows if row.kind is RowKind.WITHDRAW and row.status is RowStatus.PENDING]
     return [
         notice
         for notice in rows
         if notice.kind is RowKind.NOTIFY
-        and notice.status in {RowStatus.DELIVERED, RowStatus.DROPPED}
+        and notice.status in statuses
         and notice.receipt
         and isinstance(channels.get(notice.channel), Refreshing)
         and dict(notice.receipt) not in waiting

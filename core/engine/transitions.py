@@ -287,7 +287,7 @@ class Transitions:
             case TellClarification():
                 return self._tell_clarification(tx, suspension, now)
             case ShowReport():
-                return self.withdrawals.edits(suspension, refresh.endings(tx, suspension, self.channels), now)
+                return self.withdrawals.edits(refresh.endings(tx, suspension, self.channels), now)
             case TellFailure():
                 return self.to_deciders(tx, suspension, Purpose.FAILED, now)
             case Withdraw():

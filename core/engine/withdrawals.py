@@ -18,7 +18,6 @@ from core.domain.copies import replace
 from core.domain.notice import LinkTo, Message, Opens, Purpose
 from core.domain.people import Address
 from core.domain.suspension import Suspension
-from core.domain.wire import JsonObject
 from core.engine.recipients import personal_address
 from core.ports import Channel, Refreshing, Responders
 from core.store import outbox
@@ -42,34 +41,24 @@ class Withdrawals:
         """The channels on which people hear of an end, by an edit or by one more message."""
         return [name for name, one in self.channels.items() if one.withdraws or one.tells_endings]
 
-    def edits(self, suspension: Suspension, notices: Iterable[Row], now: datetime) -> list[Row]:
+    def edits(self, notices: Iterable[Row], now: datetime) -> list[Row]:
         """One row for each message to change or take back."""
         rows: dict[str, Row] = {}
         for notice in notices:
             channel = self.channels.get(notice.channel)
             if notice.receipt and channel is not None and channel.withdraws:
                 key = f"{notice.channel} {sorted(notice.receipt.items())}"
-                body: JsonObject = {"receipt": dict(notice.receipt)}
-                rows[key] = Row(
-                    RowKind.WITHDRAW,
-                    notice.channel,
-                    now,
-                    now,
-                    suspension_id=suspension.id,
-                    attempt=notice.attempt,
-                    body=body,
-                    lane=notice.lane,
-                )
+                rows[key] = outbox.withdrawal(notice, {"receipt": dict(notice.receipt)}, now)
         return list(rows.values())
 
     def at_the_end(self, suspension: Suspension, notices: Sequence[Row], now: datetime) -> list[Row]:
         """``notices`` are all that are out, the oldest first."""
-        return [*self.edits(suspension, notices, now), *self._messages(suspension, notices, now)]
+        return [*self.edits(notices, now), *self._messages(suspension, notices, now)]
 
     def of_late(self, suspension: Suspension, notice: Row, rows: Iterable[Row], now: datetime) -> list[Row]:
         """Of a notice that was in flight when its question ended. If :meth:`is_told_at` says so, ``rows`` are all about
         the question, and whoever has been told by one of them is not told again."""
-        edits = self.edits(suspension, [notice], now)
+        edits = self.edits([notice], now)
         if not self.is_told_at(notice):
             return edits
         others = [one for one in rows if one.id != notice.id]
@@ -137,16 +126,7 @@ def _told(suspension: Suspension, who: str, to: Address, now: datetime, link_to:
 
 def again(withdrawal: Row, now: datetime) -> Row:
     """The same edit once more, of what is true by then."""
-    return Row(
-        RowKind.WITHDRAW,
-        withdrawal.channel,
-        now,
-        now,
-        suspension_id=withdrawal.suspension_id,
-        attempt=withdrawal.attempt,
-        body=withdrawal.body,
-        lane=withdrawal.lane,
-    )
+    return outbox.withdrawal(withdrawal, withdrawal.body or {}, now)
 
 
 def _may_be_there(row: Row) -> bool:

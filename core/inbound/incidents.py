@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from core.delivery.lost_resolves import Sighting, sighted
+from core.delivery.lost_withdrawals import Sighting, sighted
 from core.delivery.on_call import again
 from core.domain.copies import replace
 from core.domain.incident_claims import TAKES, Move, let_go, standing, with_move

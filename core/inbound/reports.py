@@ -58,7 +58,7 @@ class Incoming:
             now, suspension = self.clock.now(), suspensions.get(tx.conn, suspension_id)
             if suspension is not None and not suspension.is_open:
                 notices = stale_notice(tx, suspension, stale, now)
-                self.transitions.dispatch(tx, self.transitions.withdrawals.edits(suspension, notices, now))
+                self.transitions.dispatch(tx, self.transitions.withdrawals.edits(notices, now))
 
         await self.database.write(job)
 

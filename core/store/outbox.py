@@ -95,6 +95,11 @@ def notice(
     return Row(RowKind.NOTIFY, to.channel, now, due_at or now, suspension_id, attempt, to.value, to.person)
 
 
+def withdrawal(of: Row, body: Mapping[str, JsonValue], now: datetime) -> Row:
+    """A change to the message that ``of`` has left there: a notice, or an earlier change."""
+    return Row(RowKind.WITHDRAW, of.channel, now, now, of.suspension_id, of.attempt, body=body, lane=of.lane)
+
+
 def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | None = None) -> Row:
     """A short message on its way to one address. It holds no link: that is made when it is sent."""
     if message.link is not None:

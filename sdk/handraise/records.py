@@ -234,8 +234,7 @@ class Suspended(Received):
 
     ``status`` is ``pending_veto`` for a veto window. ``silence`` says what happens if nobody answers, and when. ``ref``
     may be shown to anybody, ``suspension_id`` to nobody. ``joined``: the same question was open already, and is this
-    one.
-    may be shown to anybody, ``suspension_id`` to nobody. ``problems`` warns of attempts that may not go as planned.
+    one. ``problems`` warns of attempts that may not go as planned.
     """
 
     status: str

@@ -34,7 +34,7 @@ from channels.pagerduty.webhooks import (
     UncountedReply,
     Where,
 )
-from core.delivery.lost_resolves import Sighting, Sign
+from core.delivery.lost_withdrawals import Sighting, Sign
 from core.domain.answers import GivenAnswer
 from core.domain.incident_claims import IncidentChange, Move
 from core.domain.people import Actor, Address

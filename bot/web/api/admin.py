@@ -158,9 +158,9 @@ reload_routes = APIRouter(route_class=KeyedRoute, tags=["configuration"])
 )
 async def reload(services: Served, admin: Admin, force: Force = False) -> Response:
     """People, groups, keys, the allow-list, quotas and channels' settings. A wrong file changes nothing: 422
-    `invalid_configuration`, with every error among `fields`. Nor does one that would shut
-    people out: 422 `reload_loses_access`. It would leave no key, no admin's key or nobody to ask, or the caller's own
-    key would no longer be an admin's. Other processes follow within seconds."""
+    `invalid_configuration`, with every error among `fields`. Nor does one that would shut people out: 422
+    `reload_loses_access`. It would leave no key, no admin's key or nobody to ask, or the caller's own key would
+    no longer be an admin's. Other processes follow within seconds."""
     changes = await services.reloading.reload(admin.key or admin.identity, force=force)
     return reply(
         ReloadReply(

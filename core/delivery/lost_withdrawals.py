@@ -1,4 +1,4 @@
-"""Lost resolves: whether an ended question's page is really gone, and how it is withdrawn again if it is not.
+"""Lost withdrawals: whether an ended question's page is really gone, and how it is withdrawn again if it is not.
 
 PagerDuty accepts a resolve (202) and may lose it; then people are paged about a question that has an answer. So an
 accepted withdrawal waits for its proof (:func:`await_end`): the door has heard that each place at which the question
@@ -70,7 +70,7 @@ def again(transitions: Transitions, tx: Tx, question: Suspension, channel: str, 
     said there is not said again."""
     rows = outbox.of_suspension(tx.conn, question.id)
     notices = [row for row in rows if row.kind is RowKind.NOTIFY and row.channel == channel and row.receipt]
-    return [replace(row, ambiguous=True) for row in transitions.withdrawals.edits(question, notices, now)]
+    return [replace(row, ambiguous=True) for row in transitions.withdrawals.edits(notices, now)]
 
 
 def await_end(transitions: Transitions, tx: Tx, row: Row, ref: str, now: datetime) -> None:
@@ -143,7 +143,7 @@ def _times(done: Sequence[Row]) -> int:
 
 
 @dataclass(slots=True)
-class LostResolves:
+class LostWithdrawals:
     """Looks for proofs that have not come. One process that looks is enough; two do no harm."""
 
     database: Database
