@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.test_clarification import clarify
 from tests.journeys.test_who_wrote_it import browse
 from tests.vendors.mail import Mail
 from tests.vendors.slack import shown
@@ -239,6 +238,19 @@ async def test_a_notice_that_is_in_flight_at_the_end_is_followed_as_soon_as_it_i
     assert [len(about(world, asked, one)) for one in (BOB, CAROL)] == [2, 2]
 
 
+async def test_a_notice_taken_after_the_end_tells_nobody_whose_own_came_back(any_world: World) -> None:
+    world = any_world
+    world.mailbox.delay_next(Stage.DOT, timedelta(seconds=1))
+    body = {"question": "Refund?", "response_type": "confirm", "channel_hint": "email", "responders": [BOB, CAROL]}
+    asked = (await world.call("POST", "/v1/suspensions", json=body)).json()
+    while not (arrived := [mail for one in (BOB, CAROL) for mail in about(world, asked, one)]):
+        await asyncio.sleep(0.01)
+    await world.mailbox.bounce(arrived[0])
+    await world.call("POST", f"/v1/suspensions/{asked['suspension_id']}/cancel", json={})
+    await world.settle()
+    assert sorted(len(endings(world, asked, one)) for one in (BOB, CAROL)) == [0, 1]
+
+
 async def test_a_notice_that_may_have_arrived_is_followed_too(world: World) -> None:
     world.mailbox.drop_next(Stage.DOT)
     asked = await world.ask(channel_hint="email", responders=[CAROL])
@@ -285,13 +297,6 @@ async def test_a_stranger_in_whose_name_it_was_asked_is_not_written_to(world: Wo
     await world.answer(asked, "deny", "second_operator")
     await world.settle()
     assert world.mailbox.of("stranger@example.com") == []
-
-
-async def test_nobody_is_told_while_it_is_open(world: World) -> None:
-    asked = await ask_three_by_mail(world, on_behalf_of=DAVE, retry_policy=HOURLY)
-    await clarify(world, asked)
-    await world.advance(minutes=1)
-    assert endings(world, asked, CAROL) == endings(world, asked, DAVE) == []
 
 
 @pytest.mark.parametrize("name", [ALICE, "A.Smith+x@example.com"])
