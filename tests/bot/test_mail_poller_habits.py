@@ -145,6 +145,7 @@ async def test_a_mail_that_is_unread_again_is_fetched_and_counts_once(world: Wor
         async with looking(world, imap, every=timedelta(milliseconds=10)):
             await until_answered(world, asked)
             await until(lambda: KEYWORD in imap.flags[uid])
+            await world.settle()
             before = await world.timeline(asked)
             imap.flags[uid] = set()  # as after a restore from before it was taken
             await until(lambda: KEYWORD in imap.flags[uid])

@@ -145,7 +145,7 @@ async def scene(tmp_path: Path, postgres_url: str) -> AsyncIterator[Scene]:
 
 async def test_what_was_not_on_the_wire_when_a_worker_froze_is_sent_once(scene: Scene) -> None:
     api, frozen = await scene.start("api", "api"), await scene.start("frozen", "worker")
-    resume = {"callback_url": scene.agent_url}
+    resume = {"callback_url": scene.agent_url, "session_id": "sess-1"}  # one lane, of which so many go at once
     warm = [await scene.ask(api, channel, resume=resume) for channel in ("slack", "email")]
 
     async def nothing_waits() -> bool:
