@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from core.domain import quorum
@@ -18,22 +19,31 @@ from core.store.event_log import Logged
 from core.store.outbox import RowKind, RowStatus
 from tests.chaos.evidence import Evidence, Story, asks_back
 
+_ENOUGH = {"deny": 1}
+"""A no counts by itself (API.md §4)."""
+
 
 def two_are_two(evidence: Evidence) -> Iterator[tuple[str, str | None]]:
-    """A question that needs several people has ended with as many, of one mind; or in another way."""
+    """A question that needs several people has ended by the yes of as many, or by one no; or in another way."""
     for story in evidence.stories.values():
         suspension = story.suspension
         if not quorum.is_shared(suspension):
             continue
-        required, answers = suspension.ask.answers_required, suspension.answers
-        people, values = {one.by for one in answers}, {str(one.value) for one in answers}
-        counted = sum(event.type == ANSWER_RECORDED for event in story.events)
-        if len(people) != len(answers) or len(values) > 1:
-            yield story.ref, "somebody counted twice, or they disagree"
-        elif (len(answers) >= required) is not (suspension.status is Status.RESPONDED):
-            yield story.ref, f"{suspension.status} with {len(answers)} of {required} answers"
-        elif counted != len(answers) - (suspension.status is Status.RESPONDED):
-            yield story.ref, f"{len(answers)} answers count, {counted} were recorded before the end"
+        answers, people = suspension.answers, {one.by for one in suspension.answers}
+        given = Counter(str(one.value) for one in answers)
+        reached = {
+            value for value, number in given.items() if number >= _ENOUGH.get(value, suspension.ask.answers_required)
+        }
+        is_answered = suspension.status is Status.RESPONDED and suspension.ended is not None
+        stands = {str(suspension.ended.value)} if is_answered and suspension.ended else set()
+        told = [str(event.payload["responded_by"]) for event in story.events if event.type == ANSWER_RECORDED]
+        last = {answers[-1].by} - set(told) if stands and answers else set()
+        if len(people) != len(answers):
+            yield story.ref, "somebody counted twice"
+        elif reached != stands:
+            yield story.ref, f"{suspension.status} as {sorted(stands)}, with {dict(given)}"
+        elif sorted(told) != sorted(people - last):
+            yield story.ref, f"{len(answers)} answers count, {len(told)} were recorded before the end"
         else:
             yield story.ref, None
 

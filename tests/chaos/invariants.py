@@ -378,7 +378,7 @@ INVARIANTS: dict[str, Check] = {
     "every agent was called back, under one id": _every_agent_is_called_back,
     "an agent that took its callback is left alone": _an_agent_that_said_yes_is_left_alone,
     "the agent got the answer that stands": _the_agent_got_what_stands,
-    "who needs two people got two, of one mind": company.two_are_two,
+    "who needs two people got two, or one no": company.two_are_two,
     "whoever it was handed over to was asked": company.whoever_it_was_handed_to_is_asked,
     "whoever asked back was heard, and the clock held": company.whoever_asks_back_is_heard,
     "whatever this run had to go through has come": hardships.whatever_is_due_has_come,

@@ -210,9 +210,10 @@ FOUND_BY: dict[str, list[Break]] = {
         lambda found: call(found, 0, data={**found.records.calls[0].data, "responded_by": BOB}),
         lambda found: call(found, 0, suspension_id="of another life"),
     ],
-    "who needs two people got two, of one mind": [
+    "who needs two people got two, or one no": [
         lambda found: answers(found, (CAROL, "approve"), (CAROL, "approve")),
         lambda found: answers(found, (BOB, "deny"), (CAROL, "approve")),
+        lambda found: answers(found, (BOB, "deny"), (CAROL, "deny")),
         lambda found: suspension(found, SECOND, answers=found.stories[SECOND].suspension.answers[:1]),
         lambda found: suspension(found, SECOND, status=Status.EXPIRED),
         lambda found: without_event(found, SECOND, ANSWER_RECORDED),
