@@ -20,7 +20,7 @@ from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
-from channels.grammar.letters import goes_on_below_name, is_signature, unsigned
+from channels.grammar.signatures import parted
 
 _MEANT = {
     "ascii": "cp1252",
@@ -129,21 +129,15 @@ REACTION = "text/vnd.google.email-reaction+json"
 
 
 def body_words(message: Message, sender: str) -> OwnWords:
-    """The person's own words: of the plain text, or of the HTML if the plain text has none. The name of ``sender``
-    ("Alice Doe <alice@example.com>") at the end is none of them. Whatever else the mail says, or says otherwise, is a
-    doubt."""
-    words = _words(message, sender)
-    own, doubt = unsigned(words.lines, sender), words.doubt
-    if doubt is None and not is_signature(words.signed, sender):
-        doubt = "below_signature"
-    if doubt is None and goes_on_below_name(own, sender):
-        doubt = "below_name"
-    if reads_like_a_machine(words.lines):
-        doubt = "machine"
-    return replace(words, lines=own, doubt=doubt)
+    """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
+    of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
+    words = _words(message)
+    own, named = parted(words.lines, sender)
+    doubt = "machine" if reads_like_a_machine(words.lines) else words.doubt
+    return replace(words, lines=own, named=named, writer=sender, doubt=doubt)
 
 
-def _words(message: Message, sender: str) -> OwnWords:
+def _words(message: Message) -> OwnWords:
     parts = _body_parts(message)
     if REACTION in parts:
         return OwnWords()
@@ -155,7 +149,9 @@ def _words(message: Message, sender: str) -> OwnWords:
     shown = own_words(page.text)
     if not (words.lines or words.below) or _is_stub(words.lines):
         return replace(shown, doubt=shown.doubt or _doubt_of_page(page, shown))
-    return words if _agree(words, shown, sender) else replace(words, doubt="html_differs")
+    if not _agree(words, shown):
+        return replace(words, doubt="html_differs")
+    return replace(words, signed=tuple(dict.fromkeys([*words.signed, *shown.signed])))
 
 
 def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
@@ -164,11 +160,11 @@ def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
     return None if page.is_plain and not struck else "html_alone"
 
 
-def _agree(words: OwnWords, shown: OwnWords, sender: str) -> bool:
+def _agree(words: OwnWords, shown: OwnWords) -> bool:
     """Whether both parts say the same above the quote. A signature may stand in one of them alone."""
     if words.below != shown.below:
         return False
-    alike = _said(words.lines) == _said(shown.lines) and is_signature(shown.signed, sender)
+    alike = _said(words.lines) == _said(shown.lines)
     return alike or _said((*words.lines, *words.signed)) == _said((*shown.lines, *shown.signed))
 
 

@@ -32,7 +32,9 @@ from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
+from channels.grammar.names import Names
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
+from channels.grammar.signatures import begins_with_name, could_speak, is_contact, without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -232,19 +234,46 @@ def read_reply(
     reading = read_answer(words.lines, response_type, choices, form_schema, question)
     if isinstance(reading, Nothing) and words.below:
         return Unclear("below_quote")
-    if (
-        response_type is ResponseType.TEXT
-        and words.doubt == "below_signature"
-        and not any(map(_is_sentence, words.signed))
-    ):
+    if not isinstance(reading, Matched | ClaimWord):
         return reading
-    if words.doubt is not None and isinstance(reading, Matched | ClaimWord):
-        said = reading.value if isinstance(reading, Matched) and reading.index is None else None
-        by_machine = words.doubt == "machine" and response_type is ResponseType.TEXT
-        return Unclear(words.doubt, None if by_machine else said)
-    return reading
+    speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, Names.of(choices))]
+    belonging = ["below_name"] if _may_belong(words, response_type) else []
+    doubt = next(iter([*filter(None, [words.doubt]), *speaking, *belonging]), None)
+    if doubt is None:
+        return reading
+    if isinstance(reading, ClaimWord) or reading.index is not None:
+        return Unclear(doubt)
+    if response_type is not ResponseType.TEXT:
+        return Unclear(doubt, reading.value)
+    whole = without_farewell("\n".join([*words.lines, *words.named])) if "below_name" in speaking else reading.value
+    return Unclear(doubt, None if doubt == "machine" else whole)
 
 
+def _signatures(words: OwnWords) -> Sequence[tuple[str, Sequence[str]]]:
+    return ("below_name", words.named), ("below_signature", words.signed)
+
+
+def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
+    """Whether any line of a signature may be about the answer."""
+    most = len(lines) > _LONGEST_SIGNATURE
+    return most or any(could_speak(line, names.phrases, names.numbers, writer) for line in lines)
+
+
+def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
+    """Whether a line below the name may belong to a text, whose lines are anything, or fill in a form."""
+    below = list(filter(str.strip, words.named))[1:]
+    match response_type:
+        case ResponseType.TEXT:
+            listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, below))
+            return listed or any(map(_is_sentence, words.signed))
+        case ResponseType.FORM:
+            return any(not is_contact(line) and (":" in line or "=" in line) for line in below)
+        case _:
+            return False
+
+
+_LONGEST_SIGNATURE = 60
+"""Lines below a signature mark. Nobody's is longer."""
 _LONGEST_TITLE = 6
 
 

@@ -49,14 +49,16 @@ class OwnWords:
     """``lines`` are the person's own, from the top to the first quote.
 
     ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
-    there may be the answer, or take back the one above. ``signed`` are the lines between a signature mark and the
-    quote, ``beside`` what stands below it, neither of them read; ``doubt`` is a stable code if the mail says more than
-    these words, or something else.
+    there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
+    ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
+    ``doubt`` is a stable code if the mail says more than these words, or something else.
     """
 
     lines: tuple[str, ...] = ()
     below: bool = False
+    named: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
+    writer: str = ""
     beside: tuple[str, ...] = ()
     doubt: str | None = None
 
