@@ -128,25 +128,25 @@ REACTION = "text/vnd.google.email-reaction+json"
 """The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
-def body_words(message: Message, sender: str) -> OwnWords:
+def body_words(message: Message, sender: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
     """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
     of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
-    words = _words(message)
+    words = _words(message, gateway_lines)
     own, named = parted(words.lines, sender)
     doubt = "machine" if reads_like_a_machine(words.lines) else words.doubt
     return replace(words, lines=own, named=named, writer=sender, doubt=doubt)
 
 
-def _words(message: Message) -> OwnWords:
+def _words(message: Message, gateway_lines: Sequence[re.Pattern[str]]) -> OwnWords:
     parts = _body_parts(message)
     if REACTION in parts:
         return OwnWords()
     plain, pages = parts.get("text/plain", []), parts.get("text/html", [])
-    words = own_words("\n".join(map(_text, plain)))
+    words = own_words("\n".join(map(_text, plain)), gateway_lines)
     if not pages:
         return words
     page = read_page("\n<br>".join(map(_text, pages)))
-    shown = own_words(page.text)
+    shown = own_words(page.text, gateway_lines)
     if not (words.lines or words.below) or _is_stub(words.lines):
         return replace(shown, doubt=shown.doubt or _doubt_of_page(page, shown))
     if not _agree(words, shown):

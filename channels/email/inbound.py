@@ -112,13 +112,15 @@ BROKEN = "broken"
 @dataclass(frozen=True, slots=True)
 class MailRules:
     """How this installation reads its mail. ``away_advances``: a recipient who is away counts as refused.
-    ``quarantine`` is how long a mail is kept that can't be read."""
+    ``quarantine`` is how long a mail is kept that can't be read. Lines that one of ``gateway_lines`` matches as a whole
+    are its gateway's, and nobody's words."""
 
     ours: Mailboxes
     sender_auth: SenderAuth
     authserv_id: str
     away_advances: bool = False
     quarantine: timedelta = timedelta(days=30)
+    gateway_lines: tuple[re.Pattern[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
         message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer))
+        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer, rules.gateway_lines))
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -260,18 +262,21 @@ def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
 
 
 def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
-    """Whether a line below the name may belong to a text, whose lines are anything, or fill in a form."""
+    """Whether a line below the name may belong to a text, whose lines are anything, or fill in a form. There an empty
+    line ends a field."""
     below = list(filter(str.strip, words.named))[1:]
     match response_type:
         case ResponseType.TEXT:
             listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, below))
             return listed or any(map(_is_sentence, words.signed))
         case ResponseType.FORM:
-            return any(not is_contact(line) and (":" in line or "=" in line) for line in below)
+            is_apart = not words.named or not words.named[0].strip()
+            return any(not is_contact(line) and not (is_apart and not _PAIR.search(line)) for line in below)
         case _:
             return False
 
 
+_PAIR = re.compile("[:：=]")
 _LONGEST_SIGNATURE = 60
 """Lines below a signature mark. Nobody's is longer."""
 _LONGEST_TITLE = 6

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from channels.email.banners import without_banners
 from channels.email.quoting import (
     ADDRESS,
     ADDS,
@@ -63,9 +64,9 @@ class OwnWords:
     doubt: str | None = None
 
 
-def own_words(text: str) -> OwnWords:
-    """What the person wrote above everything that is quoted, signed or legal."""
-    lines = _visible(text[:_LONGEST_TEXT])
+def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
+    """What the person wrote above everything that is quoted, signed or legal, and below a gateway's banner."""
+    lines = without_banners(_visible(text[:_LONGEST_TEXT]), gateway_lines)
     near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
         if not line:
