@@ -127,6 +127,20 @@ SPEAKING = [
     "bob@example.com first",
     "see https://h.test/no first",
     "I would rather not",
+    "with reservations",
+    "after the audit",
+    "unter Vorbehalt",
+    "sous réserve",
+    "con riserva",
+    "previa confirmación",
+    "sob reserva",
+    "onder voorbehoud",
+    "med förbehåll",
+    "z zastrzeżeniem",
+    "条件付き",
+    "the opposite",
+    "this time",
+    "second signature",
 ]
 """Options, numbers, words that decide, deny, defer or set a condition, in any language; sums; whoever is spoken to."""
 
