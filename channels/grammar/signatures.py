@@ -107,13 +107,15 @@ def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[s
     ``known`` is who signs: their name and address say nothing."""
     if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line):
         return True
+    if Phrases(names).places(Line.of(line).words):  # also if the sender is called so
+        return True
     signed = _signed_at(line, known)
     text = plain(spelled(line if signed is None else signed[1]))
     if _has_sum(text) or _DAY.search(text):
         return True
     bare = _without_codes(without_contact_details(text))
     words = Line.of(bare).words
-    if _SPEAKS.places(words) or Phrases(names).places(words) or any(word in numbers for word in words):
+    if _SPEAKS.places(words) or any(word in numbers for word in words):
         return True
     letters, own = [word for word in words if any(map(str.isalpha, word))], _names(known)
     return any(_is_foreign(word) for word in letters if word not in own) or _is_curt(bare, letters)

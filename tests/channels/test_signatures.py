@@ -164,6 +164,12 @@ def test_a_city_that_is_an_option_could_speak() -> None:
     assert speaks("75002 Paris", Names.of((NoticeChoice(0, "Paris", "eu-west-3"), NoticeChoice(1, "Frankfurt", "fra"))))
 
 
+def test_an_option_that_is_called_as_the_writer_is_could_speak() -> None:
+    people = Names.of((NoticeChoice(0, "Alice", "alice"), NoticeChoice(1, "Bob", "bob")))
+    assert speaks("Alice Doe", people) and not speaks("Alice Doe")
+    assert could_speak("Deny Refund", NAMES.phrases, NAMES.numbers, "Deny Refund <deny@example.com>")
+
+
 def test_a_date_alone_may_be_from_when_on() -> None:
     assert speaks("01.12.2026") and speaks("Berlin, 2026-12-01")
 
