@@ -107,7 +107,7 @@ def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[s
     ``known`` is who signs: their name and address say nothing."""
     if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line):
         return True
-    if Phrases(names).places(Line.of(line).words):  # also if the sender is called so
+    if Phrases(names).places(Line.of(CONTACT.sub(" ", plain(line))).words):  # also if the sender is called so
         return True
     signed = _signed_at(line, known)
     text = plain(spelled(line if signed is None else signed[1]))
