@@ -67,10 +67,10 @@ _ENDINGS = (
 )
 _STOREYS = "floor|fl|og|etage|stock|étage|etg|piano|planta|piso|andar|verdieping|vån|tr|piętro"
 _ROOMS = (
-    r"desk|floor|fl|level|suite|ste|unit|room|rm|building|bldg|block|tower|gate|door|box|po box|p\.o\. box|postfach|bp|cs"
-    r"|cedex|boîte postale|apartado|casella postale|caixa postal|postbus|skr\. poczt|haus|gebäude|bau|turm|étage"
-    r"|bâtiment|bât|edificio|piso|planta|local|oficina|puerta|scala|interno|palazzina|edifício|sala|bloco|toren|etage|våning|lok"
-    r"|m|pok|p"
+    r"desk|floor|fl|level|suite|ste|unit|room|rm|building|bldg|block|tower|gate|door|box|po box|p\.o\. box|postfach|bp"
+    r"|cs|cedex|boîte postale|apartado|casella postale|caixa postal|postbus|skr\. poczt|haus|gebäude|bau|turm|étage"
+    r"|bâtiment|bât|edificio|piso|planta|local|oficina|puerta|scala|interno|palazzina|edifício|sala|bloco|toren|etage"
+    r"|våning|lok|m|pok|p"
 )
 _ORDINAL = r"\d{1,3}(?:st|nd|rd|th|\.|e|er|ème|o|a)?|first|second|third|fourth|fifth|ground|top"
 _WORDS = r"(?:[^\W\d_][\w.'’-]*,?\s)"
