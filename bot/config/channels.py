@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bot.config.values import (
     AppToken,
@@ -15,6 +15,7 @@ from bot.config.values import (
     Listed,
     ListenUrl,
     Mail,
+    OwnPattern,
     RoutingKey,
     Sender,
     SlackApp,
@@ -25,6 +26,7 @@ from bot.config.values import (
     Word,
     between,
     mailbox_of,
+    one_or_several,
 )
 from core.domain.people import spelled
 
@@ -112,6 +114,9 @@ class Email(Section):
     """Whether an out-of-office note counts as a refusal, so that the next attempt may be due at once."""
     tell_endings: Flag = True
     """Whether whoever was asked by mail gets one more mail once the question has ended: who decided, and what."""
+    gateway_lines: Annotated[tuple[OwnPattern, ...], BeforeValidator(one_or_several)] = ()
+    """Regular expressions. A line of a reply that one of them matches as a whole is your mail gateway's and nobody's
+    words. The usual banners are known without."""
     quarantine_days: Annotated[int, between(1, 365)] = 30
     """How many days a mail is kept that can't be read."""
 

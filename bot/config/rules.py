@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from bot.config.channels import Section
-from bot.config.values import Listed, Text, Word, between
+from bot.config.values import Listed, OwnPattern, Text, Word, between, one_or_several
 from core.domain.redaction.finders import TextFinder, TreeFinder
 from core.domain.redaction.kinds import FindingKind, SensitiveNames
 from core.domain.redaction.patterns import compile_pattern
@@ -25,19 +25,8 @@ def _yaml_word(value: object) -> object:
     return {False: "off", True: "on"}[value] if isinstance(value, bool) else value
 
 
-def _pattern(text: str) -> str:
-    compile_pattern(text)
-    return text
-
-
-def _one_or_several(value: object) -> object:
-    """A pattern may hold commas, so a text is one pattern, in the file as in a variable."""
-    return [value] if isinstance(value, str) else value
-
-
 PolicyWord = Annotated[Literal["redact", "reject", "off"], Word, BeforeValidator(_yaml_word)]
 PagePolicyWord = Annotated[Literal["redact", "off"], Word, BeforeValidator(_yaml_word)]
-OwnPattern = Annotated[Text, AfterValidator(_pattern)]
 KeptKind = Annotated[Literal["email", "phone"], Word]
 
 
@@ -76,7 +65,7 @@ class RedactionSettings(Section):
     """Whether secrets and personal data are hidden, the question is refused (422), or everything is shown."""
     keys: Annotated[tuple[Text, ...], Listed] = ()
     """Names of fields whose values are hidden, beside those that are known: ``customer_no`` is ``customerNo`` too."""
-    patterns: Annotated[tuple[OwnPattern, ...], BeforeValidator(_one_or_several)] = Field((), repr=False)
+    patterns: Annotated[tuple[OwnPattern, ...], BeforeValidator(one_or_several)] = Field((), repr=False)
     """Regular expressions of your own; what they match is hidden."""
     keep: Annotated[frozenset[KeptKind], Listed] = frozenset()
     """Kinds that are shown as they are: e-mail addresses, phone numbers."""

@@ -23,6 +23,7 @@ from channels.email.imap import ImapServer
 from channels.email.lmtp_server import ListenAddress
 from core.domain.hours import parse_week
 from core.domain.people import RECIPIENT_FORMS, key_name, named_mailbox, parse_recipient, spelled
+from core.domain.redaction.patterns import compile_pattern
 from core.errors import InvalidRecipient
 
 SHORTEST_SECRET_KEY = 32
@@ -109,6 +110,16 @@ def _secret_key(value: str) -> str:
     if len(set(value)) < FEWEST_CHARACTERS:
         raise ValueError(f"must have at least {FEWEST_CHARACTERS} different characters; {_MAKE_ONE}")
     return value
+
+
+def _pattern(text: str) -> str:
+    compile_pattern(text)
+    return text
+
+
+def one_or_several(value: object) -> object:
+    """A pattern may hold commas, so a text is one pattern, in the file as in a variable."""
+    return [value] if isinstance(value, str) else value
 
 
 def matching(pattern: str, must: str) -> AfterValidator:
@@ -243,6 +254,7 @@ Listed = BeforeValidator(_split)
 
 OneOrMore = BeforeValidator(_one_or_more)
 
+OwnPattern = Annotated[Text, AfterValidator(_pattern)]
 SecretKey = Annotated[Text, AfterValidator(_secret_key)]
 HeaderKey = Annotated[Text, matching(r"[!-~]+", "be printable ASCII without blanks, since it travels in a header")]
 Mail = Annotated[Text, AfterValidator(_mail)]

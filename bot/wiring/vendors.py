@@ -303,6 +303,7 @@ def _mail_inbox(
     from channels.email.addressing import Mailboxes
     from channels.email.authentication import SenderAuth
     from channels.email.inbound import MailRules
+    from core.domain.redaction.patterns import compile_pattern
 
     rules = MailRules(
         Mailboxes.of(mail.sender, mail.reply_to, mail.bounces_to, key=root.derive(_MAIL_RETURNS)),
@@ -310,6 +311,7 @@ def _mail_inbox(
         mail.authserv_id,
         away_advances=mail.out_of_office_advances,
         quarantine=timedelta(days=mail.quarantine_days),
+        gateway_lines=tuple(map(compile_pattern, mail.gateway_lines)),
     )
     return MailInbox(engine, correspondence, clock, rules, _proposals(settings), observer)
 

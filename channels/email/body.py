@@ -20,7 +20,7 @@ from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
-from channels.grammar.letters import goes_on_below_name, is_signature, unsigned
+from channels.grammar.signatures import parted
 
 _MEANT = {
     "ascii": "cp1252",
@@ -128,34 +128,30 @@ REACTION = "text/vnd.google.email-reaction+json"
 """The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
-def body_words(message: Message, sender: str) -> OwnWords:
-    """The person's own words: of the plain text, or of the HTML if the plain text has none. The name of ``sender``
-    ("Alice Doe <alice@example.com>") at the end is none of them. Whatever else the mail says, or says otherwise, is a
-    doubt."""
-    words = _words(message, sender)
-    own, doubt = unsigned(words.lines, sender), words.doubt
-    if doubt is None and not is_signature(words.signed, sender):
-        doubt = "below_signature"
-    if doubt is None and goes_on_below_name(own, sender):
-        doubt = "below_name"
-    if reads_like_a_machine(words.lines):
-        doubt = "machine"
-    return replace(words, lines=own, doubt=doubt)
+def body_words(message: Message, sender: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
+    """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
+    of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
+    words = _words(message, gateway_lines)
+    own, named = parted(words.lines, sender)
+    doubt = "machine" if reads_like_a_machine(words.lines) else words.doubt
+    return replace(words, lines=own, named=named, writer=sender, doubt=doubt)
 
 
-def _words(message: Message, sender: str) -> OwnWords:
+def _words(message: Message, gateway_lines: Sequence[re.Pattern[str]]) -> OwnWords:
     parts = _body_parts(message)
     if REACTION in parts:
         return OwnWords()
     plain, pages = parts.get("text/plain", []), parts.get("text/html", [])
-    words = own_words("\n".join(map(_text, plain)))
+    words = own_words("\n".join(map(_text, plain)), gateway_lines)
     if not pages:
         return words
     page = read_page("\n<br>".join(map(_text, pages)))
-    shown = own_words(page.text)
+    shown = own_words(page.text, gateway_lines)
     if not (words.lines or words.below) or _is_stub(words.lines):
         return replace(shown, doubt=shown.doubt or _doubt_of_page(page, shown))
-    return words if _agree(words, shown, sender) else replace(words, doubt="html_differs")
+    if not _agree(words, shown):
+        return replace(words, doubt="html_differs")
+    return replace(words, signed=tuple(dict.fromkeys([*words.signed, *shown.signed])))
 
 
 def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
@@ -164,11 +160,11 @@ def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
     return None if page.is_plain and not struck else "html_alone"
 
 
-def _agree(words: OwnWords, shown: OwnWords, sender: str) -> bool:
+def _agree(words: OwnWords, shown: OwnWords) -> bool:
     """Whether both parts say the same above the quote. A signature may stand in one of them alone."""
     if words.below != shown.below:
         return False
-    alike = _said(words.lines) == _said(shown.lines) and is_signature(shown.signed, sender)
+    alike = _said(words.lines) == _said(shown.lines)
     return alike or _said((*words.lines, *words.signed)) == _said((*shown.lines, *shown.signed))
 
 

@@ -32,7 +32,9 @@ from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
+from channels.grammar.names import Names
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
+from channels.grammar.signatures import begins_with_name, could_speak, is_contact, without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -110,13 +112,15 @@ BROKEN = "broken"
 @dataclass(frozen=True, slots=True)
 class MailRules:
     """How this installation reads its mail. ``away_advances``: a recipient who is away counts as refused.
-    ``quarantine`` is how long a mail is kept that can't be read."""
+    ``quarantine`` is how long a mail is kept that can't be read. Lines that one of ``gateway_lines`` matches as a whole
+    are its gateway's, and nobody's words."""
 
     ours: Mailboxes
     sender_auth: SenderAuth
     authserv_id: str
     away_advances: bool = False
     quarantine: timedelta = timedelta(days=30)
+    gateway_lines: tuple[re.Pattern[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +203,7 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
         message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer))
+        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer, rules.gateway_lines))
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -232,19 +236,49 @@ def read_reply(
     reading = read_answer(words.lines, response_type, choices, form_schema, question)
     if isinstance(reading, Nothing) and words.below:
         return Unclear("below_quote")
-    if (
-        response_type is ResponseType.TEXT
-        and words.doubt == "below_signature"
-        and not any(map(_is_sentence, words.signed))
-    ):
+    if not isinstance(reading, Matched | ClaimWord):
         return reading
-    if words.doubt is not None and isinstance(reading, Matched | ClaimWord):
-        said = reading.value if isinstance(reading, Matched) and reading.index is None else None
-        by_machine = words.doubt == "machine" and response_type is ResponseType.TEXT
-        return Unclear(words.doubt, None if by_machine else said)
-    return reading
+    speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, Names.of(choices))]
+    belonging = ["below_name"] if _may_belong(words, response_type) else []
+    doubt = next(iter([*filter(None, [words.doubt]), *speaking, *belonging]), None)
+    if doubt is None:
+        return reading
+    if isinstance(reading, ClaimWord) or reading.index is not None:
+        return Unclear(doubt)
+    if response_type is not ResponseType.TEXT:
+        return Unclear(doubt, reading.value)
+    whole = without_farewell("\n".join([*words.lines, *words.named])) if "below_name" in speaking else reading.value
+    return Unclear(doubt, None if doubt == "machine" else whole)
 
 
+def _signatures(words: OwnWords) -> Sequence[tuple[str, Sequence[str]]]:
+    return ("below_name", words.named), ("below_signature", words.signed)
+
+
+def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
+    """Whether any line of a signature may be about the answer."""
+    most = len(lines) > _LONGEST_SIGNATURE
+    return most or any(could_speak(line, names.phrases, names.numbers, writer) for line in lines)
+
+
+def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
+    """Whether a line below the name may belong to a text, whose lines are anything, or fill in a form. There an empty
+    line ends a field."""
+    below = list(filter(str.strip, words.named))[1:]
+    match response_type:
+        case ResponseType.TEXT:
+            listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, below))
+            return listed or any(map(_is_sentence, words.signed))
+        case ResponseType.FORM:
+            is_apart = not words.named or not words.named[0].strip()
+            return any(not is_contact(line) and not (is_apart and not _PAIR.search(line)) for line in below)
+        case _:
+            return False
+
+
+_PAIR = re.compile("[:：=]")
+_LONGEST_SIGNATURE = 60
+"""Lines below a signature mark. Nobody's is longer."""
 _LONGEST_TITLE = 6
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from channels.email.banners import without_banners
 from channels.email.quoting import (
     ADDRESS,
     ADDS,
@@ -49,21 +50,23 @@ class OwnWords:
     """``lines`` are the person's own, from the top to the first quote.
 
     ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
-    there may be the answer, or take back the one above. ``signed`` are the lines between a signature mark and the
-    quote, ``beside`` what stands below it, neither of them read; ``doubt`` is a stable code if the mail says more than
-    these words, or something else.
+    there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
+    ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
+    ``doubt`` is a stable code if the mail says more than these words, or something else.
     """
 
     lines: tuple[str, ...] = ()
     below: bool = False
+    named: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
+    writer: str = ""
     beside: tuple[str, ...] = ()
     doubt: str | None = None
 
 
-def own_words(text: str) -> OwnWords:
-    """What the person wrote above everything that is quoted, signed or legal."""
-    lines = _visible(text[:_LONGEST_TEXT])
+def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
+    """What the person wrote above everything that is quoted, signed or legal, and below a gateway's banner."""
+    lines = without_banners(_visible(text[:_LONGEST_TEXT]), gateway_lines)
     near, held = _near_quotes(lines), _held("\n".join(lines))
     for position, line in enumerate(lines):
         if not line:

@@ -2,11 +2,12 @@
 
 Read ``reader`` first: a text decides only if all of it is one option, said politely, in one language. ``names`` is
 what the options of one question are called. ``phrases`` turns lines into tokens and finds lists of phrases in them;
-the lists are ``languages/*.toml``, one file a language. ``letters`` finds where a letter ends, ``forms`` reads
-``key: value`` lines, and ``proposals`` suggests what an unclear text may mean.
+the lists are ``languages/*.toml``, one file a language. ``signatures`` finds where a text ends, and which
+lines below a name may be about the answer; ``contact_details`` says which numbers there are no option's. ``forms``
+reads ``key: value`` lines, and ``proposals`` suggests what an unclear text may mean.
 
 What must never be: a guess that is recorded, an answer taken from words that are quoted or signed, or a pattern whose
 time grows faster than the text.
 
-Source: API.md §6 ("What a reply means"); docs/decisions/0035; docs/reference/mail-replies.md.
+Source: API.md §6 ("What a reply means"); docs/decisions/0035, 0098; docs/reference/mail-replies.md.
 """

@@ -58,10 +58,12 @@ class Named:
 @dataclass(frozen=True, slots=True)
 class Names:
     """``written``: numbers, values and labels as they look. ``going``: the option that every entry of a list of words
-    goes with."""
+    goes with. ``numbers`` and ``phrases`` are what the options are called, to be looked for in other lines."""
 
     written: Mapping[str, frozenset[int]]
     going: Mapping[str, int]
+    numbers: frozenset[str] = frozenset()
+    phrases: frozenset[Phrase] = frozenset()
 
     @classmethod
     def of(cls, choices: Sequence[NoticeChoice], question: str = "") -> Names:
@@ -126,7 +128,13 @@ def _names_of(choices: tuple[NoticeChoice, ...], question: str) -> Names:
     if not _asks_for_another(choices, called, question):
         lists |= {"yes": AFFIRMATIVE, "no": NEGATIVE}
     going = {own: [index for index, words in called.items() if words in values] for own, values in lists.items()}
-    return Names(written, {own: indices[0] for own, indices in going.items() if len(indices) == 1})
+    labels = {Line.of(choice.label).words for choice in choices} - {()}
+    return Names(
+        written,
+        {own: indices[0] for own, indices in going.items() if len(indices) == 1},
+        numbers=frozenset(str(choice.number) for choice in choices),
+        phrases=frozenset({*called.values(), *labels} - {()}),
+    )
 
 
 def _asks_for_another(choices: Sequence[NoticeChoice], called: Mapping[int, Phrase], question: str) -> bool:

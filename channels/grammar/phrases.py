@@ -176,8 +176,9 @@ def _all(name: str) -> Phrases:
 _FOLDER = Path(__file__).parent / "languages"
 LANGUAGES: Mapping[str, Words] = {one.stem: Words(**_lists(one)) for one in sorted(_FOLDER.glob("??.toml"))}
 ANY = _lists(_FOLDER / "any.toml")
+SPEAKING = _lists(_FOLDER / "speaking.toml")
 YES, NO, APPROVE, DENY, CLAIM, POLITE = map(_all, ("yes", "no", "approve", "deny", "claim", "polite"))
-BUSY, FAREWELL, TITLE, REASON, HEDGE = (ANY[name] for name in ("busy", "farewell", "title", "reason", "hedge"))
+BUSY, FAREWELL, REASON, HEDGE = (ANY[name] for name in ("busy", "farewell", "reason", "hedge"))
 _HEDGES_WITHIN = tuple(one[0] for one in HEDGE.listed if len(one) == 1 and re.fullmatch(f"[{_UNSPACED}]+", one[0]))
 """Those of a language without spaces, which stand within a run of other words."""
 TRUE, FALSE = YES | ANY["true"], NO | ANY["false"]

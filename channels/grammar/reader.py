@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from channels.grammar.forms import BadForm, read_form
-from channels.grammar.letters import without_farewell
 from channels.grammar.names import Named, Names, Said
 from channels.grammar.phrases import BUSY, CLAIM, LANGUAGES, POLITE, REASON, Line, questions_in
+from channels.grammar.signatures import without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 

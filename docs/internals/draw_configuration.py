@@ -21,7 +21,6 @@ from pydantic.fields import FieldInfo
 
 from bot.config import values
 from bot.config.loading import variable_name
-from bot.config.rules import OwnPattern
 from bot.config.settings import Settings
 
 KINDS: Mapping[Any, str] = {
@@ -50,7 +49,7 @@ KINDS: Mapping[Any, str] = {
     values.SlackApp: "Slack app id",
     values.PagerDutyUser: "PagerDuty user id",
     values.RoutingKey: "integration key",
-    OwnPattern: "regular expression",
+    values.OwnPattern: "regular expression",
 }
 """What may stand in a setting, if its Python type does not say enough."""
 

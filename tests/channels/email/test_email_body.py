@@ -163,25 +163,25 @@ def test_the_sender_s_name_at_the_end_is_none_of_the_words() -> None:
 
     assert read("Ireland\n\nHélène\n", sender).words.lines == ("Ireland",)
     assert read("Ireland\n\nHélène Garnier\nresponsable SAV\n+33 1 23 45 67\n", sender).words.lines == ("Ireland",)
-    assert read("Ireland\n\nMerci, Hélène\n", sender).words.lines == ("Ireland", "", "merci")
+    assert read("Ireland\n\nMerci, Hélène\n", sender).words.lines == ("Ireland",)
     assert read("Hélène\n", sender).words.lines == ("Hélène",)
 
 
-def test_a_retraction_below_the_name_is_kept() -> None:
-    words = read("Ireland\n\nAlice\nNo, wait\n").words
+def test_what_stands_below_the_name_is_kept_apart() -> None:
+    words = read("Ireland\n\nBest,\nAlice\nNo, wait\n").words
 
-    assert words.lines[-1] == "No, wait"
+    assert (words.lines, words.named) == (("Ireland", "", "Best,"), ("Alice", "No, wait"))
 
 
 @pytest.mark.parametrize(
     ("body", "doubt"),
     [
         (b"I am out of the office.\n", "machine"),
-        (b"Approve\n-- \nAlice, but wait for Bob\n", "below_signature"),
+        (b"Approve\n-- \nAlice, but wait for Bob\n", None),
         (b"I am out of the office.\n-- \nAlice, but wait for Bob\n", "machine"),
     ],
 )
-def test_words_of_a_machine_are_the_doubt_above_any_other(body: bytes, doubt: str) -> None:
+def test_words_of_a_machine_are_a_doubt(body: bytes, doubt: str | None) -> None:
     assert read(body).words.doubt == doubt
 
 

@@ -1,0 +1,123 @@
+"""Banners: what a mail gateway writes above a mail that comes from outside. They are nobody's words. Pure.
+
+Known are those of Exchange and Outlook, Proofpoint, Mimecast and Barracuda, and the sentences that organisations
+usually set up there. Each sentence has to be one of these as a whole: "This message is external, so do not approve" is
+somebody's. An installation adds its own lines (``email.gateway_lines``).
+
+Source: API.md §6 ("What a reply means"); docs/decisions/0099.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from channels.grammar.phrases import APPROVE, DENY, Line
+
+_MOST_LINES = 6
+"""A banner is wrapped over at most so many lines."""
+_MOST_BANNERS = 6
+_LONGEST = 1_000
+
+_DECIDING = APPROVE | DENY
+"""No gateway says any of these."""
+
+_TAG = (
+    r"[\[(*<\s]{0,4}"
+    r"(?:external|extern|externe|externer|externo|esterno|zewnętrzny|caution|warning|attention|achtung|vorsicht)"
+    r"(?:[ -](?:e-?mail|mail|sender|message|source|absender|nachricht|expéditeur|correo|afzender))?[\])*>:!\s]{0,4}"
+)
+_OPENING = rf"(?:{_TAG}[-–:!\s]*){{0,2}}"
+
+
+def _advice(opens: str, about: str) -> str:
+    """Up to four sentences that open with one of a few words and are about links, attachments or the sender."""
+    return rf"(?:\s*(?:{opens})\b[^.!?]{{0,160}}\b(?:{about})\b[^.!?]{{0,120}}[.!]?){{0,4}}"
+
+
+_SENTENCES = [
+    (
+        r"(?:this|the) (?:e-?mail|message|mail)(?: (?:has|may have|was))?"
+        r"(?: (?:originated|come|came|comes|is|sent|been sent))?(?: (?:from|by))?"
+        r"(?: (?:an?|the|someone|somebody|sender))*? (?:outside|external)"
+        r"(?: (?:of )?(?:the|your|our|my) (?:organi[sz]ation|company|network|domain)| sender| source)?[.!]?"
+        r"|the sender of this (?:e-?mail|message) is (?:external|outside (?:the|your|our) organi[sz]ation)[.!]?",
+        "please|do not|don't|never|exercise|be|use|report|verify|think before|treat",
+        "links?|attachments?|sender|content|credentials|passwords?|phishing|suspicious|security|caution",
+    ),
+    (
+        r"(?:diese|die) (?:e-?mail|nachricht|mail) (?:stammt|kommt|kam|wurde)(?: (?:von|aus))?"
+        r"(?: (?:einem|einer|der|dem))? (?:externen?|außerhalb)"
+        r"(?: (?:absender|quelle|der organisation|ihrer organisation|des unternehmens))?"
+        r"(?: (?:gesendet|versendet))?[.!]?",
+        "bitte|klicken sie|öffnen sie|seien sie|prüfen sie",
+        "links?|anh[aä]nge?|absender|inhalt|vorsichtig",
+    ),
+    (
+        r"(?:ce|cet) (?:e-?mail|message|courriel|courrier) (?:provient|vient|émane|a été envoyé)"
+        r"(?: (?:d'un|de l'|de|depuis l'))? ?(?:expéditeur )?(?:extérieur|externe)"
+        r"(?: (?:à|de) (?:l'|votre |notre )?(?:organisation|entreprise|société))?[.!]?",
+        "ne|n'ouvrez|soyez|veuillez|merci de",
+        "liens?|pièces? jointes?|expéditeur|contenu|prudents?|vigilants?",
+    ),
+    (
+        r"este (?:correo(?: electrónico)?|mensaje|e-?mail) (?:proviene|procede|se originó|fue enviado)"
+        r"(?: (?:de|desde))?(?: un remitente)? (?:fuera|externo)"
+        r"(?: de (?:la|su|tu|nuestra) (?:organización|empresa))?[.!]?",
+        "no|tenga|por favor|verifique",
+        "enlaces?|adjuntos?|remitente|contenido|cuidado|precaución",
+    ),
+    (
+        r"(?:questa e-?mail|questo messaggio) (?:proviene|è stat[ao] inviat[ao])(?: (?:da un|da|dall'))?"
+        r" ?(?:mittente )?(?:esterno|fuori)(?: (?:all'|alla |dall')?(?:organizzazione|azienda))?[.!]?",
+        "non|prestare|si prega|fare",
+        "link|allegati|mittente|contenuto|attenzione",
+    ),
+    (
+        r"(?:deze e-?mail|dit bericht) (?:komt|is)(?: afkomstig)?(?: (?:van|door))?(?: een)? (?:buiten|externe?)"
+        r"(?: (?:de|uw|onze) organisatie| afzender)?(?: (?:verzonden|afkomstig))?[.!]?",
+        "klik|open|wees|let|controleer",
+        "links?|koppelingen|bijlagen?|afzender|voorzichtig",
+    ),
+]
+"""That the mail comes from outside; and by which words advice behind it begins, and what it is about."""
+_WHOLE = [
+    _TAG,
+    *(f"{_OPENING}(?:{said}){_advice(opens, about)}" for said, opens, about in _SENTENCES),
+    r"\[?(?:you|some people who received this (?:message|e-?mail)) don't often get e-?mail from \S{3,120}?\.?"
+    r" ?(?:learn why this is important)?(?: ?(?:at )?<?https://aka\.ms/LearnAboutSenderIdentification>?)?\s?\]?",
+    r"ZjQcmQRYFpfptBanner(?:Start|End)",
+    r"this message is from an? (?:external|untrusted|unknown|unfamiliar|new) sender\.?",
+    r"you have not previously corresponded with this sender\.?",
+    r"this message (?:came|originated|is) (?:from )?outside (?:of )?your organi[sz]ation\.?",
+    r"report suspicious(?:\s*<?https?://\S{1,400}>?)?",
+]
+_BANNER = re.compile("|".join(f"(?:{one})" for one in _WHOLE), re.IGNORECASE)
+
+
+def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str]] = ()) -> list[str]:
+    """``lines`` without the banners at their top, and without each line that one of ``gateway_lines`` matches as a
+    whole."""
+    own = [line for line in lines if not any(one.fullmatch(line.strip()[:_LONGEST]) for one in gateway_lines)]
+    for _ in range(_MOST_BANNERS):
+        first = next((at for at, line in enumerate(own) if line.strip()), len(own))
+        size = _banner_at(own, first)
+        if not size:
+            break
+        own = own[first + size :]
+    return own
+
+
+def _banner_at(lines: Sequence[str], first: int) -> int:
+    """How many lines the longest banner has that begins there; 0 without one."""
+    block = lines[first : first + _MOST_LINES]
+    end = next((at for at, line in enumerate(block) if not line.strip()), len(block))
+    for size in range(end, 0, -1):
+        text = " ".join(" ".join(block[:size]).split())
+        if (
+            len(text) <= _LONGEST
+            and _BANNER.fullmatch(text.replace("’", "'"))
+            and not _DECIDING.places(Line.of(text).words)
+        ):
+            return size
+    return 0

@@ -1,0 +1,223 @@
+"""Signatures: where a letter's text ends, and which lines of its signature may be about the answer. Pure.
+
+Nobody can list what people sign with. So a line of a signature is nobody's words if it can't speak: a title, a company,
+a street, a register, a slogan, whatever it says. It could speak if it has an option's name or number, a word that
+decides, denies or sets a condition, a question mark, whoever writes or is written to, or a "PS". A line in a script or
+a language that the grammar does not read could speak, too.
+
+Source: API.md §6 ("What a reply means"); docs/decisions/0098.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from channels.grammar.contact_details import CONTACT, spelled, without_contact_details
+from channels.grammar.phrases import (
+    ANY,
+    APPROVE,
+    CLAIM,
+    DENY,
+    FAREWELL,
+    HEDGE,
+    NO,
+    SOFT,
+    SPEAKING,
+    YES,
+    Line,
+    Phrase,
+    Phrases,
+    plain,
+    questions_in,
+)
+
+LONGEST_BLOCK = 15
+"""Lines of a signature below a name. More than that is a letter."""
+_LONGEST_LINE = 400
+_SHORTEST_START = 3
+"""Letters of a name that may stand for it: "Tobi"."""
+_CURT = re.compile("[A-Za-z]?[a-z]{1,2}")
+"""A word so short may be a yes or no of any language."""
+_WORD = re.compile(r"[^\W\d_]+")
+_DECIDING = YES | NO | APPROVE | DENY
+
+_DAY = re.compile(
+    r"(?<![\d./-])(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{2}|\d{4})|(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}月\d{1,2}日)"
+    r"(?![\d./-]|\w)"
+)
+"""A date alone may be until when, or from when on."""
+_MONEY = re.compile(
+    r"[$€£¥]\s?\d|\d[\d.,' ]*\s?(?:[$€£¥%]|(?:eur|euros?|usd|dollars?|gbp|chf|sek|kr|pln|zł|yen|brl|reais)\b)|[0-9]円",
+    re.IGNORECASE,
+)
+_HONOURS = re.compile(
+    r"\s*(?:(?:dr|prof|dipl|ing|mag|mr|mrs|ms|mx|m|mme|mlle|herr|frau|sr|sra|srta|dott|dottssa|ir|drs|mgr|inż|ppa)"
+    r"\b\.?(?:-ing\.?)?\s*){1,3}",
+    re.IGNORECASE,
+)
+_CODES = re.compile(r"\b(?!NO\b|IF\b)[A-Z]{2}\b")
+"""Countries, states, provinces and forms of companies: "SE", "MI", "US"."""
+_POSTSCRIPT = re.compile(
+    r"\s*\W?\s*(?:p\.?\s?){1,3}[sd]\b\.?\s*(?:[:：\-–—.]|\s|$)|追伸|\bN\.?B\.?\b[:.]?", re.IGNORECASE
+)
+_WITHIN = tuple(one for (one, *_) in SPEAKING["within"].listed)
+_COMMON = frozenset({("y",), ("n",), ("dale",), ("on",), ("go",)})
+"""Words that say yes or no in one language, and are names or join nouns in another."""
+
+_SPEAKS = Phrases(
+    (
+        _DECIDING
+        | ANY["agree"]
+        | ANY["refuse"]
+        | CLAIM
+        | HEDGE
+        | SPEAKING["negation"]
+        | SPEAKING["condition"]
+        | SPEAKING["person"]
+        | SPEAKING["elsewhere"]
+    ).listed
+    - _COMMON
+)
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzäöüßàâæçéèêëîïôœùûüÿñáíóúìòãõåøąćęłńśźżºª'")
+"""Of the nine languages in Latin letters. ``ø`` and ``æ`` stand in names everywhere."""
+
+
+def without_farewell(text: str) -> str:
+    """``text`` without the farewells that it ends in."""
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or _bids_farewell(lines[-1])):
+        lines.pop()
+    return "" if len(lines) == 1 and _bids_farewell(lines[0]) else "\n".join(lines).strip("\n").rstrip()
+
+
+def parted(lines: Sequence[str], sender: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands above the name of ``sender`` ("Alice Doe <alice@example.com>"), and the rest of ``lines``, which the
+    name begins. Without a name, or with one in the first line alone, there is no rest."""
+    at = _name_at(lines, sender)
+    if at is None:
+        return tuple(lines), ()
+    while not lines[at - 1].strip():
+        at -= 1
+    return tuple(lines[:at]), tuple(lines[at:])
+
+
+def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[str] = (), known: str = "") -> bool:
+    """Whether ``line`` of a signature may be about the answer. ``names`` and ``numbers`` are those of the options,
+    ``known`` is who signs: their name and address say nothing."""
+    if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line):
+        return True
+    if Phrases(names).places(Line.of(CONTACT.sub(" ", plain(line))).words):  # also if the sender is called so
+        return True
+    signed = _signed_at(line, known)
+    text = plain(spelled(line if signed is None else signed[1]))
+    if _has_sum(text) or _DAY.search(text):
+        return True
+    bare = _without_codes(without_contact_details(text))
+    words = Line.of(bare).words
+    if _SPEAKS.places(words) or any(word in numbers for word in words):
+        return True
+    letters, own = [word for word in words if any(map(str.isalpha, word))], _names(known)
+    return any(_is_foreign(word) for word in letters if word not in own) or _is_curt(bare, letters)
+
+
+def begins_with_name(lines: Sequence[str], sender: str) -> bool:
+    """Whether ``lines`` are the name of ``sender`` and more: a signature alone, or a list of people."""
+    return len(lines) > 1 and _signed_at(lines[0], sender) is not None
+
+
+def is_contact(line: str) -> bool:
+    """Whether the line is a way to reach somebody, and nothing else."""
+    return not any(map(str.isalnum, CONTACT.sub("", plain(line))))
+
+
+def _has_sum(line: str) -> bool:
+    found = _MONEY.search(line)
+    return found is not None and not SPEAKING["company"].places(Line.of(line[: found.start()]).words)
+
+
+def _without_codes(text: str) -> str:
+    return _CODES.sub(" ", text) if any(map(str.islower, text)) else text
+
+
+def _is_foreign(word: str) -> bool:
+    """Whether it is in no script or spelling that the grammar reads, or in Japanese and more than a name."""
+    if all(mark in _LETTERS or mark.isdecimal() for mark in word):
+        return False
+    if any("\u3040" <= mark <= "\u9fff" for mark in word):
+        return any(part in word for part in _WITHIN) or _kana(word) > _FEW_KANA
+    return any(mark.isalpha() and mark not in _LETTERS for mark in word)
+
+
+_FEW_KANA = 2
+"""Hiragana. "の" and "と" join nouns; more of it is a sentence."""
+
+
+def _kana(word: str) -> int:
+    return sum("\u3040" <= mark <= "\u309f" for mark in word)
+
+
+def _is_curt(text: str, letters: Sequence[str]) -> bool:
+    """Whether it is one short word, which may be a yes or no of any language. "CEO" and "PhD" are none."""
+    return len(letters) == 1 and _CURT.fullmatch(text.strip(" .,!|•·-–—()")) is not None
+
+
+def _bids_farewell(line: str) -> bool:
+    words = Line.of(line[:200]).words
+    return FAREWELL.make_up(words) and not SOFT.issuperset(words)
+
+
+def _name_at(lines: Sequence[str], sender: str) -> int | None:
+    """The first line below the first own one that is the name of ``sender``, alone or behind a farewell."""
+    first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+    below = (at for at in range(first + 1, len(lines)) if _signed_at(lines[at], sender) is not None)
+    at = next(below, None)
+    if at is None or sum(bool(line.strip()) for line in lines[at + 1 :]) > LONGEST_BLOCK:
+        return None
+    return at
+
+
+def _signed_at(line: str, sender: str) -> tuple[str, str] | None:
+    """The farewell before the name of ``sender`` and what stands behind it, if the line is that."""
+    farewell, rest = _behind_farewell(line)
+    rest = _HONOURS.sub("", rest, count=1) if _HONOURS.match(rest) else rest
+    name, separator, behind = rest, "", ""
+    found = re.search(r"\s*(?:,|\||\(|/|•|·|\s[-–—]\s|\t)", rest)
+    if found is not None and found.start():
+        name, separator, behind = rest[: found.start()], found[0].strip(), rest[found.end() :]
+    if not _is_name(name, sender):
+        return None
+    return farewell, f"({behind}" if separator == "(" else behind
+
+
+def _behind_farewell(line: str) -> tuple[str, str]:
+    """The farewell that the line begins with, and the name behind it. A dash before a name is part of neither."""
+    read = Line.of(line[:200])
+    size = FAREWELL.at(read.words, 0)
+    if not size or size == len(read.words):
+        return "", re.sub(r"\A\s*(?:[-–—~*_]{1,2}|/)\s?", "", line)
+    return read.between(0, size), read.text[read.spans[size - 1][1] :].lstrip(" ,")
+
+
+def _is_name(line: str, sender: str) -> bool:
+    """Whether the line is nothing but names of ``sender``, whole, begun or as initials, and no word that decides."""
+    known, words = _names(sender.partition("@")[0]), [word.casefold() for word in _WORD.findall(plain(line[:200]))]
+    if re.sub(r"[\s.,*_-]", "", plain(line)).casefold() != "".join(words) or tuple(words) in _DECIDING:
+        return False
+    called = [word in known or (len(word) != 2 and any(one.startswith(word) for one in known)) for word in words]
+    whole = all(called) and any(word in known or len(word) >= _SHORTEST_START for word in words)
+    return whole or _is_initials("".join(words), line, sender)
+
+
+def _is_initials(letters: str, line: str, sender: str) -> bool:
+    """ "AD" or "A.D." of Alice Doe."""
+    name = [word[0].casefold() for word in _WORD.findall(plain(sender.partition("<")[0][:200]))]
+    return (
+        len(name) >= 2
+        and letters == "".join(name)
+        and plain(line).strip(" .").replace(".", "").replace(" ", "").isupper()
+    )
+
+
+def _names(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(plain(text[:200]))}
