@@ -1,7 +1,7 @@
 """Contact details: the numbers of a signature that are no option. Streets, telephones, registers, hours. Data.
 
-Taken in this order, so that a telephone number is gone before a postcode is looked for. Each is searched for in one
-line of bounded length.
+Taken one after the other, so that a telephone number is gone before a postcode is looked for. Each is searched for in
+one line of bounded length.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _PHONE_LABEL = (
 )
 _PHONE = "|".join(
     [
+        r"\(\+\d{1,3}\) ?\d[\d ()./–-]{4,18}\d",
         r"\+\s?\d[\d ()./–-]{4,22}\d",
         r"\(?0\d{0,5}\)?(?:[ ./–-]?\d){5,13}",
         r"\(\d{2,5}\) ?\d[\d .-]{4,12}\d",
@@ -31,7 +32,7 @@ CONTACT = re.compile(
             r"<?[\w.+-]+@[\w.-]+\.\w+>?",
             r"<?(?:https?://|www\.)[^\s<>]+>?",
             rf"\b[\w-]+(?:\.[\w-]+)*\.(?:{_DOMAINS})(?:/[^\s<>]*)?(?!\w)",
-            rf"(?<!\w)(?:(?:{_PHONE_LABEL})\b[.:]{{0,2}}\s?)?(?:{_PHONE})(?:\s?(?:x|ext\.?|-|dw)\s?\d{{1,5}})?",
+            rf"(?<!\w)(?:(?:{_PHONE_LABEL})\b[.:]{{0,2}}\s?){{0,2}}(?:{_PHONE})(?:\s?(?:x|ext\.?|-|dw)\s?\d{{1,5}})?",
             r"\b(?:ext|extension|poste|durchwahl|dw|int|wew)\b[.:]?\s?\d{1,6}",
         ]
     ),
@@ -88,7 +89,19 @@ _STREET = re.compile(
     ),
     re.IGNORECASE,
 )
+_DAYS = (
+    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun"
+    r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|mo|di|mi|do|fr|sa|lundi|mardi|mercredi|jeudi"
+    r"|vendredi|samedi|lunes|martes|miércoles|jueves|viernes|sábado|lunedì|martedì|mercoledì|giovedì"
+    r"|venerdì|sabato|segunda|terça|quarta|quinta|sexta|maandag|dinsdag|woensdag|donderdag"
+    r"|vrijdag(?:ochtend|middag)?|zaterdag|ma|wo|vr|za|måndag|tisdag|onsdag|torsdag|fredag|lördag"
+    r"|poniedziałek|wtorek|środa|czwartek|piątek|sobota|pon|wt|śr|czw|pt"
+)
+_TIME = r"\d{1,2}(?:[:.h]\d{2})?\s?(?:a\.?m\.?|p\.?m\.?|uhr|h)?"
+_AND = r"[ ,/–-]{1,3}(?:(?:to|bis|au|à|al|a|e|y|en|i|och|und|and|et|tot|t/m|till|do)[ ,])?"
+_WEEK = rf"(?:{_DAYS})\b\.?(?:{_AND}(?:{_DAYS})\b\.?)"
 _HOURS = re.compile(
+    rf"\b{_WEEK}{{0,6}}(?: anche)?[ ,:]{{1,3}}{_TIME}\s?[-–]\s?{_TIME}|(?<=: ){_WEEK}{{1,6}}|"
     r"\b\d{1,2}[:.h]\d{2}(?:\s?(?:uhr|am|pm|h))?\b|©\s?\d{4}"
     r"|\b(?:est|since|seit|depuis|desde|dal|sinds|sedan|od)\b\.?\s?\d{4}\b",
     re.IGNORECASE,
@@ -97,6 +110,10 @@ _POSTCODE = re.compile(
     r"\b(?:[A-Z]{1,2}-)?\d{4,6}(?:[ -]\d{3,4})?\b|\b\d{3} ?\d{2}\b|\b\d{2}-\d{3}\b|\b\d{4} ?[A-Z]{2}\b"
     r"|\b[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}\b|〒\s?\d{3}-?\d{4}"
 )
+_FIGURES = re.compile(
+    r"\b\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{2})?\b|\b\d{4,}[-/.]\d{1,3}\b|\b\d{1,3}\.?[oa]\b|\bnr\.? \d{1,5}\b"
+)
+"""Large figures, numbers of a file, "2.º"."""
 _NUMERO = re.compile(r"\bno\b(?=\.?\s?\d)|\bno\.\s?(?=\d)", re.IGNORECASE)
 """An abbreviation, and no denial."""
 _ORDINALS = str.maketrans({"º": "o", "ª": "a", "°": "o"})
@@ -105,7 +122,7 @@ _ORDINALS = str.maketrans({"º": "o", "ª": "a", "°": "o"})
 def without_contact_details(line: str) -> str:
     """``line`` without the numbers that name a place, a company or a way to reach somebody, and without their words."""
     text = _NUMERO.sub(" ", line)
-    for kind in (CONTACT, _REGISTER, _STREET, _HOURS, _POSTCODE):
+    for kind in (_HOURS, _REGISTER, CONTACT, _STREET, _POSTCODE, _FIGURES):
         text = kind.sub(" ", text)
     return text
 

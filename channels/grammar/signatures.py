@@ -11,6 +11,7 @@ Source: API.md §6 ("What a reply means"); docs/decisions/0098.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 
 from channels.grammar.contact_details import CONTACT, spelled, without_contact_details
@@ -35,6 +36,8 @@ from channels.grammar.phrases import (
 LONGEST_BLOCK = 15
 """Lines of a signature below a name. More than that is a letter."""
 _LONGEST_LINE = 400
+_LONGEST_CLOSING = 5
+"""Words of a farewell."""
 _SHORTEST_START = 3
 """Letters of a name that may stand for it: "Tobi"."""
 _CURT = re.compile("[A-Za-z]?[a-z]{1,2}")
@@ -56,13 +59,18 @@ _HONOURS = re.compile(
     r"\b\.?(?:-ing\.?)?\s*){1,3}",
     re.IGNORECASE,
 )
+_DEGREE = re.compile(r"\(([A-Z]\w{0,4})\)")
+"""A degree, such as "(FH)"."""
+_SEPARATOR = re.compile(r"\s*(?:,|\||\(|/|•|·|\s[-–—]\s|\t)")
 _CODES = re.compile(r"\b(?!NO\b|IF\b)[A-Z]{2}\b")
 """Countries, states, provinces and forms of companies: "SE", "MI", "US"."""
+_SPEAKER = re.compile(r"(?<![\w.])(?:I|u) [a-z]{2}|\bI'(?:m|d|ll|ve)\b")
+"""Who speaks in English and is spoken to in Dutch. "i" joins words in Polish and Swedish, and "U." is a short form."""
 _POSTSCRIPT = re.compile(
     r"\s*\W?\s*(?:p\.?\s?){1,3}[sd]\b\.?\s*(?:[:：\-–—.]|\s|$)|追伸|\bN\.?B\.?\b[:.]?", re.IGNORECASE
 )
 _WITHIN = tuple(one for (one, *_) in SPEAKING["within"].listed)
-_COMMON = frozenset({("y",), ("n",), ("dale",), ("on",), ("go",)})
+_COMMON = frozenset({("y",), ("n",), ("dale",), ("on",), ("go",), ("vale",), ("prima",)})
 """Words that say yes or no in one language, and are names or join nouns in another."""
 
 _SPEAKS = Phrases(
@@ -97,28 +105,52 @@ def parted(lines: Sequence[str], sender: str) -> tuple[tuple[str, ...], tuple[st
     at = _name_at(lines, sender)
     if at is None:
         return tuple(lines), ()
+    at = _below_words(lines, at)
+    if _closes(lines[at - 1]) and any(map(str.strip, lines[: at - 1])):
+        at = _below_words(lines, at - 1)
+    return tuple(lines[:at]), tuple(lines[at:])
+
+
+def _below_words(lines: Sequence[str], at: int) -> int:
+    """``at``, or the first of the empty lines above it. There is a line of words above those."""
     while not lines[at - 1].strip():
         at -= 1
-    return tuple(lines[:at]), tuple(lines[at:])
+    return at
+
+
+def _closes(line: str) -> bool:
+    """Whether a name may follow it: "Warmly,"."""
+    return line.rstrip().endswith(",") and len(line.split()) <= _LONGEST_CLOSING
+
+
+def below_name(named: Sequence[str], sender: str) -> list[str]:
+    """What of the second part of :func:`parted` stands below the line with the name."""
+    lines = list(filter(str.strip, named))
+    at = next((at for at, line in enumerate(lines) if _signed_at(line, sender) is not None), -1)
+    return lines[at + 1 :]
 
 
 def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[str] = (), known: str = "") -> bool:
     """Whether ``line`` of a signature may be about the answer. ``names`` and ``numbers`` are those of the options,
     ``known`` is who signs: their name and address say nothing."""
-    if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line):
+    if len(line) > _LONGEST_LINE or questions_in(line) or _POSTSCRIPT.match(line) or _SPEAKER.search(plain(line)):
         return True
     if Phrases(names).places(Line.of(CONTACT.sub(" ", plain(line))).words):  # also if the sender is called so
         return True
     signed = _signed_at(line, known)
     text = plain(spelled(line if signed is None else signed[1]))
-    if _has_sum(text) or _DAY.search(text):
+    return not _bids_farewell(line) and _says_something(text, numbers, _names(known))
+
+
+def _says_something(text: str, numbers: Collection[str], own: Collection[str]) -> bool:
+    """As :func:`could_speak`, of what is no name. Words of ``own`` are names."""
+    if _has_sum(text) or _DAY.search(text) or _CURT.fullmatch(text.strip(" .,!|•·-–—()")):
         return True
     bare = _without_codes(without_contact_details(text))
     words = Line.of(bare).words
     if _SPEAKS.places(words) or any(word in numbers for word in words):
         return True
-    letters, own = [word for word in words if any(map(str.isalpha, word))], _names(known)
-    return any(_is_foreign(word) for word in letters if word not in own) or _is_curt(bare, letters)
+    return any(_is_foreign(word) for word in words if word not in own and any(map(str.isalpha, word)))
 
 
 def begins_with_name(lines: Sequence[str], sender: str) -> bool:
@@ -157,11 +189,6 @@ def _kana(word: str) -> int:
     return sum("\u3040" <= mark <= "\u309f" for mark in word)
 
 
-def _is_curt(text: str, letters: Sequence[str]) -> bool:
-    """Whether it is one short word, which may be a yes or no of any language. "CEO" and "PhD" are none."""
-    return len(letters) == 1 and _CURT.fullmatch(text.strip(" .,!|•·-–—()")) is not None
-
-
 def _bids_farewell(line: str) -> bool:
     words = Line.of(line[:200]).words
     return FAREWELL.make_up(words) and not SOFT.issuperset(words)
@@ -180,14 +207,13 @@ def _name_at(lines: Sequence[str], sender: str) -> int | None:
 def _signed_at(line: str, sender: str) -> tuple[str, str] | None:
     """The farewell before the name of ``sender`` and what stands behind it, if the line is that."""
     farewell, rest = _behind_farewell(line)
-    rest = _HONOURS.sub("", rest, count=1) if _HONOURS.match(rest) else rest
-    name, separator, behind = rest, "", ""
-    found = re.search(r"\s*(?:,|\||\(|/|•|·|\s[-–—]\s|\t)", rest)
-    if found is not None and found.start():
-        name, separator, behind = rest[: found.start()], found[0].strip(), rest[found.end() :]
-    if not _is_name(name, sender):
-        return None
-    return farewell, f"({behind}" if separator == "(" else behind
+    rest = _DEGREE.sub(r"\1", rest)
+    for one in (rest, _HONOURS.sub("", rest, count=1) if _HONOURS.match(rest) else rest):
+        found = _SEPARATOR.search(one)
+        name, behind = (one, "") if found is None or not found.start() else (one[: found.start()], one[found.end() :])
+        if _is_name(name, sender) or _holds_name(name, sender):
+            return farewell, behind.rstrip(")")
+    return None
 
 
 def _behind_farewell(line: str) -> tuple[str, str]:
@@ -207,6 +233,28 @@ def _is_name(line: str, sender: str) -> bool:
     called = [word in known or (len(word) != 2 and any(one.startswith(word) for one in known)) for word in words]
     whole = all(called) and any(word in known or len(word) >= _SHORTEST_START for word in words)
     return whole or _is_initials("".join(words), line, sender)
+
+
+_CAPITALISED = re.compile(r"[^\W\d_a-zà-ÿ]\S*|[^\W\d_]{1,4}\.\S*|[^\W\d_]{1,3}")
+_MOST_NAMES = 8
+
+
+def _holds_name(line: str, sender: str) -> bool:
+    """Whether it is a name with degrees, titles or further names beside what is known of ``sender``'s: each word has a
+    capital, or is short for something."""
+    words, known = plain(line).split(), {_bare(one) for one in _names(sender.partition("@")[0])}
+    found = [word for word in _WORD.findall(plain(line)) if len(word) >= _SHORTEST_START and _bare(word) in known]
+    is_name = 0 < len(words) <= _MOST_NAMES and all(map(_CAPITALISED.fullmatch, words))
+    return bool(found) and is_name and not _SPEAKS.places(Line.of(line).words)
+
+
+def _bare(word: str) -> str:
+    """Without accents, as in an address."""
+    apart = unicodedata.normalize("NFD", word.casefold().translate(_STROKES))
+    return "".join(mark for mark in apart if not unicodedata.combining(mark))
+
+
+_STROKES = str.maketrans({"ł": "l", "ø": "o", "ß": "s"})
 
 
 def _is_initials(letters: str, line: str, sender: str) -> bool:

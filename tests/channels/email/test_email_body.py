@@ -170,7 +170,7 @@ def test_the_sender_s_name_at_the_end_is_none_of_the_words() -> None:
 def test_what_stands_below_the_name_is_kept_apart() -> None:
     words = read("Ireland\n\nBest,\nAlice\nNo, wait\n").words
 
-    assert (words.lines, words.named) == (("Ireland", "", "Best,"), ("Alice", "No, wait"))
+    assert (words.lines, words.named) == (("Ireland",), ("", "Best,", "Alice", "No, wait"))
 
 
 @pytest.mark.parametrize(
