@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from core.domain.intent import Intent, IntentStatus
@@ -17,6 +18,7 @@ from tests.core.examples import START, a_question, opened
 
 OWNER = "this-process"
 LOG_KEY = b"k" * 32
+_AT_ONCE = 200
 
 
 def an_intent(intent_id: str = "intent-1", created_by: str = "refund-agent", now: datetime = START) -> Intent:
@@ -30,8 +32,15 @@ async def keep_intents(database: Database, *kept: Intent) -> None:
 
 
 async def keep(database: Database, *kept: Suspension) -> None:
-    """Keep suspensions, each of an intent that need not be there."""
-    await database.write(lambda tx: [suspensions.insert(tx, suspension) for suspension in kept])
+    """Keep suspensions, each of an intent that need not be there. A write has seconds, however busy the machine is."""
+    for first in range(0, len(kept), _AT_ONCE):
+        some = kept[first : first + _AT_ONCE]
+        await database.write(partial(_insert, some=some))
+
+
+def _insert(tx: Tx, some: Sequence[Suspension]) -> None:
+    for suspension in some:
+        suspensions.insert(tx, suspension)
 
 
 def take_due(tx: Tx, channel: str, *, now: datetime, limit: int, owner: str, until: datetime) -> list[Row]:
