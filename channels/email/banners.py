@@ -22,11 +22,11 @@ _LONGEST = 1_000
 _DECIDING = APPROVE | DENY
 """No gateway says any of these."""
 
-_TAG = (
-    r"[\[(*<\s]{0,4}"
-    r"(?:external|extern|externe|externer|externo|esterno|zewnętrzny|caution|warning|attention|achtung|vorsicht)"
-    r"(?:[ -](?:e-?mail|mail|sender|message|source|absender|nachricht|expéditeur|correo|afzender))?[\])*>:!\s]{0,4}"
-)
+_ALARM = "external|extern|externe|externer|externo|esterno|zewnętrzny|caution|warning|attention|achtung|vorsicht"
+_OF_WHAT = "[ -](?:e-?mail|mail|sender|message|source|absender|nachricht|expéditeur|correo|afzender)"
+_TAG = rf"[\[(*<\s]{{0,4}}(?:{_ALARM})(?:{_OF_WHAT})?[\])*>:!\s]{{0,4}}"
+_TAG_ALONE = rf"[\[(*<]{{1,4}}\s?(?:{_ALARM})(?:{_OF_WHAT})?\s?[\])*>]{{1,4}}[:!]?|(?:{_ALARM}){_OF_WHAT}[:!]?"
+"""A bare "External" may be an answer."""
 _OPENING = rf"(?:{_TAG}[-–:!\s]*){{0,2}}"
 
 
@@ -82,7 +82,7 @@ _SENTENCES = [
 ]
 """That the mail comes from outside; and by which words advice behind it begins, and what it is about."""
 _WHOLE = [
-    _TAG,
+    _TAG_ALONE,
     *(f"{_OPENING}(?:{said}){_advice(opens, about)}" for said, opens, about in _SENTENCES),
     r"\[?(?:you|some people who received this (?:message|e-?mail)) don't often get e-?mail from \S{3,120}?\.?"
     r" ?(?:learn why this is important)?(?: ?(?:at )?<?https://aka\.ms/LearnAboutSenderIdentification>?)?\s?\]?",
@@ -105,7 +105,7 @@ def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str
         if not size:
             break
         own = own[first + size :]
-    return own
+    return own if any(map(str.strip, own)) else list(lines)
 
 
 def _banner_at(lines: Sequence[str], first: int) -> int:

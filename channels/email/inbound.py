@@ -34,7 +34,7 @@ from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
 from channels.grammar.names import Names
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
-from channels.grammar.signatures import begins_with_name, below_name, could_speak, is_contact, without_farewell
+from channels.grammar.signatures import begins_with_name, beside_name, could_speak, is_contact, without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -262,16 +262,16 @@ def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
 
 
 def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
-    """Whether a line below the name may belong to a text, whose lines are anything, or fill in a form. There an empty
+    """Whether a line beside the name may belong to a text, whose lines are anything, or fill in a form. There an empty
     line ends a field."""
-    below = below_name(words.named, words.writer)
+    beside = beside_name(words.named, words.writer)
     match response_type:
         case ResponseType.TEXT:
-            listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, below))
+            listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, beside))
             return listed or any(map(_is_sentence, words.signed))
         case ResponseType.FORM:
             is_apart = not words.named or not words.named[0].strip()
-            return any(not is_contact(line) and not (is_apart and not _PAIR.search(line)) for line in below)
+            return any(not is_contact(line) and not (is_apart and not _PAIR.search(line)) for line in beside)
         case _:
             return False
 

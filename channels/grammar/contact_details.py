@@ -64,7 +64,7 @@ _STREETS = (
 )
 _ENDINGS = (
     r"stra(?:ß|ss)e|str\.|weg|gasse|platz|allee|ring|damm|ufer|markt|hof|chaussee|straat|laan|plein|kade|gracht|singel"
-    r"|dijk|gatan|gata|vägen|torget|gränd|gränden|plan|kaj|kajen"
+    r"|dijk|gatan|gata|vägen|torget|gränd|gränden|kaj|kajen"
 )
 _STOREYS = "floor|fl|og|etage|stock|étage|etg|piano|planta|piso|andar|verdieping|vån|tr|piętro"
 _ROOMS = (
@@ -82,13 +82,13 @@ _STREET = re.compile(
             rf"\b[^\W\d_]*(?:{_ENDINGS})\s*(?:nr\.?\s*)?{_NUMBER}",  # Beispielstraße 2 a, Dorpsweg 12-2, Storgatan 4
             rf"\b{_NUMBER},?\s(?:(?:bis|ter|quater),?\s)?{_WORDS}{{0,4}}(?:{_STREETS})\b\.?",  # 2 Example Street
             rf"\b(?:{_STREETS})\b\.?\s{_WORDS}{{0,5}}?(?:n[.ro]{{0,3}}\s?)?{_NUMBER}(?:,?\s?\d{{1,2}}[ao]\b)?",
-            rf"\b(?:{_ORDINAL})\s?(?:{_STOREYS})\b\.?",  # 2nd Floor
             rf"\b(?:{_ROOMS})\b\.?\s?(?:n[.ro]{{0,3}}\s?)?\d{{1,5}}[a-z]?\b",  # Suite 2, PO Box 2
             r"[0-9]{1,4}(?:丁目|番地|番|号室|号|階|F)|(?<=[^\W\d_])[0-9]{1,4}-[0-9]{1,4}(?:-[0-9]{1,4})?",
         ]
     ),
     re.IGNORECASE,
 )
+_STOREY = re.compile(rf"\b(?:{_ORDINAL})\s?(?:{_STOREYS})\b\.?", re.IGNORECASE)
 _DAYS = (
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun"
     r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|mo|di|mi|do|fr|sa|lundi|mardi|mercredi|jeudi"
@@ -110,19 +110,29 @@ _POSTCODE = re.compile(
     r"\b(?:[A-Z]{1,2}-)?\d{4,6}(?:[ -]\d{3,4})?\b|\b\d{3} ?\d{2}\b|\b\d{2}-\d{3}\b|\b\d{4} ?[A-Z]{2}\b"
     r"|\b[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}\b|〒\s?\d{3}-?\d{4}"
 )
-_FIGURES = re.compile(
-    r"\b\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{2})?\b|\b\d{4,}[-/.]\d{1,3}\b|\b\d{1,3}\.?[oa]\b|\bnr\.? \d{1,5}\b"
-)
+_FIGURES = re.compile(r"\b\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{2})?\b|\b\d{4,}[-/.]\d{1,3}\b|\b\d{1,3}\.?[oa]\b")
 """Large figures, numbers of a file, "2.º"."""
-_NUMERO = re.compile(r"\bno\b(?=\.?\s?\d)|\bno\.\s?(?=\d)", re.IGNORECASE)
+_BIS = re.compile(
+    r"(?<=\d )(?:bis|ter|quater)(?=,? (?:rue|av|avenue|bd|boulevard|place|chemin|allée|quai|route|cours)\b)"
+)
+_NUMERO = re.compile(r"\bno\b\.?\s?(?=(?:(?-i:[A-Z]{2})\s?)?\d)", re.IGNORECASE)
 """An abbreviation, and no denial."""
 _ORDINALS = str.maketrans({"º": "o", "ª": "a", "°": "o"})
 
 
-def without_contact_details(line: str) -> str:
-    """``line`` without the numbers that name a place, a company or a way to reach somebody, and without their words."""
-    text = _NUMERO.sub(" ", line)
-    for kind in (_HOURS, _REGISTER, CONTACT, _STREET, _POSTCODE, _FIGURES):
+def without_addresses(line: str) -> str:
+    """``line`` without what has words that mean something elsewhere: mailboxes, sites, "No. 5", storeys, opening hours.
+    No other word is taken out: in a street or a register it may be a condition."""
+    text = line
+    for kind in (_NUMERO, _BIS, _HOURS, CONTACT, _STOREY):
+        text = kind.sub(" ", text)
+    return text
+
+
+def without_numbers(line: str) -> str:
+    """``line`` without the numbers that name a place, a company, an hour or a way to reach somebody."""
+    text = line
+    for kind in (_HOURS, _REGISTER, CONTACT, _STOREY, _STREET, _POSTCODE, _FIGURES):
         text = kind.sub(" ", text)
     return text
 

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from channels.grammar.contact_details import CONTACT, spelled, without_contact_details
+from channels.grammar.contact_details import CONTACT, spelled, without_addresses, without_numbers
 from channels.grammar.phrases import (
     ANY,
     APPROVE,
@@ -120,14 +120,14 @@ def _below_words(lines: Sequence[str], at: int) -> int:
 
 def _closes(line: str) -> bool:
     """Whether a name may follow it: "Warmly,"."""
-    return line.rstrip().endswith(",") and len(line.split()) <= _LONGEST_CLOSING
+    return re.fullmatch(r"[^:=\d]+,\s*", line) is not None and len(line.split()) <= _LONGEST_CLOSING
 
 
-def below_name(named: Sequence[str], sender: str) -> list[str]:
-    """What of the second part of :func:`parted` stands below the line with the name."""
-    lines = list(filter(str.strip, named))
-    at = next((at for at, line in enumerate(lines) if _signed_at(line, sender) is not None), -1)
-    return lines[at + 1 :]
+def beside_name(named: Sequence[str], sender: str) -> list[str]:
+    """What of the second part of :func:`parted` is neither the line with the name nor a farewell."""
+    lines = [line for line in named if line.strip() and not _bids_farewell(line)]
+    at = next((at for at, line in enumerate(lines) if _signed_at(line, sender) is not None), len(lines))
+    return lines[:at] + lines[at + 1 :]
 
 
 def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[str] = (), known: str = "") -> bool:
@@ -146,11 +146,11 @@ def _says_something(text: str, numbers: Collection[str], own: Collection[str]) -
     """As :func:`could_speak`, of what is no name. Words of ``own`` are names."""
     if _has_sum(text) or _DAY.search(text) or _CURT.fullmatch(text.strip(" .,!|•·-–—()")):
         return True
-    bare = _without_codes(without_contact_details(text))
-    words = Line.of(bare).words
-    if _SPEAKS.places(words) or any(word in numbers for word in words):
+    if any(word in numbers for word in Line.of(without_numbers(text)).words):
         return True
-    return any(_is_foreign(word) for word in words if word not in own and any(map(str.isalpha, word)))
+    words = Line.of(_without_codes(without_addresses(text))).words
+    foreign = (_is_foreign(word) for word in words if word not in own and any(map(str.isalpha, word)))
+    return bool(_SPEAKS.places(words)) or any(foreign)
 
 
 def begins_with_name(lines: Sequence[str], sender: str) -> bool:
@@ -245,7 +245,9 @@ def _holds_name(line: str, sender: str) -> bool:
     words, known = plain(line).split(), {_bare(one) for one in _names(sender.partition("@")[0])}
     found = [word for word in _WORD.findall(plain(line)) if len(word) >= _SHORTEST_START and _bare(word) in known]
     is_name = 0 < len(words) <= _MOST_NAMES and all(map(_CAPITALISED.fullmatch, words))
-    return bool(found) and is_name and not _SPEAKS.places(Line.of(line).words)
+    said = Line.of(line).words
+    is_foreign = any(_is_foreign(word) for word in said if _bare(word) not in known and any(map(str.isalpha, word)))
+    return bool(found) and is_name and not is_foreign and not _SPEAKS.places(said)
 
 
 def _bare(word: str) -> str:

@@ -141,6 +141,23 @@ SPEAKING = [
     "the opposite",
     "this time",
     "second signature",
+    "VAT only if under 100",
+    "ein Maximum von 100",
+    "Tax ID only if valid 12",
+    "100 nur bis Freigabe im Haus",
+    "2 weeks only by the park",
+    "100 not before Bob gave way",
+    "Отклонить Alice",
+    "нет Alice",
+    "Bob or Alice",
+    "ISO only after 9001",
+    "Suite yourself, not 2",
+    "Nr. 2",
+    "wtorek",
+    "Montag",
+    "Tuesday",
+    "No. 2",
+    "2 plan",
 ]
 """Options, numbers, words that decide, deny, defer or set a condition, in any language; sums; whoever is spoken to."""
 

@@ -162,7 +162,9 @@ def test_a_retraction_below_a_signature_mark(mark: str, below: str) -> None:
     assert decides(reply(f"approve\n\n{mark}"))
 
 
-@pytest.mark.parametrize("own", ["Bob\nAlice\nCarol", "Alice\nBob", "Bob\n\nAlice\nBeispiel GmbH"])
+@pytest.mark.parametrize(
+    "own", ["Bob\nAlice\nCarol", "Alice\nBob", "Bob\n\nAlice\nBeispiel GmbH", "Carol,\nBob,\nAlice"]
+)
 def test_a_list_of_people_with_its_writer_among_them(own: str) -> None:
     assert not decides(reply(own, (), ResponseType.TEXT))
     assert decides(reply("Bob\nCarol", (), ResponseType.TEXT))
@@ -171,6 +173,9 @@ def test_a_list_of_people_with_its_writer_among_them(own: str) -> None:
 def test_a_field_that_goes_on_below_the_writer_s_name() -> None:
     assert not decides(reply("urgent: yes\ncountry: Foo Street 5\nAlice\n10115 Berlin", (), ResponseType.FORM))
     assert not decides(reply("urgent: yes\n\nAlice\ncountry: DE", (), ResponseType.FORM))
+    assert reply("urgent: yes\ncountry: DE,\nAlice", (), ResponseType.FORM) == reply(
+        "urgent: yes\ncountry: DE,", (), ResponseType.FORM
+    )
     assert decides(reply("urgent: yes\n\nAlice\nCFO\n10115 Berlin", (), ResponseType.FORM))
 
 

@@ -53,6 +53,8 @@ def test_a_banner_above_is_none_of_the_words(banner: str, between: str) -> None:
         "Warning: this is the wrong order",
         "External auditors have to agree first",
         "[EXTERNAL] Deny",
+        "External",
+        "Caution!",
         "Please do not open attachments. Deny",
         "This message is from an external sender, deny",
         "The message, deny it, is from outside.",
@@ -62,6 +64,10 @@ def test_a_banner_above_is_none_of_the_words(banner: str, between: str) -> None:
 def test_what_somebody_writes_like_a_banner_is_theirs(words: str) -> None:
     lines = [words, "", "Approve"]
     assert without_banners(lines) == lines
+
+
+def test_a_reply_that_is_nothing_but_a_banner_is_one() -> None:
+    assert without_banners(["External sender", ""]) == ["External sender", ""]
 
 
 def test_a_banner_stands_at_the_top() -> None:
