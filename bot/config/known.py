@@ -82,6 +82,16 @@ def without(values: Any, paths: Collection[Path], path: Path = ()) -> Any:
     return values
 
 
+_REMOVED: Mapping[Path, str] = {
+    ("answers", "proposer"): "is gone since 0.2.0: nothing guesses at replies any more; please take the setting out",
+}
+
+
+def removed(path: Path) -> str | None:
+    """Since when a setting of an earlier version is gone, and what to do, as the end of a sentence."""
+    return _REMOVED.get(path)
+
+
 def unknown_keys(values: Any, node: Node = TREE, path: Path = ()) -> Iterator[Path]:
     """Every key in ``values`` that is no setting, outermost first. Values of the wrong shape are not looked into."""
     if isinstance(values, list) and node.items is not None:

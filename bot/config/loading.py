@@ -137,6 +137,8 @@ def _no_setting(name: str) -> ConfigProblem | None:
         return None
     if node is not None and node.items is not None:
         return ConfigProblem(name, f"{name}: {pattern(path)} can only be given in the file")
+    if said := known.removed(path):
+        return ConfigProblem(name, f"{name} {said}")
     nearest = _nearest_variable(name)
     return ConfigProblem(name, f"unknown variable {name}; did you mean {nearest}?", nearest=nearest)
 
@@ -249,6 +251,8 @@ class _Origin:
 
     def unknown(self, path: known.Path) -> ConfigProblem:
         written, nearest = known.written(path), known.nearest(path)
+        if said := known.removed(path):
+            return ConfigProblem(written, f"{written} {said}", self.file)
         return ConfigProblem(written, f"unknown key {written}; did you mean {nearest}?", self.file, nearest=nearest)
 
     def refusal(self, path: known.Path, text: str, found: str | None = None) -> ConfigProblem:

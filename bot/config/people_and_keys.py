@@ -109,8 +109,6 @@ class Answers(Section):
     may be given everywhere."""
     require_sign_in: Flag = False
     """Whether a link in a message opens nothing before the person that it was made for has signed in."""
-    proposer: Text | None = None
-    """What guesses at replies that decide nothing, as ``package.module:name``. A guess is proposed, never taken."""
 
 
 class OpenIdSignIn(Section):

@@ -13,7 +13,6 @@ from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyAccounts, PagerDuty
 from bot.inbound.pagerduty.incident_lookup import Lookup
 from bot.inbound.pagerduty.parking import PagerDutyParking
 from bot.inbound.pagerduty.webhook import PagerDutyDoor
-from bot.inbound.proposals import Proposals
 from bot.people.directory import Directory
 from bot.people.on_call import OnCalls
 from channels.pagerduty.rest import PagerDutyApi
@@ -62,7 +61,6 @@ def pagerduty_parts(
     transitions: Transitions,
     clock: Clock,
     instance: str,
-    proposals: Proposals,
     public_url: str,
 ) -> PagerDutyParts:
     hold = timedelta(seconds=settings.claim_seconds)
@@ -82,7 +80,6 @@ def pagerduty_parts(
         public_url,
         settings.decision_field,
         settings.assignees_may_answer,
-        proposals,
     )
     meaning = PagerDutyMeaning(incidents, lookup, people, answers, rules)
     parking = PagerDutyParking(engine.database, meaning, clock)

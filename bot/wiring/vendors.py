@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bot.inbound.mail.lmtp import MailListener
     from bot.inbound.mail.webhook import MailWebhook
     from bot.inbound.pagerduty.parking import PagerDutyParking
-    from bot.inbound.proposals import Proposals
     from bot.inbound.slack.answers import PersonalLink
     from bot.inbound.slack.app import SlackApp
     from bot.wiring.pagerduty import PagerDutyParts, PagerDutySource
@@ -313,14 +312,7 @@ def _mail_inbox(
         quarantine=timedelta(days=mail.quarantine_days),
         gateway_lines=tuple(map(compile_pattern, mail.gateway_lines)),
     )
-    return MailInbox(engine, correspondence, clock, rules, _proposals(settings), observer)
-
-
-def _proposals(settings: Settings) -> Proposals:
-    from bot.inbound.proposals import Proposals, load_proposer
-
-    name = settings.answers.proposer
-    return Proposals(load_proposer(name)) if name is not None else Proposals()
+    return MailInbox(engine, correspondence, clock, rules, observer)
 
 
 def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> PagerDutySource | None:
@@ -346,7 +338,5 @@ def pagerduty_parts(
         return None
     from bot.wiring.pagerduty import pagerduty_parts
 
-    public_url, proposals = settings.public_url.rstrip("/"), _proposals(settings)
-    return pagerduty_parts(
-        settings.pagerduty, source, engine, incoming, transitions, clock, instance, proposals, public_url
-    )
+    public_url = settings.public_url.rstrip("/")
+    return pagerduty_parts(settings.pagerduty, source, engine, incoming, transitions, clock, instance, public_url)

@@ -32,8 +32,9 @@ from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
+from channels.grammar.language import language_of
 from channels.grammar.names import Names
-from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
+from channels.grammar.reader import ANYBODY, ClaimWord, Manner, Matched, Nothing, Reading, Unclear, read_answer
 from channels.grammar.signatures import begins_with_name, beside_name, could_speak, is_contact, without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
@@ -231,24 +232,43 @@ def read_reply(
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, JsonValue] | None = None,
     question: str = "",
+    manner: Manner = ANYBODY,
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
-    reading = read_answer(words.lines, response_type, choices, form_schema, question)
-    if isinstance(reading, Nothing) and words.below:
-        return Unclear("below_quote")
-    if not isinstance(reading, Matched | ClaimWord):
-        return reading
-    speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, Names.of(choices))]
+    around = (*words.lines[1:], *words.named, *words.signed)
+    manner = replace(manner, language=language_of(around) or manner.language)
+    reading, names = read_answer(words.lines, response_type, choices, form_schema, question, manner), Names.of(choices)
+    match reading:
+        case Nothing():
+            return Unclear("below_quote") if words.below else reading
+        case Unclear():
+            return replace(reading, first=_proposable(words, names, reading.first))
+        case Matched() | ClaimWord():
+            return _beyond_doubt(words, reading, response_type, names)
+
+
+def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: ResponseType, names: Names) -> Reading:
+    """``reading``, unless the mail says more than that, or something else."""
+    speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, names)]
     belonging = ["below_name"] if _may_belong(words, response_type) else []
     doubt = next(iter([*filter(None, [words.doubt]), *speaking, *belonging]), None)
     if doubt is None:
         return reading
-    if isinstance(reading, ClaimWord) or reading.index is not None:
+    if isinstance(reading, ClaimWord):
         return Unclear(doubt)
+    if reading.index is not None:
+        return Unclear(doubt, first=_proposable(words, names, reading.index))
     if response_type is not ResponseType.TEXT:
         return Unclear(doubt, reading.value)
     whole = without_farewell("\n".join([*words.lines, *words.named])) if "below_name" in speaking else reading.value
     return Unclear(doubt, None if doubt == "machine" else whole)
+
+
+def _proposable(words: OwnWords, names: Names, first: int | None) -> int | None:
+    """``first``, if the mail is what it seems to be and no line around its words has another option in it."""
+    if first is None or words.doubt is not None or names.name_another((*words.named, *words.signed), first):
+        return None
+    return first
 
 
 def _signatures(words: OwnWords) -> Sequence[tuple[str, Sequence[str]]]:

@@ -22,6 +22,7 @@ from pydantic import JsonValue
 from channels.email.classify import reads_like_a_machine
 from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
+from channels.email.reply_words import reply_words
 from channels.grammar.forms import form_properties, form_schema_of
 from channels.grammar.phrases import plain, questions_in
 from core.domain import earlier_answers
@@ -293,19 +294,23 @@ def message_view(message: Message, subject: str, answers_at: str | None, room: M
     replying = Replying(answers_at, subject, ResponseType.CHOICE, message.choices) if answers_at else None
     listed = message.choices if message.link else ()
     choices = list(options(listed[: room.choices], message.link or "", replying, room))
+    words, asks = reply_words(message.language), message.purpose is Purpose.CLARIFICATION
+    headline = words["headline"] if asks else _HEADLINES[message.purpose]
     return {
         "marker": MARKER,
         "ref": message.ref,
         "subject": subject,
-        "preheader": _HEADLINES[message.purpose] + ".",
+        "language": message.language,
+        "preheader": headline + ".",
         "purpose": message.purpose.value,
-        "headline": _HEADLINES[message.purpose],
+        "headline": headline,
         "direction": direction("".join(choice.label for choice in choices)),
         "text": text,
         "paragraphs": list(_paragraphs(text, choices)),
         "choices": choices,
         "link": message.link,
-        "button_text": _BUTTONS.get(message.purpose, "Open"),
+        "button_text": words["button"] if asks else _BUTTONS.get(message.purpose, "Open"),
+        "or_open": words["or_open"],
     }
 
 
@@ -313,7 +318,6 @@ _HEADLINES: Mapping[Purpose, str] = {
     Purpose.SIGN_IN: "Signing in",
     Purpose.CONFIRMATION: "About your reply",
     Purpose.TOO_LATE: "About your reply",
-    Purpose.CLARIFICATION: "Please answer once more",
     Purpose.CLARIFIED: "About what you asked",
     Purpose.ENDED: "This question has ended",
     Purpose.UNTOLD: "The agent has not been told",
@@ -324,7 +328,6 @@ _HEADLINES: Mapping[Purpose, str] = {
 }
 _BUTTONS: Mapping[Purpose, str] = {
     Purpose.SIGN_IN: "Sign in",
-    Purpose.CLARIFICATION: "Answer…",
     Purpose.CLARIFIED: "Answer…",
     Purpose.ENDED: "Show it",
     Purpose.UNTOLD: "Show it",

@@ -27,6 +27,8 @@ _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "´": "'", "`":
 _INVISIBLE = frozenset({"Cf", "Cc"})
 """Categories of zero-width and control characters."""
 _KEYCAP = dict.fromkeys((0xFE0F, 0x20E3))
+_DIGITS = re.compile(r"(?![0-9])\d")
+"""Those of another script."""
 SOFT = frozenset(",.!¡*_、。")
 """Marks that change nothing, wherever they stand between phrases."""
 _ASKS = frozenset(";\ufffd")
@@ -46,12 +48,13 @@ def questions_in(text: str) -> int:
 
 
 def plain(raw: str) -> str:
-    """``raw`` as it looks: NFKC, nothing invisible, straight apostrophes, single spaces."""
+    """``raw`` as it looks: NFKC, nothing invisible, straight apostrophes, digits from 0 to 9, single spaces."""
     text = raw
     if not raw.isascii() or not raw.isprintable():
         marks = ("\ufffc" if unicodedata.decomposition(mark)[:10].split(" ")[0] in _RAISED else mark for mark in raw)
         shown = "".join(" " if mark == "\t" else mark for mark in marks if mark == "\t" or _is_seen(mark))
         text = unicodedata.normalize("NFKC", shown.translate(_APOSTROPHES).translate(_KEYCAP)).translate(_APOSTROPHES)
+        text = _DIGITS.sub(lambda found: str(unicodedata.decimal(found[0])), text)
     return " ".join(text.translate(_APOSTROPHES).split())
 
 
@@ -61,17 +64,19 @@ def _is_seen(mark: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line as it looks, in lower case, its tokens and where they stand."""
+    """A line as it looks, in lower case, its tokens and where they stand. ``shown`` has its capitals."""
 
     text: str
     words: Phrase = ()
     spans: tuple[tuple[int, int], ...] = ()
+    shown: str = ""
 
     @classmethod
     def of(cls, raw: str) -> Line:
-        text = plain(raw).casefold()
+        shown = plain(raw)
+        text = shown.casefold()
         found = list(_TOKEN.finditer(text))
-        return cls(text, tuple(one.group() for one in found), tuple(one.span() for one in found))
+        return cls(text, tuple(one.group() for one in found), tuple(one.span() for one in found), shown)
 
     def between(self, start: int, end: int) -> str:
         """What tokens ``start`` to ``end`` look like."""
@@ -143,6 +148,9 @@ def _united(some: frozenset[Phrase], others: frozenset[Phrase]) -> Phrases:
     return Phrases(some | others)
 
 
+NOTHING = Phrases(())
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What one language reads. Lower case, entries separated by commas: ``(a/b)`` is a or b, ``[a/b]`` a, b or nothing.
@@ -163,6 +171,8 @@ class Words:
     """May stand before a bare number."""
     polite: Phrases
     """May stand beside anything. No entry may change what it stands beside."""
+    own_yes: Phrases = NOTHING
+    """A bare yes only from somebody who is known to write this language."""
 
 
 def _lists(file: Path) -> Mapping[str, Phrases]:
@@ -177,6 +187,7 @@ _FOLDER = Path(__file__).parent / "languages"
 LANGUAGES: Mapping[str, Words] = {one.stem: Words(**_lists(one)) for one in sorted(_FOLDER.glob("??.toml"))}
 ANY = _lists(_FOLDER / "any.toml")
 SPEAKING = _lists(_FOLDER / "speaking.toml")
+COMMON = _lists(_FOLDER / "common_words.toml")
 YES, NO, APPROVE, DENY, CLAIM, POLITE = map(_all, ("yes", "no", "approve", "deny", "claim", "polite"))
 BUSY, FAREWELL, REASON, HEDGE = (ANY[name] for name in ("busy", "farewell", "reason", "hedge"))
 _HEDGES_WITHIN = tuple(one[0] for one in HEDGE.listed if len(one) == 1 and re.fullmatch(f"[{_UNSPACED}]+", one[0]))

@@ -1,27 +1,34 @@
 """The reader of written answers: a few lines that a person wrote, in a mail or in a PagerDuty note.
 
 A reply decides only if it can mean nothing else: all of it has to be one option, said politely, in one language. Only
-a farewell may follow, or a block that begins with "Reason:". Everything else is no answer, and may be proposed
-(``channels.grammar.proposals``).
+a farewell may follow, or a block that begins with "Reason:". Everything else is no answer. Nothing is guessed: one
+option may be proposed, the one that the first line alone names.
 
-Source: API.md §6 ("What a reply means"); docs/decisions/0035.
+Source: API.md §6 ("What a reply means"); docs/decisions/0035, 0103.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from channels.grammar.forms import BadForm, read_form
 from channels.grammar.names import Named, Names, Said
-from channels.grammar.phrases import BUSY, CLAIM, LANGUAGES, POLITE, REASON, Line, questions_in
+from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON, Line, questions_in
+from channels.grammar.salutations import unaddressed
 from channels.grammar.signatures import without_farewell
-from core.domain.notice import NoticeChoice
+from core.domain.notice import NoticeChoice, Proposal
 from core.domain.suspension import ResponseType
 
+_ASSENT = Names({" ".join(words): frozenset({0}) for words in ANY["assent"].listed}, {"yes": 0})
+_MARKS = re.compile(r"^\s*[„“”\"«「]\s*|\s*[“”\"»」]\s*$")
+"""Quotation marks, which a word is printed in that is to be written back."""
+_NOBODYS = Names.of(())
+NOT_PROPOSED = "not_proposed"
+"""A bare yes or no that can mean two things."""
 _SHORT = 10  # words
 _LONGEST_ANSWER = 2_000
 """Characters above the reason. More than this is a letter, not an answer."""
@@ -31,9 +38,23 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True)
+class Manner:
+    """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
+    and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
+    "ok" is a yes, and no "I have seen it"."""
+
+    seen: Sequence[Proposal | None] = ()
+    language: str | None = None
+    okay: bool = False
+
+
+ANYBODY = Manner()
+
+
+@dataclass(frozen=True, slots=True)
 class Matched:
     """An answer: ``index`` into the choices, or else ``value``. ``reason`` is what followed "Reason:", in their own
-    words. ``spoken``: by a bare yes or no, which may mean something else beside a proposal."""
+    words. ``spoken``: by a bare yes or no, which means something else beside a proposal."""
 
     text: str
     index: int | None = None
@@ -52,11 +73,13 @@ class ClaimWord:
 @dataclass(frozen=True, slots=True)
 class Unclear:
     """Words that decide nothing. ``reason`` is a stable code; ``meant`` is what their writer may confirm: a form's
-    fields as far as they were read, or a text. ``said`` is what is wrong with a field, in a sentence."""
+    fields as far as they were read, or a text. ``said`` is what is wrong with a field, in a sentence. ``first`` is the
+    option that the first line names by itself, if no other line names another one."""
 
     reason: str
     meant: JsonValue = None
     said: str | None = None
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +96,65 @@ def read_answer(
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, JsonValue] | None = None,
     question: str = "",
+    manner: Manner = ANYBODY,
 ) -> Reading:
     """What ``lines`` say to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
     own = [line for line in map(str.rstrip, lines) if line.lstrip()[:1] != ">"]
     text = "\n".join(own).strip()
     if not text:
         return Nothing()
+    names = Names.of(choices, question)
     match response_type:
         case ResponseType.TEXT:
-            return _read_text(without_farewell(text))
+            reading = _read_text(without_farewell(text))
         case ResponseType.FORM:
-            return ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
+            reading = ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            return _read_choice(lines, Names.of(choices, question))
+            reading = _read_choice(lines, names, manner)
+    reading = _beside(reading, lines, manner)
+    return replace(reading, first=_first_named(own, names, manner)) if isinstance(reading, Unclear) else reading
 
 
-def agrees(lines: Sequence[str]) -> bool:
-    """Whether ``lines`` are a bare yes or "ok", and nothing more."""
-    assent = NoticeChoice(0, "ok", "yes")
-    reading = _read_choice(lines, Names.of((assent,)))
+def _beside(reading: Reading, lines: Sequence[str], manner: Manner) -> Reading:
+    """A bare yes takes what was proposed, if nothing else can be meant by it, and a bare no means nothing: it may deny
+    the option, or the proposal. A number or a name is always the question's own option."""
+    proposals = [one for one in manner.seen if one is not None]
+    own = reading if isinstance(reading, Matched) else None
+    if not proposals:
+        return reading
+    if not agrees(lines, manner.language):
+        return Unclear(NOT_PROPOSED) if own is not None and own.spoken else reading
+    meant = {repr(one.value) if one.index is None else one.index: one for one in proposals}
+    if own is not None and own.index is not None and (None in manner.seen or not own.spoken):
+        meant.setdefault(own.index, Proposal(own.index, None))
+    if len(meant) != 1:
+        return Unclear(NOT_PROPOSED)
+    (one,) = meant.values()
+    return Matched("\n".join(lines), one.index, one.value if one.index is None else None)
+
+
+def agrees(lines: Sequence[str], language: str | None = None) -> bool:
+    """Whether ``lines`` are a bare yes, "ok" or "confirmed", and nothing more, by somebody who writes ``language``."""
+    copied = [_MARKS.sub("", line) for line in lines]
+    reading = _read_choice(copied, _ASSENT, Manner(language=language))
     return isinstance(reading, Matched) and reading.reason is None and not re.search(r"\d", reading.text)
+
+
+def _first_named(lines: Sequence[str], names: Names, manner: Manner) -> int | None:
+    """The option that the first of ``lines`` names by itself, below a greeting at most. ``None`` if another one of them
+    has another option in it."""
+    said = [line for line in lines if line.strip()]
+    at = next((at for at, line in enumerate(said) if not is_polite(line)), len(said))
+    alone = said[at : at + 1]
+    first = _beside(_read_choice(alone, names, manner), alone, manner)
+    if not isinstance(first, Matched) or first.index is None or first.reason is not None:
+        return None
+    return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
+
+
+def is_polite(line: str) -> bool:
+    """Whether it is a greeting, thanks or a please, in any one language."""
+    return any(_NOBODYS.said(Line.of(line), language) is Said.POLITE for language in LANGUAGES)
 
 
 def way_to_write(choices: Sequence[NoticeChoice], index: int) -> str | None:
@@ -128,13 +190,13 @@ def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Readin
         return Unclear(problem.code, None if problem.fields is None else dict(problem.fields), problem.said)
 
 
-def _read_choice(lines: Sequence[str], names: Names) -> Reading:
+def _read_choice(lines: Sequence[str], names: Names, manner: Manner = ANYBODY) -> Reading:
     block = list(filter(str.strip, lines))
     above, reason = _reasoned(block)
     if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
         return Unclear("too_long")
-    said = [Line.of(line) for line in above]
-    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names)) is not None}
+    said = [Line.of(line) for line in unaddressed(above, names.phrases)]
+    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names, manner)) is not None}
     text = "\n".join(block)
     if len({(one.indices if isinstance(one, Named) else one) for one in readings}) != 1:
         return Unclear(_why_not(text, said, readings))
@@ -149,11 +211,11 @@ def _read_choice(lines: Sequence[str], names: Names) -> Reading:
     return Matched("\n".join(above), index=min(found.indices), reason=reason or None, spoken=found.spoken)
 
 
-def _read_in(language: str, lines: Sequence[Line], names: Names) -> Named | Said | None:
+def _read_in(language: str, lines: Sequence[Line], names: Names, manner: Manner) -> Named | Said | None:
     """The one thing that all ``lines`` together say in ``language``: an option, or a claim."""
     found: Named | Said | None = None
     for line in lines:
-        said = names.said(line, language)
+        said = names.said(line, language, native=language == manner.language, okay=manner.okay)
         if isinstance(said, Named) or said is Said.CLAIM:
             if found is not None:
                 return None

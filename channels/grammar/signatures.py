@@ -142,6 +142,12 @@ def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[s
     return not _bids_farewell(line) and _says_something(text, numbers, _names(known))
 
 
+def has_speaking_word(line: str) -> bool:
+    """Whether a word of ``line`` decides, denies, limits or speaks to somebody, in any language."""
+    words = Line.of(line).words
+    return bool(_SPEAKS.places(words)) or any(_is_foreign(word) for word in words if any(map(str.isalpha, word)))
+
+
 def _says_something(text: str, numbers: Collection[str], own: Collection[str]) -> bool:
     """As :func:`could_speak`, of what is no name. Words of ``own`` are names."""
     if _has_sum(text) or _DAY.search(text) or _CURT.fullmatch(text.strip(" .,!|•·-–—()")):

@@ -26,6 +26,7 @@ from core.domain.callback import ASKED_BACK
 from core.domain.clarification import awaited
 from core.domain.copies import replace
 from core.domain.notice import (
+    DEFAULT_LANGUAGE,
     Links,
     Message,
     Notice,
@@ -283,7 +284,7 @@ class Tries:
         subject, text = body["subject"], body["text"]
         if purpose is Purpose.CLARIFIED:
             subject, text = (self.channel_views.text_on(row.channel, one) for one in (subject, text))
-        return Message(purpose, subject, text, ref=body["ref"])
+        return Message(purpose, subject, text, ref=body["ref"], language=body.get("language", DEFAULT_LANGUAGE))
 
     async def _still_open(self, suspension: Suspension | None, channel: str) -> tuple[NoticeChoice, ...]:
         """What can be chosen now, as it may be shown there."""

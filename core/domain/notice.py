@@ -233,8 +233,8 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What words that decided nothing seemed to mean (API.md §6): the option at ``index`` with its ``value`` as shown,
-    or, without an index, a text or the fields of a form. It is asked about, and nothing more."""
+    """What a reply that decided nothing may be confirmed as (API.md §6): the option at ``index``, which its first line
+    names, with its ``value`` as shown; or, without an index, a text or the fields of a form."""
 
     index: int | None
     value: JsonValue
@@ -244,6 +244,9 @@ class Proposal:
         """As a message's row keeps it."""
         kept = body.get("proposal")
         return cls(kept["index"], kept["value"]) if isinstance(kept, dict) else None
+
+    def kept(self) -> dict[str, JsonValue]:
+        return {"index": self.index, "value": self.value}
 
 
 class Opens(StrEnum):
@@ -271,12 +274,15 @@ class LinkTo:
         return {"opens": self.opens.value, "onward": self.onward}
 
 
+DEFAULT_LANGUAGE = "en"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A short message to one address: plain text, with at most one link. Who writes one says by ``link_to`` which link
     it is to have, and ``link`` is set as it is sent. ``ref`` threads it under its question;
     ``reply_token`` makes the mail's Reply-To if it may be answered; ``choices`` are those that ``text`` lists and
-    that can still be taken, ``proposal`` the answer that it proposes."""
+    that can still be taken, ``proposal`` the answer that it proposes. ``language`` is what ``text`` is written in."""
 
     purpose: Purpose
     subject: str
@@ -287,6 +293,7 @@ class Message:
     choices: tuple[NoticeChoice, ...] = ()
     proposal: Proposal | None = None
     link_to: LinkTo | None = None
+    language: str = DEFAULT_LANGUAGE
 
 
 def build_notice(

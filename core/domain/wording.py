@@ -22,7 +22,7 @@ from pydantic import JsonValue
 
 from core.domain import quorum
 from core.domain.people import RecipientKind, parse_recipient
-from core.domain.suspension import ActionReport, ActionStatus, Clarification, PlannedAttempt, Suspension, Via
+from core.domain.suspension import ActionReport, ActionStatus, Ask, Clarification, PlannedAttempt, Suspension, Via
 
 
 def told_at(at: datetime, zone: tzinfo | None = None) -> str:
@@ -219,6 +219,11 @@ def stated_risk(*places: Mapping[str, JsonValue] | None) -> Risk | None:
 def told_risk(risk: Risk | None) -> str | None:
     """What people are told of it beside the question: nothing if it is not high."""
     return f"{risk.value}, says the agent" if risk is Risk.HIGH or risk is Risk.CRITICAL else None
+
+
+def okay_is_yes(ask: Ask) -> bool:
+    """Whether a bare "ok" may be taken for a yes: with a risk of high or more it may say "I have seen it"."""
+    return stated_risk(ask.decision_record, ask.context) not in {Risk.HIGH, Risk.CRITICAL}
 
 
 def _read(value: JsonValue) -> Risk | None:

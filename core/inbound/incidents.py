@@ -59,16 +59,18 @@ class Done:
 
 
 _HOUR = timedelta(hours=1)
+MOST_ECHOES = 6
+"""To one person about one question within an hour (API.md §6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What is said about an incident: always, ``once`` within some days (what and of whom), or ``hourly`` about a
-    question (its id) to a person."""
+    """What is said about an incident: always, ``once`` within some days (what and of whom), or :data:`MOST_ECHOES`
+    times an hour about a question to a person, who are ``echoed``."""
 
     rows: Sequence[Row]
     once: tuple[Marker, str] | None = None
-    hourly: tuple[str, str] | None = None
+    echoed: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Incidents:
         def job(tx: Tx) -> None:
             if self._is_known(tx, ids, self.clock.now()):
                 return
-            said = next((one for one in sayings if self._may_say(tx, one)), None)
+            said = next((one for one in sayings if self._may_say(tx, one, ids[0])), None)
             if said is not None:
                 self.transitions.dispatch(tx, said.rows)
 
@@ -152,9 +154,10 @@ class Incidents:
 
         await self.database.write(job)
 
-    def _may_say(self, tx: Tx, saying: Saying) -> bool:
-        if saying.hourly is not None:
-            return markers.echo_is_new(tx, *saying.hourly, self.clock.now(), _HOUR)
+    def _may_say(self, tx: Tx, saying: Saying, key: str) -> bool:
+        if saying.echoed is not None:
+            now = self.clock.now()
+            return markers.may_write_back(tx, "echo", *saying.echoed, key, now, most=MOST_ECHOES, span=_HOUR)
         return saying.once is None or self.once(tx, *saying.once)
 
     def once(self, tx: Tx, what: Marker, key: str) -> bool:

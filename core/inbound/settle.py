@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, cast
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from core.domain.notice import Message, Proposal
+from core.domain.notice import DEFAULT_LANGUAGE, Message, Proposal
 from core.domain.people import Address
 from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
@@ -57,9 +56,23 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedAgain:
+    """What somebody was sent whose reply decided nothing: the ``delivery``, what it proposed, if anything, and the
+    language that it was written in."""
+
+    delivery: str
+    proposal: Proposal | None
+    language: str
+
+    @classmethod
+    def of(cls, delivery: str, body: Mapping[str, JsonValue]) -> AskedAgain:
+        return cls(delivery, Proposal.of(body), str(body.get("language", DEFAULT_LANGUAGE)))
+
+
+@dataclass(frozen=True, slots=True)
 class WriteBack:
-    """What to write back about a question. ``kind`` names it: a person gets one of a kind within an hour, and
-    ``instead`` if they got this kind already."""
+    """What to write back about a question. ``kind`` names it: a person gets ``most`` of a kind within an hour, and
+    ``instead`` after that."""
 
     kind: str
     message: Message
@@ -67,6 +80,7 @@ class WriteBack:
     person: str
     suspension_id: str
     instead: WriteBack | None = None
+    most: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +131,13 @@ class Correspondence:
         """The notice that ``to`` got last."""
         return await self.database.read(lambda conn: outbox.latest_to(conn, suspension_id, to.value, to.channel))
 
-    async def proposed(self, suspension_id: str, to: Address) -> Sequence[tuple[str, Proposal]]:
-        """What was proposed to ``to`` about this question, by delivery id, oldest first."""
+    async def echoed(self, suspension_id: str, to: Address) -> Sequence[AskedAgain]:
+        """How ``to`` was asked again about this question, oldest first."""
 
-        def look_up(conn: sa.Connection) -> Sequence[tuple[str, Proposal]]:
+        def look_up(conn: sa.Connection) -> Sequence[AskedAgain]:
             rows = outbox.of_suspension(conn, suspension_id)
-            told = [row for row in rows if row.channel == to.channel and row.address == to.value and row.body]
-            found = [(row.id, Proposal.of(cast("Mapping[str, Any]", row.body))) for row in told]
-            return [(delivery, proposal) for delivery, proposal in found if proposal is not None]
+            told = [row for row in rows if row.channel == to.channel and row.address == to.value]
+            return [AskedAgain.of(row.id, row.body) for row in told if row.body and "proposal" in row.body]
 
         return await self.database.read(look_up)
 
@@ -151,7 +164,7 @@ class Correspondence:
         for line in one.lines:
             self._note(tx, line, one.channel, now)
         if one.written is not None:
-            self._write_back(tx, one.written, now)
+            self._write_back(tx, one.written, one.keys[0], now)
         for name, value in one.learned.items():  # last: its row is everybody's, and locked until the commit
             installation.learn(tx, name, value)
         return True
@@ -160,11 +173,12 @@ class Correspondence:
         if quarantine.keep(tx, kept):
             tx.after_commit(lambda: self.transitions.observer.quarantined(kept.channel, kept.reason))
 
-    def _write_back(self, tx: Tx, written: WriteBack, now: datetime) -> None:
-        if markers.reply_is_new(tx, written.kind, written.suspension_id, written.person, now, HOUR):
+    def _write_back(self, tx: Tx, written: WriteBack, key: str, now: datetime) -> None:
+        about, most = (written.kind, written.suspension_id, written.person), written.most
+        if markers.may_write_back(tx, *about, key, now, most=most, span=HOUR):
             self.transitions.dispatch(tx, [tell_row(written.message, written.to, now, written.suspension_id)])
         elif written.instead is not None:
-            self._write_back(tx, written.instead, now)
+            self._write_back(tx, written.instead, key, now)
 
     def _note(self, tx: Tx, line: TimelineEntry, channel: str, now: datetime) -> None:
         intent, suspension = locked(tx, line.suspension_id, self.transitions, now)

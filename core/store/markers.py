@@ -92,14 +92,16 @@ def alert_is_new(tx: Tx, reason: str, now: datetime, span: timedelta) -> bool:
     return _first_within(tx, reason, now, span)
 
 
-def reply_is_new(tx: Tx, kind: str, suspension_id: str, person: str, now: datetime, span: timedelta) -> bool:
-    """Whether nothing of this ``kind`` was written back to ``person`` about the question for ``span``."""
-    return _first_within(tx, f"written:{kind}:{suspension_id}:{person}", now, span)
-
-
-def echo_is_new(tx: Tx, suspension_id: str, person: str, now: datetime, span: timedelta) -> bool:
-    """Whether ``person`` was not told for ``span`` what their words about the question seem to mean."""
-    return _first_within(tx, f"echo:{suspension_id}:{person}", now, span)
+def may_write_back(
+    tx: Tx, kind: str, suspension_id: str, person: str, key: str, now: datetime, *, most: int, span: timedelta
+) -> bool:
+    """Whether ``person`` got fewer than ``most`` of this ``kind`` about the question within ``span``. If so, one more
+    is counted, in reply to what is known by ``key``."""
+    group = f"{kind}:{suspension_id}:{person}"
+    if count_among(tx.conn, "written", group, now - span) >= most:
+        return False
+    note_among(tx, "written", group, key, now)
+    return True
 
 
 def _first_within(tx: Tx, key: str, now: datetime, span: timedelta) -> bool:

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from core.domain.callback import ASKED_BACK
-from core.domain.notice import Message
+from core.domain.notice import DEFAULT_LANGUAGE, Message, Purpose
 from core.domain.people import Address
 from core.domain.wording import AgentTold
 from core.store.database import Tx
@@ -112,8 +112,10 @@ def tell_row(message: Message, to: Address, now: datetime, suspension_id: str | 
     }
     if message.link_to is not None:
         body["link_to"] = message.link_to.kept()
-    if message.proposal is not None:
-        body["proposal"] = {"index": message.proposal.index, "value": message.proposal.value}
+    if message.purpose is Purpose.CLARIFICATION or message.proposal is not None:
+        body["proposal"] = None if message.proposal is None else message.proposal.kept()
+    if message.language != DEFAULT_LANGUAGE:
+        body["language"] = message.language
     return Row(
         RowKind.TELL, to.channel, now, now, suspension_id=suspension_id, address=to.value, person=to.person, body=body
     )
@@ -291,9 +293,10 @@ def settle(
 
 
 def _left_of(row: Row) -> Mapping[str, JsonValue] | None:
-    """What stays of a short message: a bare yes that comes back means nothing without it."""
-    proposal = (row.body or {}).get("proposal")
-    return None if proposal is None else {"proposal": proposal}
+    """What stays of a short message: what was proposed, or that nothing was, and in which language. A bare yes that
+    comes back means nothing without it."""
+    body = row.body or {}
+    return {name: body[name] for name in ("proposal", "language") if name in body} if "proposal" in body else None
 
 
 def accept(tx: Tx, row: Row, now: datetime, receipt: Mapping[str, str]) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from channels.grammar.phrases import CLAIM
-from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, agrees, read_answer
+from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Reading, Unclear, agrees, read_answer
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -17,6 +17,11 @@ REFUND = (
     NoticeChoice(2, "Do not refund, but apologise", "sorry"),
 )
 YES_NO = (NoticeChoice(0, "Yes", "yes"), NoticeChoice(1, "No", "no"))
+
+
+def why(reading: Reading) -> str:
+    assert isinstance(reading, Unclear)
+    return reading.reason
 
 
 def choose(text: str, choices: tuple[NoticeChoice, ...] = REFUND, question: str = "") -> Reading:
@@ -90,7 +95,7 @@ def test_one_option_said_politely_decides(text: str, index: int) -> None:
         ("approve…", "no_match"),
         ("!approve", "no_match"),
         ("Yes 👍", "no_match"),
-        ("👍", "no_match"),
+        ("👎", "no_match"),
         ("7", "no_such_number"),
         ("Best regards\n2", "no_match"),
         ("approve\n> 100 EUR only", "no_match"),
@@ -106,7 +111,7 @@ def test_one_option_said_politely_decides(text: str, index: int) -> None:
     ],
 )
 def test_everything_else_decides_nothing(text: str, reason: str) -> None:
-    assert choose(text) == Unclear(reason)
+    assert why(choose(text)) == reason
 
 
 @pytest.mark.parametrize(
@@ -125,6 +130,12 @@ def test_everything_else_decides_nothing(text: str, reason: str) -> None:
         ("No, thanks.", 1),
         ("Nein danke", 1),
         ("Nej tack", 1),
+        ("Si", 0),
+        ("👍", 0),
+        ("👍🏽", 0),
+        ("✅", 0),
+        ("+1", 0),
+        ("LGTM, thanks", 0),
     ],
 )
 def test_a_bare_yes_or_no_is_known_in_ten_languages(text: str, index: int) -> None:
@@ -132,7 +143,7 @@ def test_a_bare_yes_or_no_is_known_in_ten_languages(text: str, index: int) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["Si", "Doch", "Jo", "Klar", "Pois não", "Tak", "ok", "D'accord", "大丈夫です", "了解"]
+    "text", ["Doch", "Jo", "Klar", "Pois não", "Tak", "ok", "D'accord", "大丈夫です", "了解"]
 )
 def test_a_word_that_may_mean_something_else_somewhere_decides_nothing(text: str) -> None:
     assert isinstance(confirm(text), Unclear)
@@ -225,7 +236,7 @@ def test_what_only_looks_like_a_reason_or_names_another_option_decides_nothing(t
 
 def test_a_reason_is_as_long_as_over_http() -> None:
     assert index_of(choose("2\nReason: " + "x" * 3_000)) == 1
-    assert choose("2\nReason: " + "x" * 3_001) == Unclear("too_long")
+    assert why(choose("2\nReason: " + "x" * 3_001)) == "too_long"
 
 
 # --- Names --------------------------------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ def test_a_question_mark_counts_unless_it_is_the_label_s_own() -> None:
     choices = (NoticeChoice(0, "Ask again?", "again"), NoticeChoice(1, "Stop", "stop"))
 
     assert index_of(choose("ask again?", choices)) == 0
-    assert choose("ask again?\nThanks?", choices) == Unclear("question")
+    assert why(choose("ask again?\nThanks?", choices)) == "question"
 
 
 def test_marks_in_a_label_are_part_of_it() -> None:
@@ -310,10 +321,74 @@ def test_a_text_that_may_be_a_claim_is_put_to_its_writer(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "yes"), [("ok", True), ("Yes, please", True), ("1", False), ("ok if Bob", False), ("", False)]
+    ("text", "yes"),
+    [
+        ("ok", True),
+        ("Yes, please", True),
+        ("confirmed", True),
+        ("Yes, exactly.", True),
+        ("„Ja“", True),
+        ("« oui »", True),
+        ("「はい」", True),
+        ("Sì, esatto", True),
+        ("Tak", False),
+        ("1", False),
+        ("ok if Bob", False),
+        ("no", False),
+        ("", False),
+    ],
 )
 def test_a_bare_affirmative_agrees(text: str, yes: bool) -> None:
     assert agrees(text.split("\n")) is yes
+
+
+def test_tak_is_a_yes_from_who_writes_polish_alone() -> None:
+    assert agrees(["Tak"], "pl")
+    assert not agrees(["Tak"], "sv")
+    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, manner=Manner(language="pl")), Matched)
+    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, manner=Manner(language="de")), Unclear)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Approved, thx Robin",
+        "Hi Robin,\n\nApprove",
+        "Hello Handraise,\napprove",
+        "Hola:\nApprove",
+        "Dear Alice Doe,\n1",
+        "approve\n\nVG Robin",
+        "approve\n\nVG\nRobin Muster",
+    ],
+)
+def test_a_name_in_a_greeting_in_thanks_or_below_a_farewell_says_nothing(text: str) -> None:
+    assert index_of(choose(text)) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "approve, thanks but no",
+        "approve thanks Not",
+        "approve\n\nThanks,\nWait",
+        "approve\n\nVG\nDeny",
+        "approve\n\nRobin",
+        "Hi Bob, approve",
+        "approve\nthanks robin",
+        "approve\n\nRegards,\nNur Mit Beleg",
+        "approve\n\nCheers\nAls Bob Wil",
+    ],
+)
+def test_what_could_speak_is_no_name(text: str) -> None:
+    assert isinstance(choose(text), Unclear)
+
+
+def test_a_name_that_is_an_option_is_no_name() -> None:
+    choices = (NoticeChoice(0, "Frankfurt", "eu-central-1"), NoticeChoice(1, "Paris", "eu-west-3"))
+
+    assert index_of(choose("1, thanks Robin", choices)) == 0
+    assert isinstance(choose("1, thanks Paris", choices), Unclear)
+    assert isinstance(choose("Hi Paris,\n1", choices), Unclear)
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["  ", "\t"], ["> approve"], ["> 1", ">> 2"]])

@@ -1,12 +1,11 @@
 """Score a corpus: ``python -m tests.corpus.score [FOLDER]`` prints how its mails are read; without a folder, our half.
 
-Exits 1 if an answer was recorded that nobody gave, or if less than 95 % of the clear ones was understood: decided at
-once, or proposed rightly.
+Exits 1 if an answer was recorded that nobody gave. What is clear to a person may still be asked once more: "Approve,
+the parcel was damaged" is more than one option.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,12 +16,11 @@ from pydantic import JsonValue
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.classify import MailKind
-from channels.email.inbound import Inbound, MailRules, read_mail, read_reply
-from channels.grammar.proposals import FirstNamed
-from channels.grammar.reader import ClaimWord, Matched, Nothing, Unclear
+from channels.email.inbound import MailRules, read_mail, read_reply
+from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Unclear
 from core.domain.answers import check_answer
 from core.domain.notice import shown_choices
-from core.domain.suspension import Ask
+from core.domain.wording import okay_is_yes
 from core.errors import InvalidAnswer
 from tests.corpus.load import DISPUTED, QUESTIONS, Case, in_folder, own_half
 
@@ -31,7 +29,6 @@ _RULES = MailRules(
     SenderAuth.TOKEN_ONLY,
     "mx.example.com",
 )
-ENOUGH = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,8 @@ def read(case: Case) -> Read:
     if mail.kind is not MailKind.REPLY:
         return Read(case, "nothing", why=mail.kind.value)
     ask = QUESTIONS[case.question]
-    reading = read_reply(mail.words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question)
+    manner = Manner(okay=okay_is_yes(ask))
+    reading = read_reply(mail.words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question, manner)
     match reading:
         case Matched():
             value = reading.value if reading.index is None else ask.choices[reading.index].value
@@ -84,18 +82,11 @@ def read(case: Case) -> Read:
                 return Read(case, "unclear", why=refused.code)
         case ClaimWord():
             return Read(case, "claim")
-        case Unclear(reason, meant):
-            return _proposed(case, ask, mail, reason, meant)
+        case Unclear(reason, meant=meant, first=first):
+            value = ask.choices[first].value if first is not None else meant
+            return Read(case, "unclear", value, reason, proposed=value is not None)
         case Nothing():
             return Read(case, "nothing")
-
-
-def _proposed(case: Case, ask: Ask, mail: Inbound, reason: str, meant: JsonValue) -> Read:
-    if meant is not None:
-        return Read(case, "unclear", meant, reason, proposed=True)
-    words = "\n".join(mail.words.lines or mail.words.beside)
-    index = asyncio.run(FirstNamed().propose(words, [choice.label for choice in ask.choices]))
-    return Read(case, "unclear", None if index is None else ask.choices[index].value, reason, index is not None)
 
 
 def _plain(value: JsonValue) -> JsonValue:
@@ -118,11 +109,6 @@ def _row(name: str, reads: list[Read]) -> str:
     return f"| {name} | {len(reads)} | {len(clear)} | {decided} | {proposed} | {sum(one.wrong for one in reads)} |"
 
 
-def share_understood(reads: Iterable[Read]) -> float:
-    clear = [one for one in reads if one.is_clear]
-    return sum(one.understood for one in clear) / len(clear) if clear else 1.0
-
-
 def main() -> int:
     cases = in_folder(Path(sys.argv[1])) if len(sys.argv) > 1 else own_half()
     reads = [read(case) for case in cases]
@@ -130,12 +116,11 @@ def main() -> int:
     wrong = [one for one in reads if one.wrong]
     missed = [one for one in reads if one.is_clear and not one.understood]
     print(f"\nwrong answers: {len(wrong)} (must be 0)")
-    print(f"clear ones decided or proposed rightly: {share_understood(reads):.1%} (must be {ENOUGH:.0%} or more)")
     for one in wrong + missed:
         print(
             f"  {'WRONG' if one.wrong else 'missed'} {one.case.name}: {one.case.meaning}, read as {one.got} {one.why}"
         )
-    return 1 if wrong or share_understood(reads) < ENOUGH else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

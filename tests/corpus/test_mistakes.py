@@ -68,7 +68,6 @@ def test_a_filler_of_one_language_in_a_sentence_of_another(own: str) -> None:
     [
         "$2",
         "2 $",
-        "+1",
         "-1",
         "2 %",
         "2%",

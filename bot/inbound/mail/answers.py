@@ -16,29 +16,27 @@ import structlog
 from pydantic import JsonValue
 
 from bot.inbound.mail.bounces import CHANNEL, MOST_AN_HOUR, TOO_MANY
+from bot.inbound.mail.echoes import Echo, echo_mail, page_mail
 from bot.inbound.mail.identity import Senders
 from bot.inbound.mail.texts import (
     barred_mail,
     claimed_mail,
-    clarification_mail,
     confirmation_mail,
-    echo_mail,
-    echo_own_mail,
-    echo_to_open_mail,
-    link_mail,
+    link_only_mail,
     not_held_mail,
     open_first_mail,
     partly_mail,
     too_late_mail,
     unverified_mail,
 )
-from bot.inbound.proposals import Proposals, beside_proposals
 from channels.email.authentication import SenderAuth
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_reply
 from channels.grammar.forms import as_lines, form_schema_of
-from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear
+from channels.grammar.language import first_known
+from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Reading, Unclear, is_polite
 from core.domain.answers import GivenAnswer
+from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.reception import (
     AlreadyYours,
@@ -51,7 +49,7 @@ from core.domain.reception import (
     Unclaimed,
 )
 from core.domain.suspension import Suspension, Via
-from core.domain.wording import AgentTold
+from core.domain.wording import AgentTold, okay_is_yes
 from core.engine.engine import Engine
 from core.engine.queries import Holder
 from core.errors import NotShownWhole
@@ -63,6 +61,10 @@ SENT_BY_ANOTHER = "sent_by_another"
 """Somebody who may not answer has sent it in the writer's name."""
 NOTHING_MORE: Mapping[str, JsonValue] = {}
 SOMEBODY_ELSE = "somebody else"
+MOST_ECHOES = 6
+"""To one person about one question within an hour (API.md §6)."""
+_LOOKED_AT = 2_000
+"""Characters of somebody's words that are shown in part."""
 _STRANGERS = "?"
 """Among whom a mail counts whose sender is not known: they never use up what a person may send."""
 
@@ -81,20 +83,17 @@ class _Reaction:
     about: Suspension
     words: Words
     again: Words | None = None
-    """What they get in place of a second one of that kind within the hour: the page's link."""
+    """What they get in place of one of that kind too many within the hour: the page's link."""
 
 
 class Replies:
     """Says, and does, what a reply amounts to."""
 
-    def __init__(
-        self, engine: Engine, mail: Correspondence, rules: MailRules, proposals: Proposals | None = None
-    ) -> None:
+    def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules) -> None:
         self._engine = engine
         self._permissions = engine.permissions
         self._queries = engine.queries
         self._channel_views = engine.channel_views
-        self._proposals = proposals or Proposals()
         self._mail = mail
         self._senders = Senders(engine.queries, engine.permissions, mail, rules)
 
@@ -148,7 +147,7 @@ class Replies:
         if suspension.is_open and (is_shared or self._permissions.refusal(suspension, holder.actor) is None):
             must_open = await self._channel_views.must_open(CHANNEL, suspension)
             if reason == SenderAuth.LINK_ONLY:
-                words: Words = partial(clarification_mail, why=reason)
+                words: Words = link_only_mail
             elif barred is not None:
                 words = partial(barred_mail, by=self._called(barred), must_open=must_open)
             else:
@@ -165,11 +164,9 @@ class Replies:
     async def _react(self, mail: Inbound, mine: Sequence[Holder]) -> _Reaction:
         holder = mine[0]
         if len({one.suspension.id for one in mine}) > 1:
-            return await self._unclear(holder, "two_questions")
-        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension))
-        proposals = await self._proposals_to(mail, holder)
-        if proposals and mail.words.doubt is None:
-            reading = beside_proposals(reading, proposals, mail.words.lines)
+            return await self._echo(mail, Unclear("two_questions"), holder)
+        manner = await self._manner(mail, holder)
+        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), manner)
         log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
         return await self._carry_out(mail, reading, holder)
 
@@ -182,47 +179,54 @@ class Replies:
                 if not isinstance(claimed, Suspension):
                     return await self._refused(claimed, holder)
                 return _Reaction(None, "claimed", claimed, partial(claimed_mail, zone=self._zone(holder)))
-            case Unclear(reason, said=said):
-                why = None if said is None else self._channel_views.text_on(CHANNEL, said)
-                return await self._echo(mail, reading, holder) or await self._unclear(holder, reason, why)
+            case Unclear():
+                return await self._echo(mail, reading, holder)
             case Nothing():
-                return await self._unclear(holder, "empty")
+                return await self._echo(mail, Unclear("empty"), holder)
             case _ as unknown:
                 assert_never(unknown)
 
-    # --- What may it mean? ----------------------------------------------------------------------------------------
+    # --- Asking once more -----------------------------------------------------------------------------------------
 
-    async def _proposals_to(self, mail: Inbound, holder: Holder) -> Sequence[Proposal]:
-        """What the person was asked to confirm: last of all, and by the mail that this one answers."""
-        told = await self._mail.proposed(holder.suspension.id, holder.address)
-        answered = [proposal for delivery, proposal in told if delivery in mail.answers_to]
-        return [*answered[-1:], *(proposal for _, proposal in told[-1:])]
+    async def _manner(self, mail: Inbound, holder: Holder) -> Manner:
+        """What the person may have had before their eyes: the mail that this one answers, and the last one to them. If
+        it answers no echo, that is the question itself, too. An echo is answered in its own language."""
+        told = await self._mail.echoed(holder.suspension.id, holder.address)
+        answered = [one for one in told if one.delivery in mail.answers_to][-1:]
+        seen = [one.proposal for one in (*answered, *told[-1:])]
+        language = answered[0].language if answered else None
+        return Manner(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
 
-    async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction | None:
-        """Nothing is recorded, and what was probably meant is asked about; ``None`` if nothing is named."""
+    async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction:
+        """Nothing is recorded, and they are asked once more."""
+        current = await self._queries.get(holder.suspension.id)
+        if current is not None and not current.is_open:
+            return await self._too_late(current, holder)
         suspension = holder.suspension
-        if not suspension.is_open:
-            return None
-        proposal, said = await self._proposal(mail, reading, suspension)
-        if proposal is None:
-            return None
-        if await self._channel_views.must_open(CHANNEL, suspension):
-            words: Words = partial(echo_to_open_mail, proposal=proposal, said=said)
-        elif said is not None:
-            words = partial(echo_own_mail, proposal=proposal, said=said)
-        else:
-            words = partial(echo_mail, proposal=proposal)
-        return _Reaction(reading.reason, "echo", suspension, words, link_mail)
+        must_open = await self._channel_views.must_open(CHANNEL, suspension)
+        echo = self._read_as(mail, reading, await self._shown(suspension), must_open=must_open)
+        echo = replace(echo, zone=self._zone(holder))
+        words, instead = partial(echo_mail, echo=echo), partial(page_mail, language=echo.language)
+        return _Reaction(reading.reason, "echo", suspension, words, instead)
 
-    async def _proposal(
-        self, mail: Inbound, reading: Unclear, suspension: Suspension
-    ) -> tuple[Proposal | None, str | None]:
-        """What it seems to mean, and a form's fields or a text as they may be shown."""
-        if reading.meant is not None:
-            return Proposal(None, reading.meant), self._channel_views.text_on(CHANNEL, as_lines(reading.meant))
-        words = "\n".join(mail.words.lines or mail.words.beside)
-        shown = await self._shown(suspension)
-        return await self._proposals.of(words, shown_choices(shown.ask)), None
+    def _read_as(self, mail: Inbound, reading: Unclear, shown: Suspension, *, must_open: bool) -> Echo:
+        """What was read, as a mail may show it."""
+        words = mail.words
+        own = words.lines or words.beside
+        first = next((line for line in own if line.strip() and not is_polite(line)), "")
+        return Echo(
+            reading.reason,
+            own=self._text("\n".join(own)[:_LOOKED_AT]),
+            first=self._text(first[:_LOOKED_AT]),
+            proposal=_proposal(reading, shown, must_open=must_open),
+            fields=None if reading.meant is None else self._text(as_lines(reading.meant)),
+            unfit=None if reading.said is None else self._text(reading.said),
+            language=first_known((*own, *words.named, *words.signed), shown.ask.question.splitlines()),
+            must_open=must_open,
+        )
+
+    def _text(self, text: str) -> str:
+        return self._channel_views.text_on(CHANNEL, text)
 
     async def _answer(self, mail: Inbound, reading: Matched, holder: Holder) -> _Reaction:
         value = reading.value if reading.index is None else None
@@ -257,23 +261,19 @@ class Replies:
             case NotAnAnswer(error=NotShownWhole()):
                 return _open_first(holder, error.code)
             case NotYours() | NotAnAnswer():
-                why = self._channel_views.text_on(CHANNEL, error.message)
-                return await self._ask_again(holder, why, error.code)
+                return await self._ask_again(holder, self._text(error.message), error.code)
+
+    async def _ask_again(self, holder: Holder, why: str, code: str) -> _Reaction:
+        """The answer is clear, and not one that may be given here."""
+        suspension = holder.suspension
+        must_open = await self._channel_views.must_open(CHANNEL, suspension)
+        language = first_known((await self._shown(suspension)).ask.question.splitlines())
+        echo = Echo(code, unfit=why, language=language, zone=self._zone(holder), must_open=must_open)
+        return _Reaction(code, "clarification", suspension, partial(echo_mail, echo=echo))
 
     async def _too_late(self, ended: Suspension, holder: Holder) -> _Reaction:
         told = await self._queries.agent_told(ended.id)
         return _Reaction("too_late", "too_late", ended, partial(too_late_mail, told=told, zone=self._zone(holder)))
-
-    async def _unclear(self, holder: Holder, reason: str, why: str | None = None) -> _Reaction:
-        current = await self._queries.get(holder.suspension.id)
-        if current is not None and not current.is_open:
-            return await self._too_late(current, holder)
-        return await self._ask_again(holder, why or reason, reason)
-
-    async def _ask_again(self, holder: Holder, why: str, reason: str) -> _Reaction:
-        if await self._channel_views.must_open(CHANNEL, holder.suspension):
-            return _open_first(holder, reason)
-        return _Reaction(reason, "clarification", holder.suspension, partial(clarification_mail, why=why))
 
     def _zone(self, holder: Holder) -> tzinfo | None:
         """Whose times they read."""
@@ -282,8 +282,9 @@ class Replies:
     async def _written(self, reaction: _Reaction, holder: Holder) -> WriteBack:
         shown, again = await self._shown(reaction.about), reaction.again
         person, suspension_id = _mark(holder.actor.identity), holder.suspension.id
-        instead = None if again is None else WriteBack("page", again(shown), holder.address, person, suspension_id)
-        return WriteBack(reaction.kind, reaction.words(shown), holder.address, person, suspension_id, instead)
+        to, most = holder.address, 1 if again is None else MOST_ECHOES
+        instead = None if again is None else WriteBack("page", again(shown), to, person, suspension_id)
+        return WriteBack(reaction.kind, reaction.words(shown), to, person, suspension_id, instead, most)
 
     async def _shown(self, suspension: Suspension) -> Suspension:
         """As it may be quoted in a mail."""
@@ -301,12 +302,22 @@ def _open_first(holder: Holder, reason: str) -> _Reaction:
     return _Reaction(reason, "link", holder.suspension, open_first_mail)
 
 
-def _reading(mail: Inbound, suspension: Suspension, shown: Suspension) -> Reading:
+def _reading(mail: Inbound, suspension: Suspension, shown: Suspension, manner: Manner) -> Reading:
     """Choices are named as they were shown; a form's fields are those that the agent asked for."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
     choices = shown_choices(shown.ask)
-    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question)
+    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question, manner)
+
+
+def _proposal(reading: Unclear, shown: Suspension, *, must_open: bool) -> Proposal | None:
+    """What a bare yes takes. Nothing that no reply can give."""
+    if reading.meant is not None:
+        return None if must_open else Proposal(None, reading.meant)
+    if reading.first is None:
+        return None
+    choice = shown_choices(shown.ask)[reading.first]
+    return Proposal(choice.index, choice.value) if choice.negative or not must_open else None
 
 
 def _name(reading: Reading) -> str:

@@ -18,7 +18,6 @@ import structlog
 
 from bot.inbound.mail.answers import Replies
 from bot.inbound.mail.bounces import CHANNEL, Returns
-from bot.inbound.proposals import Proposals
 from channels.email.authentication import LAST_REPLY, LastReply
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
@@ -60,14 +59,13 @@ class MailInbox:
         mail: Correspondence,
         clock: Clock,
         rules: MailRules,
-        proposals: Proposals | None = None,
         observer: Observer = UNOBSERVED,
     ) -> None:
         self._mail = mail
         self._observer = observer
         self._clock = clock
         self._rules = rules
-        self._replies = Replies(engine, mail, rules, proposals)
+        self._replies = Replies(engine, mail, rules)
         self._returns = Returns(engine.queries, mail, rules)
 
     async def take(self, arrived: Arrival) -> None:

@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import tzinfo
 
-from bot.inbound.proposals import confirmed, meant
 from core.domain.copies import replace
 from core.domain.machine import held_until, next_attempt_at
-from core.domain.notice import LinkTo, Message, Opens, Proposal, Purpose, build_ending, shown_choices, shown_value
+from core.domain.notice import LinkTo, Message, Opens, Purpose, build_ending, shown_choices, shown_value
 from core.domain.short_messages import about, in_brief, recorded_partly
-from core.domain.suspension import ResponseType, Suspension
+from core.domain.suspension import Suspension
 from core.domain.wording import AgentTold, agent_told, told_at
 
 _PAGE = LinkTo(Opens.QUESTION)
 
-_WHY: Mapping[str, str] = {
-    "no_match": "as a whole, it is none of the choices.",
-    "no_such_number": "there is no choice with that number.",
-    "two_choices": "it names more than one choice.",
-    "no_words": "it has no words.",
-    "below_name": "something is written below your name that may be about the answer.",
-    "question": "it asks something, and a reply can only answer. The page can ask the agent back.",
-    "below_signature": "something is written below your signature that may be about the answer.",
-    "amount_or_quote": "its line with “>” and a number may be a quote, or an amount.",
-    "html_differs": "its HTML says something else than its plain text.",
-    "html_alone": "it has no plain text, and its HTML could hide something.",
-    "machine": "it reads as if a machine had written it.",
-    "not_proposed": "a bare yes or no can mean two things now. Please reply with the number.",
-    "claim_or_text": "it begins like “I'm on it” and goes on. Please reply “on it” alone, or write the answer alone.",
-    "remark": "a field says more than its value.",
-    "beside_fields": "it says more than the fields.",
-    "too_long": "it is too long to tell the answer from the rest.",
-    "claim_and_choice": "it both says that you are on it and names a choice.",
-    "below_quote": "it is written below the quoted text. Please write above it.",
-    "empty": "no words of its own could be read above the quoted text. With its attachments a mail may have 5 MiB.",
-    "no_field": "it fills in no field. Please write one line for each: name: value.",
-    "unknown_field": "it names a field that the form does not have.",
-    "field_given_twice": "it fills in a field twice.",
-    "two_questions": "it went to two questions at once. Please reply to each of their mails on its own.",
-    "link_only": "answers are not taken by mail here. Please use the link.",
-}
-
-_SEEM_TO_MEAN = "You seem to mean:\n\n"
 _MOST_NAMED = 3
 
 
@@ -89,56 +59,10 @@ def too_late_mail(ended: Suspension, told: AgentTold, zone: tzinfo | None = None
     return _message(Purpose.TOO_LATE, ended, text)
 
 
-def clarification_mail(suspension: Suspension, why: str) -> Message:
-    """Nothing was recorded, why, and the choices again. ``why`` is the grammar's code, or a sentence."""
-    ask = suspension.ask
-    reason = _WHY.get(why)
-    lines = [f"Your reply was not recorded: {reason}" if reason else f"Your reply was not recorded. {why}", ""]
-    lines += [ask.question, ""]
-    if why == "link_only":
-        lines += ["Please answer here:"]
-    elif ask.response_type in {ResponseType.CHOICE, ResponseType.CONFIRM}:
-        lines += [f"  {choice.number}) {choice.label}" for choice in shown_choices(ask)]
-        lines += ["", "Please reply with one number on the first line, or answer here:"]
-    else:
-        lines += ["Please reply once more, or answer here:"]
-    return _message(Purpose.CLARIFICATION, suspension, "\n".join(lines), _PAGE)
-
-
-def echo_mail(suspension: Suspension, proposal: Proposal) -> Message:
-    """Nothing was recorded, and what was probably meant: one more reply decides. ``suspension`` is as it is shown."""
-    ask, choices = suspension.ask, shown_choices(suspension.ask)
-    seems = f"{meant(choices, proposal)} {confirmed(choices, proposal)}"
-    lines = [f"Nothing has been recorded. {seems}", "", ask.question, ""]
-    lines += [f"  {choice.number}) {choice.label}" for choice in choices]
-    lines += ["", "Or answer here:"]
-    return replace(_message(Purpose.CLARIFICATION, suspension, "\n".join(lines), _PAGE), proposal=proposal)
-
-
-def echo_own_mail(suspension: Suspension, proposal: Proposal, said: str) -> Message:
-    """The same for a form or a text; ``said`` is the proposal as it may be shown."""
-    is_form = suspension.ask.response_type is ResponseType.FORM
-    else_so = "with one line for each field and nothing else" if is_form else "with the text alone"
+def link_only_mail(suspension: Suspension) -> Message:
+    """Nothing was recorded, as no answer is taken by mail (``email.sender_auth: link_only``)."""
     text = (
-        f"Nothing has been recorded. {_SEEM_TO_MEAN}{said}\n\n"
-        f"Reply “ok” to confirm it, or {else_so}.\n\n"
-        f"{suspension.ask.question}\n\nOr answer here:"
-    )
-    return replace(_message(Purpose.CLARIFICATION, suspension, text, _PAGE), proposal=proposal)
-
-
-def echo_to_open_mail(suspension: Suspension, proposal: Proposal, said: str | None) -> Message:
-    """The same if its mail held only a part of what is asked: no reply decides, so none is asked for. ``said`` is a
-    form or a text."""
-    seems = meant(shown_choices(suspension.ask), proposal) if said is None else _SEEM_TO_MEAN + said
-    text = f"Nothing has been recorded. {seems}\n\n{_open_first(suspension)}"
-    return replace(_message(Purpose.CONFIRMATION, suspension, text, _PAGE), proposal=proposal)
-
-
-def link_mail(suspension: Suspension) -> Message:
-    """Nothing was recorded again, and what was probably meant has been asked within the hour."""
-    text = (
-        "Nothing has been recorded: that reply, too, may mean more than one thing.\n\n"
+        "Your reply was not recorded: answers are not taken by mail here.\n\n"
         f"{suspension.ask.question}\n\nPlease answer here:"
     )
     return _message(Purpose.CLARIFICATION, suspension, text, _PAGE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
 
@@ -19,9 +19,8 @@ import structlog
 from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
 from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
-from bot.inbound.proposals import Proposals, beside_proposals
 from channels.grammar.forms import as_lines
-from channels.grammar.reader import ClaimWord, Matched, Reading, Unclear
+from channels.grammar.reader import NOT_PROPOSED, ClaimWord, Manner, Matched, Reading, Unclear, is_polite
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (
     Annotated,
@@ -40,6 +39,7 @@ from core.domain.notice import Message, Proposal, shown_choices
 from core.domain.people import Actor, Address
 from core.domain.reception import AlreadyYours, Counted, NotAnAnswer, NotYours, Recorded, TooLate
 from core.domain.suspension import Suspension, Via
+from core.domain.wording import okay_is_yes
 from core.engine.channel_views import ChannelViews
 from core.engine.engine import Engine
 from core.engine.permissions import Permissions
@@ -98,7 +98,6 @@ class PagerDutyAnswers:
     public_url: str
     decision_field: str | None = None
     assignees_may: bool = False
-    proposals: Proposals = field(default_factory=Proposals)
 
     # --- Notes ----------------------------------------------------------------------------------------------------
 
@@ -120,10 +119,10 @@ class PagerDutyAnswers:
     async def _read(self, event: WebhookEvent, said: Annotated, note: IncidentNote, question: Suspension) -> None:
         ask, shown = question.ask, await self.shown(question)
         choices = shown_choices(shown.ask)
-        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question)
         place = Address(CHANNEL, incident_place(said.where.incident))
-        proposals = [one for _, one in await self.correspondence.proposed(question.id, place)]
-        reading = beside_proposals(reading, proposals[-1:], note.text.splitlines())
+        latest = [one.proposal for one in (await self.correspondence.echoed(question.id, place))[-1:]]
+        manner = Manner((None, *latest), okay=okay_is_yes(ask))
+        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question, manner)
         person = await self.people.person(said.user)
         if person is None:
             await self.turn_away((question,), f"{CHANNEL}:{said.user}", "unknown_person")
@@ -147,20 +146,24 @@ class PagerDutyAnswers:
             if echo is not None:
                 whose = hashlib.sha256(person.identity.encode()).hexdigest()[:16]
                 rows = [self._row(said.where.incident, question, echo)]
-                sayings = (Saying(rows, hourly=(question.id, whose)), *sayings)
+                sayings = (Saying(rows, echoed=(question.id, whose)), *sayings)
             await self.incidents.remember(event.ids, *(sayings if question.is_open else ()))
 
     async def _echo(self, note: IncidentNote, reading: Reading, question: Suspension, person: Actor) -> Message | None:
-        """What the note seems to mean, for one more note to decide; ``None`` if it names nothing, or is nobody's who
-        may answer."""
-        if self.permissions.refusal(question, person) is not None:
+        """What one more note may confirm; ``None`` if its first line is no option, or it is nobody's who may answer. A
+        remark is no answer: people also talk there."""
+        if self.permissions.refusal(question, person) is not None or not isinstance(reading, Unclear):
             return None
         shown, page = await self.shown(question), await self.only_at(question)
-        if isinstance(reading, Unclear) and reading.meant is not None:
+        if reading.reason == NOT_PROPOSED:
+            return words.not_proposed(shown, page)
+        if reading.meant is not None:
             said = self.channel_views.text_on(CHANNEL, as_lines(reading.meant))
             return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
-        proposal = await self.proposals.of(note.text, shown_choices(shown.ask))
-        return None if proposal is None else words.proposed(shown, proposal, page)
+        if reading.first is None:
+            return None
+        first = next(line for line in note.text.splitlines() if line.strip() and not is_polite(line))
+        return words.proposed(shown, reading.first, self.channel_views.text_on(CHANNEL, first), page)
 
     async def _claim(self, event: WebhookEvent, said: Annotated, question: Suspension, person: Actor) -> None:
         """A note that says "I'm on it", and nothing else, does what an acknowledgement of that question does, and

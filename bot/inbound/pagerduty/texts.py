@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.inbound.proposals import confirmed, meant
+from channels.grammar.reader import way_to_write
 from channels.pagerduty.render import note_that_answers
 from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, Purpose, build_ending, shown_choices
 from core.domain.short_messages import about, recorded_partly
 from core.domain.suspension import Suspension
 from core.domain.wording import AgentTold
+
+_FIRST_LINE = 60
+"""Characters of a note that are repeated."""
 
 
 def recorded(shown: Suspension, identity: str) -> Message:
@@ -62,11 +65,18 @@ def unclear(shown: Suspension, page: str | None, why: str = "") -> Message:
     return _note(shown, Purpose.CLARIFICATION, text)
 
 
-def proposed(shown: Suspension, proposal: Proposal, page: str | None) -> Message:
-    """A note decided nothing, and seems to mean one choice: a note with its number decides, or its page."""
-    choices = shown_choices(shown.ask)
-    confirm = confirmed(choices, proposal, "Add a note with") if page is None else how(shown, page)
-    text = f"nothing has been recorded for {shown.ask.ref}. {meant(choices, proposal)} {confirm}"
+def proposed(shown: Suspension, index: int, first: str, page: str | None) -> Message:
+    """A note decided nothing, and its ``first`` line is one option by itself: one more note takes it, or its page."""
+    choice = shown_choices(shown.ask)[index]
+    number = way_to_write(shown_choices(shown.ask), index) or choice.label
+    said = " ".join(first.split())
+    shorter = said if len(said) <= _FIRST_LINE else said[: _FIRST_LINE - 1].rstrip() + "…"
+    take = f"Add a note with “{number}”, and nothing else, to take it. " if page is None else ""
+    text = (
+        f"nothing has been recorded for {shown.ask.ref}. You wrote “{shorter}”, and more around it. "
+        f"{take}{how(shown, page)}"
+    )
+    proposal = Proposal(index, choice.value) if page is None else None
     return replace(_note(shown, Purpose.CLARIFICATION, text), proposal=proposal)
 
 
@@ -74,8 +84,16 @@ def proposed_own(shown: Suspension, proposal: Proposal, said: str, page: str | N
     """The same for a form or a text; ``said`` is the proposal as it may be shown."""
     ref = shown.ask.ref
     confirm = f"Add a note “{ref} ok” to confirm it." if page is None else how(shown, page)
-    text = f"nothing has been recorded for {ref}. You seem to mean:\n{said}\n{confirm}"
+    text = f"nothing has been recorded for {ref}. This was read:\n{said}\n{confirm}"
     return replace(_note(shown, Purpose.CLARIFICATION, text), proposal=proposal)
+
+
+def not_proposed(shown: Suspension, page: str | None) -> Message:
+    """A bare yes or no can mean two things, to the question and to what was proposed."""
+    text = (
+        f"nothing has been recorded for {shown.ask.ref}: a bare yes or no can mean two things now. {how(shown, page)}"
+    )
+    return _note(shown, Purpose.CLARIFICATION, text)
 
 
 def which(shown: Suspension, waiting: Mapping[str, str | None]) -> Message:

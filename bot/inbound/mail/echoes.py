@@ -1,0 +1,149 @@
+"""Echoes: mails to somebody whose reply recorded nothing. Pure.
+
+An echo says what was read, that nothing was recorded and why, and asks again: the whole list, what silence does, and
+which action it is about. Nothing is guessed. One option may be proposed: the one that the first line of the reply names
+by itself. It is written in the language of the reply, else of the question (``channels.email.reply_words``).
+
+Source: API.md §6 ("What a reply means"); docs/decisions/0103.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from channels.email.reply_words import ENGLISH, ReplyWords, reply_words
+from channels.grammar.reader import way_to_write
+from core.domain.action import shown_action
+from core.domain.copies import replace
+from core.domain.notice import LinkTo, Message, NoticeChoice, Opens, Proposal, Purpose, shown_choices, shown_value
+from core.domain.short_messages import about
+from core.domain.suspension import Kind, ResponseType, Suspension
+from core.domain.wording import told_at
+
+QUOTED = 200
+"""Characters of a reply that are repeated to its writer."""
+_FIRST_LINE = 60
+_MOST_NAMED = 3
+_MOST_SHOWN = 200
+_BY_LIST = {ResponseType.CHOICE, ResponseType.CONFIRM}
+_PAGE = LinkTo(Opens.QUESTION)
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """What was read, as it may be shown in a mail.
+
+    ``reason`` is the reader's stable code, ``unfit`` a sentence of its own about a field. ``own`` are the writer's
+    words and ``first`` the line of them that names the option that is proposed; ``fields`` a form's fields or a text as
+    they were understood. ``must_open``: no reply can give anything but a negative choice. ``offers``: the page asks
+    whether the lines around the reply are its writer's signature.
+    """
+
+    reason: str
+    own: str = ""
+    first: str = ""
+    proposal: Proposal | None = None
+    fields: str | None = None
+    unfit: str | None = None
+    language: str = ENGLISH
+    zone: tzinfo | None = None
+    must_open: bool = False
+    offers: bool = False
+
+
+def echo_mail(shown: Suspension, echo: Echo) -> Message:
+    """``shown`` is the question as it may be shown in a mail."""
+    words = reply_words(echo.language)
+    blocks = [_nothing(words, echo), shown.ask.question, *_how(shown, echo, words)]
+    blocks += [_silence(shown, words, echo.zone), *_action(shown, words), *_wrote(echo, words)]
+    if echo.offers:
+        blocks.append(words["signature"])
+    blocks.append(words["open_first" if echo.must_open else "answer_here"])
+    purpose = Purpose.CONFIRMATION if echo.must_open else Purpose.CLARIFICATION
+    return _message(purpose, shown, blocks, echo.language, echo.proposal)
+
+
+def page_mail(shown: Suspension, language: str) -> Message:
+    """In place of one echo too many: the page's link."""
+    words = reply_words(language)
+    blocks = [f"{words['nothing']} {words['too_often']}", shown.ask.question, words["please_here"]]
+    return _message(Purpose.CONFIRMATION, shown, blocks, language)
+
+
+def _nothing(words: ReplyWords, echo: Echo) -> str:
+    why = echo.unfit or words.why.get(echo.reason, words["once_more"])
+    return f"{words['nothing']} {why}"
+
+
+def _how(shown: Suspension, echo: Echo, words: ReplyWords) -> Iterator[str]:
+    """What to write so that it decides."""
+    kind, choices = shown.ask.response_type, shown_choices(shown.ask)
+    if echo.must_open:
+        if numbers := _numbers([one for one in choices if one.negative], words):
+            yield words["open_negatives"].format(numbers=numbers)
+    elif kind in _BY_LIST:
+        yield _one_number(choices, echo, words)
+        yield "\n".join(f"  {choice.number}) {choice.label}" for choice in choices)
+    elif echo.fields is None:
+        yield words["once_more"]
+    elif kind is ResponseType.FORM:
+        yield f"{words['fields']}\n{echo.fields}"
+        yield words["confirm_fields"]
+    else:
+        yield words["confirm_text"]
+
+
+def _one_number(choices: Sequence[NoticeChoice], echo: Echo, words: ReplyWords) -> str:
+    if echo.proposal is None or echo.proposal.index is None:
+        return words["one_number"]
+    index = echo.proposal.index
+    number = way_to_write(choices, index) or choices[index].label
+    return words["first"].format(said=_brief(echo.first, _FIRST_LINE), number=_brief(number, _MOST_SHOWN))
+
+
+def _numbers(choices: Sequence[NoticeChoice], words: ReplyWords) -> str:
+    named = [f"{choice.number} ({_brief(choice.label, _MOST_SHOWN)})" for choice in choices[:_MOST_NAMED]]
+    return f" {words['or']} ".join(named)
+
+
+def _silence(shown: Suspension, words: ReplyWords, zone: tzinfo | None) -> str:
+    """What happens if nobody answers."""
+    ask = shown.ask
+    if shown.asks_back is not None:
+        return words["asked_back"].format(until=told_at(shown.asks_back.until, zone))
+    if shown.expires_at is None:
+        return words["silence_waits"]
+    until = told_at(shown.expires_at, zone)
+    if ask.kind is Kind.VETO:
+        return words["silence_ahead"].format(until=until)
+    if ask.policy.final_fallback_policy.continues:
+        value = _brief(shown_value(shown, ask.fallback_value), _MOST_SHOWN)
+        return words["silence_value"].format(until=until, value=value)
+    return words["silence_stops"].format(until=until)
+
+
+def _action(shown: Suspension, words: ReplyWords) -> Iterator[str]:
+    action = shown_action(shown.ask.action, shown.ask.action_digest)
+    if action is not None:
+        yield words["action"].format(digest=action.digest)
+
+
+def _wrote(echo: Echo, words: ReplyWords) -> Iterator[str]:
+    own = echo.own.strip()
+    if own:
+        kept = own if len(own) <= QUOTED else own[: QUOTED - 1].rstrip() + "…"
+        yield "\n".join([words["wrote"], *(f"> {line}" for line in kept.splitlines() if line.strip())])
+
+
+def _brief(text: str, most: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def _message(
+    purpose: Purpose, shown: Suspension, blocks: Sequence[str], language: str, proposal: Proposal | None = None
+) -> Message:
+    message = about(shown, purpose, "\n\n".join(blocks))
+    return replace(message, link_to=_PAGE, language=language, proposal=proposal)
