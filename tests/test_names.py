@@ -109,7 +109,6 @@ MODULES: Mapping[str, tuple[str, str]] = {
     "payloads": (PRETEND, "bot/sandbox/slack channels/slack"),
     "people": ("people: in the directory, and in Slack", "channels/slack core/domain"),
     "portfolios": (LAYERS, "bot/web/api core/containers core/store"),
-    "proposals": ("what a reply may mean: found, and kept until it is confirmed", "bot/inbound channels/grammar"),
     "receipts": (LAYERS, "bot/web/api core/engine core/store"),
     "reception": ("what became of an answer: its cases, and how they are told apart", "core/domain core/engine"),
     "render": (VENDOR, "channels/email channels/pagerduty channels/slack"),

@@ -19,13 +19,8 @@ import pytest
 import typer.main
 import yaml
 from handraise.cli.app import app
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from bot.config.loading import load
-from bot.sandbox.serving import serving
 from tests.world import KEYS, World
 
 ROOT = Path(__file__).parents[1]
@@ -224,20 +219,3 @@ async def _run(world: World, request: str) -> str:
     response = await world.http.request(given.X, given.url, headers=headers, content=given.d)
     assert response.is_success, response.text
     return response.text
-
-
-async def test_the_proposer_of_the_page_asks_its_model_for_a_number() -> None:
-    said = ["1", "none"]
-
-    async def model(request: Request) -> JSONResponse:
-        content = (await request.json())["messages"][0]["content"]
-        assert "0: Deny\n1: Approve" in content
-        return JSONResponse({"choices": [{"message": {"content": said.pop(0)}}]})
-
-    [program] = [block.values[0] for block in blocks("python", ROOT / "docs" / "reference" / "mail-replies.md")]
-    async with serving(Starlette(routes=[Route("/v1/chat/completions", model, methods=["POST"])])) as url:
-        names: dict[str, Any] = {}
-        exec(program.replace("http://127.0.0.1:8000", url), names)
-        proposer = names["Model"]()
-        assert await proposer.propose("Go ahead.", ["Deny", "Approve"]) == 1
-        assert await proposer.propose("Well.", ["Deny", "Approve"]) is None

@@ -34,7 +34,7 @@ from channels.email.head import MailHead, read_head
 from channels.email.own_words import OwnWords
 from channels.grammar.language import language_of
 from channels.grammar.names import Names
-from channels.grammar.reader import ANYBODY, ClaimWord, Manner, Matched, Nothing, Reading, Unclear, read_answer
+from channels.grammar.reader import UNKNOWN, Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
 from channels.grammar.signatures import begins_with_name, beside_name, could_speak, is_contact, without_farewell
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
@@ -232,12 +232,12 @@ def read_reply(
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, JsonValue] | None = None,
     question: str = "",
-    manner: Manner = ANYBODY,
+    known: Circumstances = UNKNOWN,
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
     around = (*words.lines[1:], *words.named, *words.signed)
-    manner = replace(manner, language=language_of(around) or manner.language)
-    reading, names = read_answer(words.lines, response_type, choices, form_schema, question, manner), Names.of(choices)
+    known = replace(known, language=language_of(around) or known.language)
+    reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:
         case Nothing():
             return Unclear("below_quote") if words.below else reading

@@ -3,8 +3,9 @@
 Read ``reader`` first: a text decides only if all of it is one option, said politely, in one language. ``names`` is
 what the options of one question are called. ``phrases`` turns lines into tokens and finds lists of phrases in them;
 the lists are ``languages/*.toml``, one file a language. ``signatures`` finds where a text ends, and which
-lines below a name may be about the answer; ``contact_details`` says which numbers there are no option's. ``forms``
-reads ``key: value`` lines, and ``proposals`` suggests what an unclear text may mean.
+lines below a name may be about the answer; ``contact_details`` says which numbers there are no option's, and
+``salutations`` which names in a greeting or below a farewell say nothing. ``forms`` reads ``key: value`` lines, and
+``language`` tells the ten languages apart.
 
 What must never be: a guess that is recorded, an answer taken from words that are quoted or signed, or a pattern whose
 time grows faster than the text.

@@ -38,7 +38,7 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class Circumstances:
     """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
     and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
     "ok" is a yes, and no "I have seen it"."""
@@ -48,7 +48,7 @@ class Manner:
     okay: bool = False
 
 
-ANYBODY = Manner()
+UNKNOWN = Circumstances()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def read_answer(
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, JsonValue] | None = None,
     question: str = "",
-    manner: Manner = ANYBODY,
+    known: Circumstances = UNKNOWN,
 ) -> Reading:
     """What ``lines`` say to ``question``. Quoted lines (``>``) say nothing; beside an option they are a doubt."""
     own = [line for line in map(str.rstrip, lines) if line.lstrip()[:1] != ">"]
@@ -110,22 +110,22 @@ def read_answer(
         case ResponseType.FORM:
             reading = ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
         case ResponseType.CHOICE | ResponseType.CONFIRM:
-            reading = _read_choice(lines, names, manner)
-    reading = _beside(reading, lines, manner)
-    return replace(reading, first=_first_named(own, names, manner)) if isinstance(reading, Unclear) else reading
+            reading = _read_choice(lines, names, known)
+    reading = _beside(reading, lines, known)
+    return replace(reading, first=_first_named(own, names, known)) if isinstance(reading, Unclear) else reading
 
 
-def _beside(reading: Reading, lines: Sequence[str], manner: Manner) -> Reading:
+def _beside(reading: Reading, lines: Sequence[str], known: Circumstances) -> Reading:
     """A bare yes takes what was proposed, if nothing else can be meant by it, and a bare no means nothing: it may deny
     the option, or the proposal. A number or a name is always the question's own option."""
-    proposals = [one for one in manner.seen if one is not None]
+    proposals = [one for one in known.seen if one is not None]
     own = reading if isinstance(reading, Matched) else None
     if not proposals:
         return reading
-    if not agrees(lines, manner.language):
+    if not agrees(lines, known.language):
         return Unclear(NOT_PROPOSED) if own is not None and own.spoken else reading
     meant = {repr(one.value) if one.index is None else one.index: one for one in proposals}
-    if own is not None and own.index is not None and (None in manner.seen or not own.spoken):
+    if own is not None and own.index is not None and (None in known.seen or not own.spoken):
         meant.setdefault(own.index, Proposal(own.index, None))
     if len(meant) != 1:
         return Unclear(NOT_PROPOSED)
@@ -136,17 +136,17 @@ def _beside(reading: Reading, lines: Sequence[str], manner: Manner) -> Reading:
 def agrees(lines: Sequence[str], language: str | None = None) -> bool:
     """Whether ``lines`` are a bare yes, "ok" or "confirmed", and nothing more, by somebody who writes ``language``."""
     copied = [_MARKS.sub("", line) for line in lines]
-    reading = _read_choice(copied, _ASSENT, Manner(language=language))
+    reading = _read_choice(copied, _ASSENT, Circumstances(language=language))
     return isinstance(reading, Matched) and reading.reason is None and not re.search(r"\d", reading.text)
 
 
-def _first_named(lines: Sequence[str], names: Names, manner: Manner) -> int | None:
+def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> int | None:
     """The option that the first of ``lines`` names by itself, below a greeting at most. ``None`` if another one of them
     has another option in it."""
     said = [line for line in lines if line.strip()]
     at = next((at for at, line in enumerate(said) if not is_polite(line)), len(said))
     alone = said[at : at + 1]
-    first = _beside(_read_choice(alone, names, manner), alone, manner)
+    first = _beside(_read_choice(alone, names, known), alone, known)
     if not isinstance(first, Matched) or first.index is None or first.reason is not None:
         return None
     return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
@@ -190,13 +190,13 @@ def _read_form(text: str, form_schema: Mapping[str, JsonValue] | None) -> Readin
         return Unclear(problem.code, None if problem.fields is None else dict(problem.fields), problem.said)
 
 
-def _read_choice(lines: Sequence[str], names: Names, manner: Manner = ANYBODY) -> Reading:
+def _read_choice(lines: Sequence[str], names: Names, known: Circumstances = UNKNOWN) -> Reading:
     block = list(filter(str.strip, lines))
     above, reason = _reasoned(block)
     if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
         return Unclear("too_long")
     said = [Line.of(line) for line in unaddressed(above, names.phrases)]
-    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names, manner)) is not None}
+    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names, known)) is not None}
     text = "\n".join(block)
     if len({(one.indices if isinstance(one, Named) else one) for one in readings}) != 1:
         return Unclear(_why_not(text, said, readings))
@@ -211,11 +211,11 @@ def _read_choice(lines: Sequence[str], names: Names, manner: Manner = ANYBODY) -
     return Matched("\n".join(above), index=min(found.indices), reason=reason or None, spoken=found.spoken)
 
 
-def _read_in(language: str, lines: Sequence[Line], names: Names, manner: Manner) -> Named | Said | None:
+def _read_in(language: str, lines: Sequence[Line], names: Names, known: Circumstances) -> Named | Said | None:
     """The one thing that all ``lines`` together say in ``language``: an option, or a claim."""
     found: Named | Said | None = None
     for line in lines:
-        said = names.said(line, language, native=language == manner.language, okay=manner.okay)
+        said = names.said(line, language, native=language == known.language, okay=known.okay)
         if isinstance(said, Named) or said is Said.CLAIM:
             if found is not None:
                 return None

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeGuard
 
-from channels.grammar.reader import ANYBODY, Manner, Reading, Unclear, read_answer
+from channels.grammar.reader import UNKNOWN, Circumstances, Reading, Unclear, read_answer
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -339,7 +339,7 @@ def read_answer_in(
     choices: Sequence[NoticeChoice],
     form_schema: Mapping[str, Any] | None,
     question: str = "",
-    manner: Manner = ANYBODY,
+    known: Circumstances = UNKNOWN,
 ) -> Reading:
     """What a note says to ``question``.
 
@@ -348,7 +348,7 @@ def read_answer_in(
     """
     if note.ref is None and response_type in {ResponseType.TEXT, ResponseType.FORM}:
         return Unclear("no_ref")
-    return read_answer(note.text.splitlines(), response_type, choices, form_schema, question, manner)
+    return read_answer(note.text.splitlines(), response_type, choices, form_schema, question, known)
 
 
 HEADER = "x-pagerduty-signature"

@@ -252,7 +252,7 @@ async def test_one_reply_to_two_questions_answers_neither_and_is_asked_about(roo
     assert await is_open(room, second)
     assert ("reply", "two_questions") in await reasons(room, first)
     assert ("reply", "two_questions") in await reasons(room, second)
-    assert "it went to two questions at once" in (await words_back(room, first))[0]
+    assert "It went to two questions at once" in (await words_back(room, first))[0]
 
 
 async def test_a_reply_to_both_of_one_question_s_tokens_counts_once(room: World) -> None:

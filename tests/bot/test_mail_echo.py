@@ -287,7 +287,7 @@ FORM = {
 async def test_a_form_with_more_beside_it_is_confirmed_by_ok(quiet_room: World) -> None:
     asked, _, echo = await echoed(quiet_room, "As far as I know:\n\namount: 12\nexpress: ja", **FORM)
     assert await is_open(quiet_room, asked)
-    assert "The fields as they were understood:\namount: 12\nexpress: true\n\nReply “ok” to confirm them" in echo.text
+    assert "The fields as they were understood:\n\namount: 12\nexpress: true\n\nReply “ok” to confirm them" in echo.text
     assert echo.header("X-Handraise-Proposal") == "form"
 
     await quiet_room.mailbox.reply(echo, "ok")
@@ -324,7 +324,7 @@ TEXT = {"response_type": "text", "choices": None, "question": "What shall we tel
 async def test_a_text_in_doubt_is_confirmed_by_ok(quiet_room: World, words: str) -> None:
     asked, _, echo = await echoed(quiet_room, words, **TEXT)
     assert await is_open(quiet_room, asked)
-    assert "Reply “ok” to confirm that this is the answer, or reply with the text alone." in echo.text
+    assert f"Your reply, as it was read:\n\n{words}\n\nReply “ok” to confirm that this is the answer, or" in echo.text
     assert echo.header("X-Handraise-Proposal") == "text"
 
     await quiet_room.mailbox.reply(echo, "ok")

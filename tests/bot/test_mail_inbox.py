@@ -148,7 +148,7 @@ async def test_words_below_the_quote_are_not_taken_and_the_person_is_told(room: 
     )
 
     assert await is_open(room, asked)
-    assert (await words_back(room, asked))[0].startswith("Nothing has been recorded. You seem to mean 1.")
+    assert (await words_back(room, asked))[0].startswith("Nothing has been recorded. It is written below")
 
 
 async def test_a_form_that_does_not_fit_the_schema_is_not_taken(room: World) -> None:

@@ -19,16 +19,16 @@ from tests.vendors.mail import sign
 from tests.world import INBOUND_SECRET, World, running
 
 
-async def test_one_clarification_an_hour_however_often_somebody_is_unclear(world: World) -> None:
+async def test_a_loop_ends_however_often_somebody_is_unclear(world: World) -> None:
     asked, mail = await ask_by_mail(world)
-    for words in ("hm", "hmm", "well"):
-        await world.mailbox.reply(mail, words)
-    assert len(await words_back(world, asked)) == 1
+    for words in range(8):
+        await world.mailbox.reply(mail, f"hm {words}")
+    assert len(await words_back(world, asked)) == 7, "six times the list, and the link of the page once"
 
     await world.advance(hours=1)
     await world.mailbox.reply(mail, "hmmm")
 
-    assert len(await words_back(world, asked)) == 2
+    assert len(await words_back(world, asked)) == 8
     assert await is_open(world, asked)
 
 

@@ -142,7 +142,7 @@ async def test_so_many_mails_of_one_person_within_an_hour_are_acted_upon(world: 
     await take(world, signed_reply(world, mail), sender=ALICE, to=(mail.answers_to,))
     assert await is_open(world, asked)
     assert [line["reason"] for line in await lines(world, asked)] == ["no_match"] * 20 + ["too_many"]
-    assert len(await words_back(world, asked)) == 1
+    assert len(await words_back(world, asked)) == 7
 
     await world.advance(minutes=61)
     await take(world, signed_reply(world, mail), sender=ALICE, to=(mail.answers_to,))
@@ -174,17 +174,19 @@ async def test_a_person_may_be_unclear_claim_and_answer_within_the_hour_and_hear
         await world.mailbox.reply(mail, words)
 
     told = await words_back(world, asked)
-    assert [one.split(":")[0] for one in told] == ["Your reply was not recorded", "Recorded", "Recorded"]
+    assert [one.split()[0].rstrip(":") for one in told] == ["Nothing", "Recorded", "Nothing", "Recorded"]
 
 
 async def test_an_hour_is_counted_from_the_mail_and_not_by_the_clock(world: World) -> None:
     asked, mail = await ask_by_mail(world)
     await world.advance(minutes=59)
-    await world.mailbox.reply(mail, "hm")
+    for words in range(6):
+        await world.mailbox.reply(mail, f"hm {words}")
     await world.advance(minutes=2)
-    await world.mailbox.reply(mail, "hmm")
-    assert len(await words_back(world, asked)) == 1
+    for words in range(2):
+        await world.mailbox.reply(mail, f"hmm {words}")
+    assert len(await words_back(world, asked)) == 7
 
     await world.advance(minutes=59)
     await world.mailbox.reply(mail, "hmmm")
-    assert len(await words_back(world, asked)) == 2
+    assert len(await words_back(world, asked)) == 8

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from channels.grammar.phrases import CLAIM
-from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Reading, Unclear, agrees, read_answer
+from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, agrees, read_answer
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -142,9 +142,7 @@ def test_a_bare_yes_or_no_is_known_in_ten_languages(text: str, index: int) -> No
     assert index_of(confirm(text)) == index
 
 
-@pytest.mark.parametrize(
-    "text", ["Doch", "Jo", "Klar", "Pois não", "Tak", "ok", "D'accord", "大丈夫です", "了解"]
-)
+@pytest.mark.parametrize("text", ["Doch", "Jo", "Klar", "Pois não", "Tak", "ok", "D'accord", "大丈夫です", "了解"])
 def test_a_word_that_may_mean_something_else_somewhere_decides_nothing(text: str) -> None:
     assert isinstance(confirm(text), Unclear)
 
@@ -345,8 +343,8 @@ def test_a_bare_affirmative_agrees(text: str, yes: bool) -> None:
 def test_tak_is_a_yes_from_who_writes_polish_alone() -> None:
     assert agrees(["Tak"], "pl")
     assert not agrees(["Tak"], "sv")
-    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, manner=Manner(language="pl")), Matched)
-    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, manner=Manner(language="de")), Unclear)
+    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, known=Circumstances(language="pl")), Matched)
+    assert isinstance(read_answer(["Tak."], ResponseType.CONFIRM, YES_NO, known=Circumstances(language="de")), Unclear)
 
 
 @pytest.mark.parametrize(

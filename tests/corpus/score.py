@@ -7,7 +7,7 @@ the parcel was damaged" is more than one option.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.classify import MailKind
 from channels.email.inbound import MailRules, read_mail, read_reply
-from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Unclear
+from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Unclear
 from core.domain.answers import check_answer
 from core.domain.notice import shown_choices
 from core.domain.wording import okay_is_yes
@@ -71,8 +71,8 @@ def read(case: Case) -> Read:
     if mail.kind is not MailKind.REPLY:
         return Read(case, "nothing", why=mail.kind.value)
     ask = QUESTIONS[case.question]
-    manner = Manner(okay=okay_is_yes(ask))
-    reading = read_reply(mail.words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question, manner)
+    known = Circumstances(okay=okay_is_yes(ask))
+    reading = read_reply(mail.words, ask.response_type, shown_choices(ask), ask.form_schema, ask.question, known)
     match reading:
         case Matched():
             value = reading.value if reading.index is None else ask.choices[reading.index].value

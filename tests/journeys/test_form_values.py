@@ -38,7 +38,7 @@ async def test_a_remark_is_not_recorded_as_the_iban(any_room: World) -> None:
     assert await reasons(any_room, asked) == [("reply", "unfit_field")]
     [told] = await words_back(any_room, asked)
     assert told.startswith(
-        "Your reply was not recorded. “iban” must be an IBAN whose check digits are right, and nothing else."
+        "Nothing has been recorded. “iban” must be an IBAN whose check digits are right, and nothing else."
     )
 
     await any_room.mailbox.reply(mail, f"iban: {IBAN}\nnote: the new account")
@@ -65,7 +65,9 @@ async def test_a_free_text_that_may_say_more_is_echoed_and_confirmed_by_ok(any_r
 
     assert await is_open(any_room, asked)
     [echo] = await written_back(any_room, asked)
-    assert f"You seem to mean:\n\niban: {IBAN}\nnote: {note}" in echo.text.replace("[redacted: IBAN]", IBAN)
+    assert f"The fields as they were understood:\n\niban: {IBAN}\nnote: {note}" in echo.text.replace(
+        "[redacted: IBAN]", IBAN
+    )
     await any_room.mailbox.reply(echo, "ok")
     assert (await any_room.told(asked))["data"]["value"] == {"iban": IBAN, "note": note}
 

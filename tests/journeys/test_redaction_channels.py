@@ -163,7 +163,7 @@ async def test_mails_that_ask_back_or_come_too_late_quote_nothing_secret(world: 
     mail = await world.mailbox.expect(to="alice@example.com")
     await world.mailbox.reply(mail, "what is this?")
     await world.settle()
-    unclear = await world.mailbox.expect(where=lambda one: "not recorded" in one.text)
+    unclear = await world.mailbox.expect(where=lambda one: "Nothing has been recorded" in one.text)
     assert "2) Charge [redacted: card number] (2)" in unclear.text
     await world.answer(asked, CHOICES[0]["value"])
     await world.mailbox.reply(mail, "3")

@@ -34,7 +34,7 @@ from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_reply
 from channels.grammar.forms import as_lines, form_schema_of
 from channels.grammar.language import first_known
-from channels.grammar.reader import ClaimWord, Manner, Matched, Nothing, Reading, Unclear, is_polite
+from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, is_polite
 from core.domain.answers import GivenAnswer
 from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, shown_choices
@@ -165,8 +165,8 @@ class Replies:
         holder = mine[0]
         if len({one.suspension.id for one in mine}) > 1:
             return await self._echo(mail, Unclear("two_questions"), holder)
-        manner = await self._manner(mail, holder)
-        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), manner)
+        known = await self._known(mail, holder)
+        reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), known)
         log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
         return await self._carry_out(mail, reading, holder)
 
@@ -188,14 +188,14 @@ class Replies:
 
     # --- Asking once more -----------------------------------------------------------------------------------------
 
-    async def _manner(self, mail: Inbound, holder: Holder) -> Manner:
+    async def _known(self, mail: Inbound, holder: Holder) -> Circumstances:
         """What the person may have had before their eyes: the mail that this one answers, and the last one to them. If
         it answers no echo, that is the question itself, too. An echo is answered in its own language."""
         told = await self._mail.echoed(holder.suspension.id, holder.address)
         answered = [one for one in told if one.delivery in mail.answers_to][-1:]
         seen = [one.proposal for one in (*answered, *told[-1:])]
         language = answered[0].language if answered else None
-        return Manner(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
+        return Circumstances(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
 
     async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction:
         """Nothing is recorded, and they are asked once more."""
@@ -302,12 +302,12 @@ def _open_first(holder: Holder, reason: str) -> _Reaction:
     return _Reaction(reason, "link", holder.suspension, open_first_mail)
 
 
-def _reading(mail: Inbound, suspension: Suspension, shown: Suspension, manner: Manner) -> Reading:
+def _reading(mail: Inbound, suspension: Suspension, shown: Suspension, known: Circumstances) -> Reading:
     """Choices are named as they were shown; a form's fields are those that the agent asked for."""
     ask = suspension.ask
     schema = form_schema_of(ask.form_schema, ask.context)
     choices = shown_choices(shown.ask)
-    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question, manner)
+    return read_reply(mail.words, ask.response_type, choices, schema, shown.ask.question, known)
 
 
 def _proposal(reading: Unclear, shown: Suspension, *, must_open: bool) -> Proposal | None:

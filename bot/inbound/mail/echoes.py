@@ -89,9 +89,10 @@ def _how(shown: Suspension, echo: Echo, words: ReplyWords) -> Iterator[str]:
     elif echo.fields is None:
         yield words["once_more"]
     elif kind is ResponseType.FORM:
-        yield f"{words['fields']}\n{echo.fields}"
+        yield f"{words['fields']}\n\n{echo.fields}"
         yield words["confirm_fields"]
     else:
+        yield f"{words['wrote']}\n\n{echo.fields}"
         yield words["confirm_text"]
 
 
@@ -132,7 +133,7 @@ def _action(shown: Suspension, words: ReplyWords) -> Iterator[str]:
 
 def _wrote(echo: Echo, words: ReplyWords) -> Iterator[str]:
     own = echo.own.strip()
-    if own:
+    if own and echo.fields is None:  # these say all of it
         kept = own if len(own) <= QUOTED else own[: QUOTED - 1].rstrip() + "…"
         yield "\n".join([words["wrote"], *(f"> {line}" for line in kept.splitlines() if line.strip())])
 

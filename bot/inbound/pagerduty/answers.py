@@ -20,7 +20,7 @@ from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
 from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
 from channels.grammar.forms import as_lines
-from channels.grammar.reader import NOT_PROPOSED, ClaimWord, Manner, Matched, Reading, Unclear, is_polite
+from channels.grammar.reader import NOT_PROPOSED, Circumstances, ClaimWord, Matched, Reading, Unclear, is_polite
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (
     Annotated,
@@ -121,8 +121,8 @@ class PagerDutyAnswers:
         choices = shown_choices(shown.ask)
         place = Address(CHANNEL, incident_place(said.where.incident))
         latest = [one.proposal for one in (await self.correspondence.echoed(question.id, place))[-1:]]
-        manner = Manner((None, *latest), okay=okay_is_yes(ask))
-        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question, manner)
+        known = Circumstances((None, *latest), okay=okay_is_yes(ask))
+        reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question, known)
         person = await self.people.person(said.user)
         if person is None:
             await self.turn_away((question,), f"{CHANNEL}:{said.user}", "unknown_person")
