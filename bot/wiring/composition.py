@@ -49,6 +49,7 @@ from core.delivery.pause import Pausing
 from core.delivery.queues import Lanes
 from core.delivery.relay import Relay
 from core.delivery.turns import Width
+from core.domain import signature_lines
 from core.domain.root_key import RootKey
 from core.domain.tokens import TokenMaker
 from core.domain.wire import JsonObject
@@ -60,6 +61,7 @@ from core.engine.planning import Planner
 from core.engine.queries import ClientQueries
 from core.engine.receipts import Receipts
 from core.engine.repeats import RepeatedAsks
+from core.engine.signature_lines import SignatureLines
 from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
@@ -283,6 +285,7 @@ def wire(
             collaboration,
             incoming,
             pausing,
+            SignatureLines(database, transitions, root.derive_renewed(signature_lines.KEY)),
             public_url=settings.public_url.rstrip("/"),
             key=root.derive("pages"),
             clock=clock,
