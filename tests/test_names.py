@@ -118,6 +118,7 @@ MODULES: Mapping[str, tuple[str, str]] = {
         "an agent's sessions: the route, the SQL, the SDK's store",
         "bot/web/api core/store sdk/handraise/suspension",
     ),
+    "signature_lines": (LAYERS, "core/domain core/engine core/store"),
     "socket": (PRETEND, "bot/sandbox/slack channels/slack"),
     "streams": ("event streams: served, and read", "bot/web/api sdk/handraise"),
     "subscriptions": (LAYERS, "bot/web/api core/intents core/store"),

@@ -60,6 +60,7 @@ from core.engine.planning import Planner
 from core.engine.queries import ClientQueries
 from core.engine.receipts import Receipts
 from core.engine.repeats import RepeatedAsks
+from core.engine.signature_lines import SignatureLines
 from core.engine.transitions import Transitions
 from core.errors import ConfigError
 from core.hub import Hub
@@ -283,6 +284,7 @@ def wire(
             collaboration,
             incoming,
             pausing,
+            SignatureLines.of(database, transitions, root),
             public_url=settings.public_url.rstrip("/"),
             key=root.derive("pages"),
             clock=clock,

@@ -22,6 +22,7 @@ from core.delivery import alerts
 from core.domain.people import canonical
 from core.domain.root_key import RootKey
 from core.engine.engine import Engine
+from core.engine.signature_lines import SignatureLines
 from core.engine.transitions import Transitions
 from core.inbound.reports import Incoming
 from core.inbound.settle import Correspondence
@@ -241,7 +242,8 @@ def _mail_doors(
     if mail is None or not mail.has_door:
         return MailDoors()
     correspondence = Correspondence(engine.database, transitions, clock)
-    inbox = _mail_inbox(settings, mail, engine, correspondence, transitions.observer, clock, root)
+    signatures = SignatureLines.of(engine.database, transitions, root)
+    inbox = _mail_inbox(mail, engine, correspondence, signatures, transitions.observer, clock, root)
     webhook = None
     if mail.inbound_secret is not None:
         from bot.inbound.mail.webhook import MailWebhook
@@ -290,10 +292,10 @@ def _mail_poller(
 
 
 def _mail_inbox(
-    settings: Settings,
     mail: Email,
     engine: Engine,
     correspondence: Correspondence,
+    signatures: SignatureLines,
     observer: Observer,
     clock: Clock,
     root: RootKey,
@@ -312,7 +314,7 @@ def _mail_inbox(
         quarantine=timedelta(days=mail.quarantine_days),
         gateway_lines=tuple(map(compile_pattern, mail.gateway_lines)),
     )
-    return MailInbox(engine, correspondence, clock, rules, observer)
+    return MailInbox(engine, correspondence, clock, rules, signatures, observer)
 
 
 def pagerduty_source(settings: Settings, database: Database, clock: Clock) -> PagerDutySource | None:

@@ -28,6 +28,7 @@ from pydantic import JsonValue
 from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth, is_authentic
 from channels.email.body import body_words
+from channels.email.called_lines import without_called
 from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
@@ -235,6 +236,7 @@ def read_reply(
     known: Circumstances = UNKNOWN,
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
+    words = without_called(words, known.signature, choices)
     around = (*words.lines[1:], *words.named, *words.signed)
     known = replace(known, language=language_of(around) or known.language)
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)

@@ -103,6 +103,7 @@ _WEEK = rf"(?:{_DAYS})\b\.?(?:{_AND}(?:{_DAYS})\b\.?)"
 _HOURS = re.compile(
     rf"\b{_WEEK}{{0,6}}(?: anche)?[ ,:]{{1,3}}{_TIME}\s?[-–]\s?{_TIME}|(?<=: ){_WEEK}{{1,6}}|"
     r"\b\d{1,2}[:.h]\d{2}(?:\s?(?:uhr|am|pm|h))?\b|©\s?\d{4}"
+    r"|\bcon cita previa\b|\bby appointment(?: only)?\b"
     r"|\b(?:est|since|seit|depuis|desde|dal|sinds|sedan|od)\b\.?\s?\d{4}\b",
     re.IGNORECASE,
 )

@@ -21,6 +21,7 @@ from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON
 from channels.grammar.salutations import unaddressed
 from channels.grammar.signatures import without_farewell
 from core.domain.notice import NoticeChoice, Proposal
+from core.domain.signature_lines import NOTHING_CALLED, KnownLines
 from core.domain.suspension import ResponseType
 
 _ASSENT = Names({" ".join(words): frozenset({0}) for words in ANY["assent"].listed}, {"yes": 0})
@@ -41,11 +42,12 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 class Circumstances:
     """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
     and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
-    "ok" is a yes, and no "I have seen it"."""
+    "ok" is a yes, and no "I have seen it". ``signature`` are the lines that they have called theirs."""
 
     seen: Sequence[Proposal | None] = ()
     language: str | None = None
     okay: bool = False
+    signature: KnownLines = NOTHING_CALLED
 
 
 UNKNOWN = Circumstances()
@@ -150,6 +152,12 @@ def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> in
     if not isinstance(first, Matched) or first.index is None or first.reason is not None:
         return None
     return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
+
+
+def option_alone(line: str, names: Names) -> int | None:
+    """The option that ``line`` is by itself."""
+    reading = _read_choice([line], names)
+    return reading.index if isinstance(reading, Matched) and reading.reason is None else None
 
 
 def is_polite(line: str) -> bool:

@@ -196,7 +196,7 @@ def _kana(word: str) -> int:
 
 
 def _bids_farewell(line: str) -> bool:
-    words = Line.of(line[:200]).words
+    words = Line.of(line[:200].replace(" / ", ", ")).words
     return FAREWELL.make_up(words) and not SOFT.issuperset(words)
 
 

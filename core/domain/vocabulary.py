@@ -185,6 +185,8 @@ MESSAGE_RECEIVED = "intent.suspension_message_received"
 ENGAGEMENT = "engagement.decision"
 REVEALED = "notice.revealed"
 """Somebody has looked at what redaction hides; not at what."""
+SIGNATURE_CALLED = "notice.signature_called"
+"""Somebody has called lines around a reply of theirs their signature; how many, and never a word of them."""
 REPORTED = "action.reported"
 """The agent has said what came of it."""
 

@@ -57,7 +57,7 @@ from core.errors import (
 )
 from core.idempotency import Once, Replayed, perform_once
 from core.ports import Clock
-from core.store import idempotency, intents, markers, quarantine, sessions, suspensions
+from core.store import idempotency, intents, markers, quarantine, sessions, signature_lines, suspensions
 from core.store.call_deadlines import LONG
 from core.store.database import Database, Tx
 
@@ -416,12 +416,19 @@ class Engine:
         now = self._clock.now()
         if self._tidied_at is None or abs(now - self._tidied_at) >= _TIDY_EVERY:  # it may have been set back
             self._tidied_at = now
-            await self.database.write(lambda tx: self._forget_old(tx, now), within=LONG)
+            is_known = self.permissions.responders.is_known
+            people = await self.database.read(signature_lines.people_of_directory)
+            gone = [identity for identity in people if not is_known(identity)]
+            await self.database.write(lambda tx: self._forget_old(tx, gone, now), within=LONG)
 
-    def _forget_old(self, tx: Tx, now: datetime) -> None:
+    def _forget_old(self, tx: Tx, gone: Sequence[str], now: datetime) -> None:
+        """``gone`` are people who have left the directory."""
         idempotency.forget_old(tx, now)
         markers.forget_old(tx, now)
         quarantine.forget_old(tx, now)
+        signature_lines.forget_old(tx, now)
+        if gone:
+            signature_lines.forget(tx, gone)
 
     # --- Transactions ---------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ from core.engine.withdrawals import Withdrawals
 from core.hub import EVERYTHING, Hub
 from core.ports import UNOBSERVED, Alarm, Channel, Observer, Responders
 from core.propagation.consequences import Consequences
-from core.store import event_log, intents, markers, outbox, plain_times, sessions, suspensions, tokens
+from core.store import event_log, intents, markers, outbox, plain_times, sessions, signature_lines, suspensions, tokens
 from core.store.database import Tx
 from core.store.markers import Marker
 from core.store.outages import Outage
@@ -360,7 +360,9 @@ class Transitions:
         return rows
 
     def _withdrawals_at_the_end(self, tx: Tx, suspension: Suspension, now: datetime) -> list[Row]:
-        """Every message that can be edited, and a message to whoever would not hear otherwise."""
+        """Every message that can be edited, and a message to whoever would not hear otherwise. What people were asked
+        about their own mails is asked no more."""
+        signature_lines.drop_offers(tx, suspension.id)
         notices = outbox.end_notices(tx, suspension.id, now, self.withdrawals.saying)
         return self._with_their_tokens(tx, suspension, self.withdrawals.at_the_end(suspension, notices, now))
 

@@ -17,12 +17,13 @@ from pydantic import JsonValue
 
 from core.domain.notice import DEFAULT_LANGUAGE, Message, Proposal
 from core.domain.people import Address
+from core.domain.signature_lines import SignatureOffer
 from core.domain.tokens import TokenPurpose
 from core.domain.vocabulary import MESSAGE_RECEIVED, AttemptRefused, Event
 from core.engine.outages import locked
 from core.engine.transitions import Transitions
 from core.ports import Clock
-from core.store import installation, markers, outbox, quarantine, tokens
+from core.store import installation, markers, outbox, quarantine, signature_lines, tokens
 from core.store.database import Database, Tx
 from core.store.outbox import Row, tell_row
 from core.store.quarantine import Quarantined
@@ -84,10 +85,20 @@ class WriteBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Offered:
+    """What ``identity`` is asked about on the question's page: whether these lines are their signature."""
+
+    suspension_id: str
+    identity: str
+    lines: SignatureOffer
+
+
+@dataclass(frozen=True, slots=True)
 class Understood:
     """Everything that one thing amounts to. ``keys`` are the ids it is known by: where any has been seen, it was dealt
-    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`). ``learned`` is what
-    it tells of the way it came, by name (``core.store.installation``)."""
+    with, and nothing is done. ``groups`` are those it counts among (:meth:`Correspondence.lately`). ``offered`` is what
+    its writer may call their signature, and ``learned`` what it tells of the way it came, by name
+    (``core.store.installation``)."""
 
     channel: str
     keys: tuple[str, ...]
@@ -96,6 +107,7 @@ class Understood:
     written: WriteBack | None = None
     kept: Quarantined | None = None
     groups: tuple[str, ...] = ()
+    offered: Offered | None = None
     learned: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -163,6 +175,8 @@ class Correspondence:
             self._take_back(tx, returned, one.channel, now)
         for line in one.lines:
             self._note(tx, line, one.channel, now)
+        if one.offered is not None:  # its intent is locked by the line on the timeline
+            signature_lines.offer(tx, one.offered.suspension_id, one.offered.identity, one.offered.lines, now)
         if one.written is not None:
             self._write_back(tx, one.written, one.keys[0], now)
         for name, value in one.learned.items():  # last: its row is everybody's, and locked until the commit

@@ -17,7 +17,7 @@ from core.errors import SchemaTooNew, SchemaTooOld
 from core.store import jobs, log_numbers
 from core.store.database import Database, cannot_be_used, opening
 
-HEAD = "0021"
+HEAD = "0022"
 """The newest revision that this version knows."""
 
 _VERSIONS = sa.table("alembic_version", sa.column("version_num", sa.Text))

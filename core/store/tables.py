@@ -470,6 +470,28 @@ parked = sa.Table(
     sa.Index("ix_parked_incident", "incident"),
 )
 
+signature_lines = sa.Table(
+    "signature_lines",
+    metadata,
+    sa.Column("identity", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("called_at", Instant, nullable=False),
+    sa.Column("in_directory", sa.Boolean, nullable=False),
+    sa.Index("ix_signature_lines_called", "called_at"),
+)
+
+signature_offers = sa.Table(
+    "signature_offers",
+    metadata,
+    sa.Column("suspension_id", sa.Text, primary_key=True),
+    sa.Column("identity", sa.Text, primary_key=True),
+    sa.Column("above", Json, nullable=False),
+    sa.Column("below", Json, nullable=False),
+    sa.Column("choice", sa.Integer),
+    sa.Column("offered_at", Instant, nullable=False),
+    sa.Index("ix_signature_offers_identity", "identity"),
+)
+
 pager_accounts = sa.Table(
     "pager_accounts",
     metadata,

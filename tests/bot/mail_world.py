@@ -10,6 +10,7 @@ from channels.email.addressing import Mailboxes
 from channels.email.authentication import SenderAuth
 from channels.email.channel import EmailChannel
 from channels.email.inbound import MailRules
+from core.engine.signature_lines import SignatureLines
 from core.inbound.settle import Correspondence
 from tests.vendors import mail as mail_replies
 from tests.vendors.mail import Mail
@@ -49,13 +50,18 @@ def signed_reply(world: World, mail: Mail, text: str = "approve", sender: str = 
     return mail_replies.reply(mail, text, sender=sender, at=world.clock.now(), authentication=verdict)
 
 
+def signatures_of(world: World) -> SignatureLines:
+    """With a key of the tests' own."""
+    return SignatureLines(world.service.engine.database, world.service.transitions, b"signatures")
+
+
 def inbox_of(world: World, **rules: Any) -> MailInbox:
     """An inbox of the test's own on the world's database, for what no webhook says: the envelope, other rules."""
     channel = world.service.channels["email"]
     assert isinstance(channel, EmailChannel)
     own = replace(RULES, **{"ours": channel.ours} | rules)
     observer = world.service.transitions.observer
-    return MailInbox(world.service.engine, correspondence_of(world), world.clock, own, observer=observer)
+    return MailInbox(world.service.engine, correspondence_of(world), world.clock, own, signatures_of(world), observer)
 
 
 def correspondence_of(world: World) -> Correspondence:

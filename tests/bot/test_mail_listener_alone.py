@@ -16,7 +16,7 @@ from channels.email.authentication import SenderAuth
 from channels.email.inbound import MailRules
 from channels.email.lmtp_server import CLOSING, LARGEST_MAIL, TAKEN, TOO_MANY, TOO_SLOW, ListenAddress, Timeouts
 from tests.bot.mail_talk import Talk, talking
-from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signatures_of, signed_reply, words_back
 from tests.ports import free_port
 from tests.world import World
 
@@ -32,6 +32,7 @@ async def listener(
         correspondence_of(world),
         world.clock,
         MailRules(OURS, SenderAuth.DMARC, "handraise.example"),
+        signatures_of(world),
     )
     port = free_port()
     address = ListenAddress("lmtp", "127.0.0.1", port)
@@ -179,7 +180,11 @@ async def test_who_listens_to_the_whole_world_is_warned(
     world: World, capsys: pytest.CaptureFixture[str], host: str, warned: bool
 ) -> None:
     inbox = MailInbox(
-        world.service.engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "h")
+        world.service.engine,
+        correspondence_of(world),
+        world.clock,
+        MailRules(OURS, SenderAuth.DMARC, "h"),
+        signatures_of(world),
     )
     listening = MailListener(inbox, ListenAddress("smtp", host, free_port()), "handraise.example")
     await listening.start()

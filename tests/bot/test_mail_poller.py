@@ -25,7 +25,7 @@ from channels.email.imap import KEYWORD, ImapAccount, ImapLost, ImapServer, Imap
 from channels.email.inbound import MailRules
 from channels.email.lmtp_server import LARGEST_MAIL
 from core.store.locks import LockSlots
-from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply, words_back
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signatures_of, signed_reply, words_back
 from tests.mail_servers import PASSWORD, MailServers
 from tests.ports import free_port
 from tests.world import World, running
@@ -60,7 +60,11 @@ async def looking(
     """Somebody who looks into it, and the reasons that operators were told. With this ``every`` only IDLE wakes it."""
     engine, told = world.service.engine, list[str]()
     inbox = MailInbox(
-        engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example")
+        engine,
+        correspondence_of(world),
+        world.clock,
+        MailRules(OURS, SenderAuth.DMARC, "handraise.example"),
+        signatures_of(world),
     )
     account = ImapAccount(ImapServer.parse(url), done_folder=done_folder)
 

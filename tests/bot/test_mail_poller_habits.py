@@ -21,7 +21,7 @@ from channels.email.authentication import SenderAuth
 from channels.email.imap import KEYWORD, ImapAccount, ImapServer
 from channels.email.inbound import MailRules
 from core.store.locks import LockSlot, LockSlots
-from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signed_reply
+from tests.bot.mail_world import ask_by_mail, correspondence_of, is_open, signatures_of, signed_reply
 from tests.channels.email.certificates import Authority
 from tests.imap_pretend import PretendImap, pretending
 from tests.world import CHANNEL, World, running
@@ -45,7 +45,11 @@ async def looking(
 ) -> AsyncIterator[tuple[MailPoller, list[str]]]:
     engine, told = world.service.engine, list[str]()
     inbox = MailInbox(
-        engine, correspondence_of(world), world.clock, MailRules(OURS, SenderAuth.DMARC, "handraise.example")
+        engine,
+        correspondence_of(world),
+        world.clock,
+        MailRules(OURS, SenderAuth.DMARC, "handraise.example"),
+        signatures_of(world),
     )
     who = "answers" if "token_file" in account else "answers:pw"
     mailbox = ImapAccount(ImapServer.parse(f"{scheme}://{who}@127.0.0.1:{imap.port}"), **account)

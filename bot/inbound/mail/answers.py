@@ -30,6 +30,7 @@ from bot.inbound.mail.texts import (
     unverified_mail,
 )
 from channels.email.authentication import SenderAuth
+from channels.email.called_lines import offer_of
 from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_reply
 from channels.grammar.forms import as_lines, form_schema_of
@@ -48,12 +49,14 @@ from core.domain.reception import (
     TooLate,
     Unclaimed,
 )
+from core.domain.signature_lines import NOTHING_CALLED, SignatureOffer
 from core.domain.suspension import Suspension, Via
 from core.domain.wording import AgentTold, okay_is_yes
 from core.engine.engine import Engine
 from core.engine.queries import Holder
+from core.engine.signature_lines import SignatureLines
 from core.errors import NotShownWhole
-from core.inbound.settle import Correspondence, TimelineEntry, Understood, WriteBack
+from core.inbound.settle import Correspondence, Offered, TimelineEntry, Understood, WriteBack
 
 log = structlog.get_logger(__name__)
 
@@ -83,18 +86,20 @@ class _Reaction:
     about: Suspension
     words: Words
     again: Words | None = None
+    offered: SignatureOffer | None = None
     """What they get in place of one of that kind too many within the hour: the page's link."""
 
 
 class Replies:
     """Says, and does, what a reply amounts to."""
 
-    def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules) -> None:
+    def __init__(self, engine: Engine, mail: Correspondence, rules: MailRules, signatures: SignatureLines) -> None:
         self._engine = engine
         self._permissions = engine.permissions
         self._queries = engine.queries
         self._channel_views = engine.channel_views
         self._mail = mail
+        self._signatures = signatures
         self._senders = Senders(engine.queries, engine.permissions, mail, rules)
 
     async def understood(self, mail: Inbound) -> Understood:
@@ -128,8 +133,11 @@ class Replies:
             lines = _lines([holder], TOO_MANY) if lately == MOST_AN_HOUR else ()
             return Understood(CHANNEL, keys, lines, groups=(group,))
         reaction = await self._react(mail, mine)
-        lines = () if reaction.reason is None else _lines(mine, reaction.reason, holder.actor.identity)
-        return Understood(CHANNEL, keys, lines, written=await self._written(reaction, holder), groups=(group,))
+        identity, offered = holder.actor.identity, reaction.offered
+        lines = () if reaction.reason is None else _lines(mine, reaction.reason, identity)
+        offer = None if offered is None else Offered(holder.suspension.id, identity, offered)
+        written = await self._written(reaction, holder)
+        return Understood(CHANNEL, keys, lines, written=written, groups=(group,), offered=offer)
 
     async def _unverified(
         self, mail: Inbound, held: Sequence[Holder], reason: str, barred: str | None = None
@@ -195,7 +203,13 @@ class Replies:
         answered = [one for one in told if one.delivery in mail.answers_to][-1:]
         seen = [one.proposal for one in (*answered, *told[-1:])]
         language = answered[0].language if answered else None
-        return Circumstances(seen if answered else [None, *seen], language, okay_is_yes(holder.suspension.ask))
+        signature = NOTHING_CALLED if self._is_shared(holder) else await self._signatures.known(holder.actor.identity)
+        okay = okay_is_yes(holder.suspension.ask)
+        return Circumstances(seen if answered else [None, *seen], language, okay, signature)
+
+    def _is_shared(self, holder: Holder) -> bool:
+        """Whether several people write from there: what one of them calls their signature would be another's words."""
+        return self._permissions.is_shared_mailbox(holder.suspension, holder.address)
 
     async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction:
         """Nothing is recorded, and they are asked once more."""
@@ -205,9 +219,11 @@ class Replies:
         suspension = holder.suspension
         must_open = await self._channel_views.must_open(CHANNEL, suspension)
         echo = self._read_as(mail, reading, await self._shown(suspension), must_open=must_open)
-        echo = replace(echo, zone=self._zone(holder))
+        choices = shown_choices((await self._shown(suspension)).ask)
+        offered = None if self._is_shared(holder) else offer_of(mail.words, choices, reading.first)
+        echo = replace(echo, zone=self._zone(holder), offers=offered is not None)
         words, instead = partial(echo_mail, echo=echo), partial(page_mail, language=echo.language)
-        return _Reaction(reading.reason, "echo", suspension, words, instead)
+        return _Reaction(reading.reason, "echo", suspension, words, instead, offered)
 
     def _read_as(self, mail: Inbound, reading: Unclear, shown: Suspension, *, must_open: bool) -> Echo:
         """What was read, as a mail may show it."""

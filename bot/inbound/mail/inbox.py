@@ -24,6 +24,7 @@ from channels.email.inbound import Inbound, MailRules, read_mail, unreadable
 from core.domain.copies import replace
 from core.domain.tokens import TokenPurpose
 from core.engine.engine import Engine
+from core.engine.signature_lines import SignatureLines
 from core.errors import DatabaseUnavailable
 from core.inbound.settle import Correspondence, Understood
 from core.ports import UNOBSERVED, Clock, Observer
@@ -59,13 +60,14 @@ class MailInbox:
         mail: Correspondence,
         clock: Clock,
         rules: MailRules,
+        signatures: SignatureLines,
         observer: Observer = UNOBSERVED,
     ) -> None:
         self._mail = mail
         self._observer = observer
         self._clock = clock
         self._rules = rules
-        self._replies = Replies(engine, mail, rules)
+        self._replies = Replies(engine, mail, rules, signatures)
         self._returns = Returns(engine.queries, mail, rules)
 
     async def take(self, arrived: Arrival) -> None:

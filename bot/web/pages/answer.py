@@ -25,9 +25,11 @@ from core.domain import reception
 from core.domain.answers import GivenAnswer
 from core.domain.people import Actor, Address
 from core.domain.redaction.redaction import PAGE
+from core.domain.signature_lines import SignatureOffer
 from core.domain.suspension import Sight, Suspension, Via
 from core.domain.tokens import TokenPurpose
 from core.engine.collaboration import Collaboration
+from core.engine.signature_lines import Called, SignatureLines
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +38,9 @@ LONGEST_QUESTION_BACK = 3000
 
 _NOT_HANDED_OVER = "It was not handed over: the question had already ended."
 _TOO_LATE = "Your answer was not recorded: the question had already ended."
+_NOT_KEPT = "Nothing was kept: the question had already ended."
+_CALLED = "Kept: in your later replies these lines are your signature. The question still needs your answer."
+_OTHER_LINES = "Nothing was kept or recorded: another reply of yours has come meanwhile. Look at its lines first."
 _SIGN_IN_FIRST = "Your answer was not recorded: a part of what will run is hidden here. Sign in to approve it."
 
 
@@ -65,6 +70,7 @@ def session_digest(session: BrowserSession) -> str:
 class Answering:
     room: PageContext
     collaboration: Collaboration
+    signatures: SignatureLines
 
     async def show(
         self,
@@ -89,12 +95,13 @@ class Answering:
             others=self.collaboration.others(visit.suspension, visit.actor),
             zone=self.room.responders.time_zone(visit.actor.identity),
             told=None if shown.is_open else await self.room.queries.agent_told(shown.id),
+            offer=await self._offer(visit) if refusal is None else None,
         )
         return self.room.form_page(request, "question.html", visit.place, status, visit.session, view=view)
 
     async def take(self, request: Request, visit: PageVisit) -> Response:
-        """An answer, a claim, a claim given back, a question to the agent, or a hand-over; nothing without the form
-        token."""
+        """An answer, a claim, a claim given back, a question to the agent, a hand-over, or a signature; nothing
+        without the form token."""
         posted = await read_post(request)
         if not self.room.accepts(request, posted, visit.place, visit.session):
             return self.room.renderer.stale()
@@ -107,7 +114,9 @@ class Answering:
         except (errors.NotFound, errors.NotSuspended):
             return self.room.renderer.unknown()
 
-    async def _do(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+    async def _do(  # noqa: PLR0911 (one for each button)
+        self, request: Request, visit: PageVisit, posted: Posted
+    ) -> Response:
         match posted.one("do"):
             case "answer" | "":
                 return await self._answer(request, visit, posted)
@@ -121,6 +130,8 @@ class Answering:
                 return await self._hand_over(request, visit, posted)
             case "reveal":
                 return await self._reveal(request, visit, posted)
+            case "signature" | "signature_and_answer":
+                return await self._call_signature(request, visit, posted)
         raise BadPost(400, "The form asked for something unknown.")
 
     async def _answer(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
@@ -209,6 +220,29 @@ class Answering:
         log.info("page.revealed", ref=visit.suspension.ask.ref)
         revealed = await self.room.channel_views.revealed(visit.suspension)
         return await self.show(request, visit, Attempted(posted), revealed=revealed)
+
+    async def _offer(self, visit: PageVisit) -> SignatureOffer | None:
+        if state_of(visit.suspension, self.room.clock.now()) is not State.OPEN:
+            return None
+        return await self.signatures.offered(visit.suspension.id, visit.actor.identity)
+
+    async def _call_signature(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
+        """Lines that stood around their reply are nobody's words from now on, and stay so if the answer that the same
+        press confirms is refused."""
+        self.room.permissions.check(visit.suspension, visit.actor)
+        now, identity = self.room.clock.now(), visit.actor.identity
+        called = await self.signatures.call(visit.suspension.id, identity, posted.one("shown"), now=now)
+        if called is Called.ANOTHER:
+            return await self._show_anew(request, visit, Attempted(news=Flash(_OTHER_LINES)), 409)
+        if called is Called.DONE:
+            log.info("page.signature_called", ref=visit.suspension.ask.ref)
+        if posted.one("do") == "signature_and_answer":
+            return await self._answer(request, visit, posted)
+        if called is Called.DONE:
+            return await self._show_anew(request, visit, Attempted(news=Flash(_CALLED, Tone.GOOD)), 200)
+        if state_of(visit.suspension, now) is State.OPEN:  # a double click is no mistake worth telling
+            return self.room.renderer.redirect(visit.place)
+        return await self._show_anew(request, visit, Attempted(news=Flash(_NOT_KEPT)), 409)
 
     async def _release(self, request: Request, visit: PageVisit, posted: Posted) -> Response:
         try:

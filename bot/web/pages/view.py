@@ -14,10 +14,11 @@ from core.domain import earlier_answers
 from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.clarification import MOST
 from core.domain.forms import Field
-from core.domain.notice import Ending, Links, Notice, build_ending, build_notice
+from core.domain.notice import Ending, Links, Notice, NoticeChoice, build_ending, build_notice
 from core.domain.people import Person
 from core.domain.quorum import answer_of, is_shared
 from core.domain.short_messages import recorded_partly
+from core.domain.signature_lines import SignatureOffer
 from core.domain.suspension import Ended, ResponseType, Sight, Status, Suspension
 from core.domain.wire import instant
 from core.domain.wording import AgentTold, evidence, told_at, told_host, told_status
@@ -187,6 +188,17 @@ class EndView:
 
 
 @dataclass(frozen=True, slots=True)
+class SignatureView:
+    """The lines around a reply that this person may call their signature. ``mark`` says which they saw; ``answer`` is
+    the choice that the same press may confirm."""
+
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+    mark: str
+    answer: NoticeChoice | None
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionView:
     """``context`` holds names and texts; ``may_not`` says why there is no form for this person, ``recorded`` that they
     have answered and others have to as well; ``silence_until`` is the moment that the
@@ -216,6 +228,7 @@ class QuestionView:
     """Whether anything but a negative choice is taken here."""
     question_page: str
     """Where it is shown to who has signed in."""
+    signature: SignatureView | None
 
     def typed(self, one: Field) -> tuple[str, ...]:
         """What stands in an input: what was typed, else what the agent suggests."""
@@ -242,12 +255,16 @@ def view_question(
     sight: Sight = Sight.REVEALED,
     hidden: Hidden = Hidden.NOTHING,
     told: AgentTold | None = None,
+    offer: SignatureOffer | None = None,
 ) -> QuestionView:
     """``refusal`` is the code why ``identity`` may not answer, ``None`` if they may. ``zone`` is the reader's, where
-    the directory knows it; ``sight`` is how much this page can show, ``told`` whether the agent knows the end."""
+    the directory knows it; ``sight`` is how much this page can show, ``told`` whether the agent knows the end;
+    ``offer`` are lines that they may call their signature."""
     ask = suspension.ask
     is_form = ask.response_type is ResponseType.FORM
     notice = build_notice(suspension, suspension.attempt, Links(shared=place), identity, zone)
+    may_approve = not suspension.to_reveal or sight is Sight.REVEALED
+    has_answered = answer_of(suspension, identity) is not None
     return QuestionView(
         notice=notice,
         place=place,
@@ -270,10 +287,18 @@ def view_question(
         may_ask_back=suspension.asks_back is None and len(suspension.clarifications) < MOST,
         others=() if _is_held(suspension, identity, now) else tuple(others),
         hidden=hidden,
-        may_approve=not suspension.to_reveal or sight is Sight.REVEALED,
+        may_approve=may_approve,
         question_page=question_place(ask.ref),
-        recorded=None if answer_of(suspension, identity) is None else recorded_partly(suspension, identity),
+        recorded=recorded_partly(suspension, identity) if has_answered else None,
+        signature=None if offer is None else _signature(offer, notice, has_answered, may_approve),
     )
+
+
+def _signature(offer: SignatureOffer, notice: Notice, has_answered: bool, may_approve: bool) -> SignatureView:
+    """A choice that is not taken here, or that is answered by another one already, is not confirmed in passing."""
+    chosen = (choice for choice in notice.choices if choice.index == offer.choice and not has_answered)
+    answer = next((choice for choice in chosen if may_approve or choice.negative), None)
+    return SignatureView(offer.above, offer.below, offer.mark, answer)
 
 
 def _action(action: ShownAction) -> ActionView:

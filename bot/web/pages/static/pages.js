@@ -4,7 +4,7 @@
 function pick() {
   const named = /^#c=(\d{1,4})$/.exec(location.hash);
   if (!named || document.querySelector("input[name=choice]:checked")) return;
-  const choice = document.querySelector(`input[name=choice][value="${Number(named[1])}"]`);
+  const choice = document.querySelector(`input[type=radio][name=choice][value="${Number(named[1])}"]`);
   if (!choice) return;
   choice.checked = true;
   choice.focus();

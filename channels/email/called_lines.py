@@ -1,0 +1,57 @@
+"""Called lines: what of a reply its writer has called their signature, and what they may call so. Pure.
+
+Such a line is nobody's words at its place, above the answer or below it. What is left begins with the first own line,
+whatever it says: a reply that is nothing but called lines is read as it is. A line that is an option by itself is never
+part of a signature.
+
+Source: API.md §6 ("What a reply means"); docs/decisions/0102.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from channels.email.own_words import OwnWords
+from channels.grammar.names import Names
+from channels.grammar.reader import is_polite, option_alone
+from channels.grammar.signatures import could_speak
+from core.domain.notice import NoticeChoice
+from core.domain.signature_lines import KnownLines, Side, SignatureOffer, signature_offer
+
+
+def without_called(words: OwnWords, called: KnownLines, choices: Sequence[NoticeChoice]) -> OwnWords:
+    """``words`` without the lines that their writer has ``called`` their signature."""
+    names = Names.of(choices)
+
+    def is_called(line: str, side: Side) -> bool:
+        return called.is_known(line, side) and option_alone(line, names) is None
+
+    lines = words.lines
+    start = next((at for at, one in enumerate(lines) if one.strip() and not is_called(one, Side.ABOVE)), None)
+    if start is None or not called.digests:
+        return words
+    named, signed, below = (
+        tuple(one for one in some if not is_called(one, Side.BELOW))
+        for some in (words.named, words.signed, lines[start + 1 :])
+    )
+    return replace(words, lines=(lines[start], *below), named=named, signed=signed)
+
+
+def offer_of(words: OwnWords, choices: Sequence[NoticeChoice], first: int | None) -> SignatureOffer | None:
+    """The lines around the one line that is an option by itself, if there is one such: what could speak, above it or
+    below. ``first`` is the option that may be confirmed with them."""
+    names = Names.of(choices)
+    found = [at for at, line in enumerate(words.lines) if option_alone(line, names) is not None]
+    if len(found) != 1 or words.doubt is not None:
+        return None
+    at = found[0]
+    above = [line for line in words.lines[:at] if not is_polite(line)]
+    signed = [line for line in (*words.named, *words.signed) if _speaks(line, names, words.writer)]
+    below = [*(line for line in words.lines[at + 1 :] if not is_polite(line)), *signed]
+    options = [form for one in choices for form in (one.value, one.label, str(one.number))]
+    return signature_offer(above, below, first=words.lines[at], options=options, choice=first)
+
+
+def _speaks(line: str, names: Names, writer: str) -> bool:
+    return could_speak(line, names.phrases, names.numbers, writer)
