@@ -106,7 +106,8 @@ class Names:
             return Said.POLITE
         if (lists.polite | lists.claim).make_up(line.words):
             return Said.CLAIM
-        return Said.FAREWELL if FAREWELL.make_up(line.words) else Said.ELSE
+        farewell = tuple(word for word in line.words if word != "/")  # "Saludos / Agur"
+        return Said.FAREWELL if FAREWELL.make_up(farewell) else Said.ELSE
 
     def _named(self, line: Line, lists: Words, alone: Phrases) -> Named | None:
         names, twice = self._between(line, lists, lists.polite, alone), False
