@@ -120,10 +120,13 @@ MESSAGES: Mapping[str, Message] = {
     "clarification": Message(
         Purpose.CLARIFICATION,
         _ABOUT,
-        "Your reply was not recorded: it names more than one choice.\n\n"
+        "Nothing has been recorded. As a whole, your reply is none of the choices.\n\n"
         "Refund order 12345 to the card it was paid with?\n\n"
+        "You wrote “1”, and more around it. Reply “yes” or “1” to take it, or reply with another number:\n\n"
         "  1) Approve refund\n  2) Refund half of it\n  3) Deny refund\n\n"
-        "Please reply with one number on the first line, or answer here:",
+        "Silence until 2026-11-21 15:00 UTC: the agent goes on with “Deny refund”.\n\n"
+        "Your reply, as it was read:\n> 1\n> only if Bob agrees\n\n"
+        "Or answer here:",
         FIRST.links.best,
         FIRST.ref,
         TOKEN,

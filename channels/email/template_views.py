@@ -294,6 +294,7 @@ def message_view(message: Message, subject: str, answers_at: str | None, room: M
     replying = Replying(answers_at, subject, ResponseType.CHOICE, message.choices) if answers_at else None
     listed = message.choices if message.link else ()
     choices = list(options(listed[: room.choices], message.link or "", replying, room))
+    above, below = _around_choices(text, choices)
     words, asks = reply_words(message.language), message.purpose is Purpose.CLARIFICATION
     headline = words["headline"] if asks else _HEADLINES[message.purpose]
     return {
@@ -306,7 +307,10 @@ def message_view(message: Message, subject: str, answers_at: str | None, room: M
         "headline": headline,
         "direction": direction("".join(choice.label for choice in choices)),
         "text": text,
-        "paragraphs": list(_paragraphs(text, choices)),
+        "paragraphs": [*above, *below],
+        "above_choices": above,
+        "below_choices": below[:-1] if below and below[-1].endswith(_INTRODUCES) else below,
+        "by_mail": words["by_mail"],
         "choices": choices,
         "link": message.link,
         "button_text": words["button"] if asks else _BUTTONS.get(message.purpose, "Open"),
@@ -441,10 +445,20 @@ def _notes_are_cut(notice: Notice, room: MailBudget) -> bool:
     return len(notes) > room.notes or any(len(note) > room.note for note in notes)
 
 
-def _paragraphs(text: str, choices: Iterable[ChoiceView]) -> Iterator[str]:
-    """``text`` in pieces; without the lines that list the choices, where these are buttons."""
+_INTRODUCES = (":", "：")
+"""Ends what stands before a link."""
+
+
+def _around_choices(text: str, choices: Iterable[ChoiceView]) -> tuple[list[str], list[str]]:
+    """``text`` in pieces, above and below the lines that list the choices: these are buttons."""
     listed = {f"{choice.number}) {choice.label}" for choice in choices}
+    above: list[str] = []
+    below: list[str] = []
+    pieces = above
     for piece in text.split("\n\n"):
         lines = [line for line in piece.splitlines() if one_line(line, len(line) + 1) not in listed]
+        if len(lines) < len(piece.splitlines()):
+            pieces = below
         if paragraph := "\n".join(lines).strip():
-            yield paragraph
+            pieces.append(paragraph)
+    return above, below

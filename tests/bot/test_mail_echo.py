@@ -53,6 +53,7 @@ async def test_nothing_is_guessed_and_all_of_it_is_asked_again(quiet_room: World
     assert echo.header("Auto-Submitted") == "auto-replied"
     assert echo.answers_to == mail.answers_to
     assert [f"#c={at}" in echo.html and f"body={at + 1}%29" in echo.html for at in range(3)] == [True] * 3
+    assert echo.html.index("#c=2") < echo.html.index("Silence until"), "where the list stands"
     assert await reasons(quiet_room, asked) == [("reply", "no_match")]
 
 
