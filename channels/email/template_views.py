@@ -20,13 +20,14 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from channels.email.classify import reads_like_a_machine
+from channels.email.first_screen import Asked, Choosable, Setting, named, set_for_a_phone
 from channels.email.own_words import own_words
 from channels.email.quoting import MARKER
 from channels.email.reply_words import reply_words
 from channels.grammar.forms import form_properties, form_schema_of
 from channels.grammar.phrases import plain, questions_in
 from core.domain import earlier_answers
-from core.domain.action import HIDDEN, hides
+from core.domain.action import HIDDEN, ShownAction, hides
 from core.domain.copies import replace
 from core.domain.notice import Message, Notice, NoticeChoice, Purpose
 from core.domain.suspension import Cut, Kind, ResponseType, Sight, Style
@@ -132,7 +133,8 @@ _DEFAULT_COLOUR = "#1f6feb"
 
 @dataclass(frozen=True, slots=True)
 class ChoiceView:
-    """A choice as the templates show it. ``mailto`` begins a reply with the choice written in it."""
+    """A choice as the templates show it. ``mailto`` begins a reply with the choice written in it. ``is_beside``: it
+    stands beside another one."""
 
     number: int
     label: str
@@ -140,6 +142,7 @@ class ChoiceView:
     colour: str
     link: str
     mailto: str | None
+    is_beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +226,8 @@ View = Mapping[str, Any]
 _LONGEST_NAME = 80
 _LONGEST_SENTENCE = 600
 """A fallback that is a long text stands in the sentence about silence."""
+_LONGEST_SILENCE = 100
+"""Two lines of a phone."""
 _MOST_FIELDS = 50
 
 
@@ -252,34 +257,41 @@ def notice_view(
     """The variables of ``notice.html.j2`` and ``notice.txt.j2``. If more than a message is ``needed`` to approve it,
     there are buttons for its negative choices alone."""
     replying = Replying(answers_at, subject, notice.response_type, notice.choices) if answers_at else None
-    question = clean(notice.question)
+    question = cut(clean(notice.question), room.question)
     context = list(_context(notice.context, room))
     offered = notice.choices if needed is Sight.MESSAGE else notice.negatives
     choices = list(options(offered[: room.choices], notice.links.best, replying, room))
     left_out = len(offered) - len(choices)
+    setting = _setting(notice, question, choices, room, needed)
+    choices = [replace(choice, is_beside=setting.beside) for choice in choices]
     return {
         "marker": MARKER,
         "ref": notice.ref,
         "subject": subject,
-        "preheader": _preheader(notice),
+        "preheader": _preheader(notice, choices),
         "headline": notice.headline,
         "urgent": notice.attempt > 1,
         "attempt": notice.attempt,
         "max_attempts": notice.max_attempts,
         "direction": direction(question),
-        "question": cut(question, room.question),
+        "question": question,
+        "question_opening": setting.question_opening,
         "context": context,
-        "action": _action(notice, room),
+        "action": _action(notice, setting),
+        "action_opening": setting.action_opening,
         "risk": cut(clean(notice.risk), room.note) if notice.risk else None,
         "notes": [cut(clean(note), room.note) for note in _notes(notice)[-room.notes :]],
         "choices": choices,
         "choices_left_out": left_out,
+        "choices_named": setting.named,
+        "small": setting.small,
         "response_type": notice.response_type.value,
         "open_first": _OPEN_FIRST.get(needed),
         "how": _how_to_answer(notice, answers_at, needed),
         "fields": list(_fields(notice)) if answers_at else [],
         "next_step": cut(clean(notice.next_step), _LONGEST_SENTENCE) if notice.next_step else None,
         "silence": cut(clean(notice.silence), _LONGEST_SENTENCE),
+        "silence_in_short": _silence_line(notice),
         "expires_at": told_at(notice.expires_at, notice.zone) if notice.expires_at else None,
         "link": notice.links.best,
         "asked_by": one_line(notice.asked_by, _LONGEST_NAME),
@@ -339,11 +351,16 @@ _BUTTONS: Mapping[Purpose, str] = {
 }
 
 
-def _preheader(notice: Notice) -> str:
-    """What a list of mails shows beside the subject. Our words alone: mail programs quote what they hide, too."""
-    verb = "Object" if notice.kind is Kind.VETO else "Answer"
-    until = f" {verb} by {told_at(notice.expires_at, notice.zone)}." if notice.expires_at else ""
-    return f"{notice.headline}.{until}"
+def _silence_line(notice: Notice) -> str:
+    return one_line(notice.in_short, _LONGEST_SILENCE)
+
+
+def _preheader(notice: Notice, choices: Sequence[Choosable]) -> str:
+    """What a list of mails shows beside the subject: what can be chosen, and what comes of silence. Mail programs quote
+    what they hide, too: none of its lines reads as an answer, however it is wrapped."""
+    what = named(choices, "") or ("Object" if notice.kind is Kind.VETO else "Answer needed")
+    silence = one_line(notice.in_brief, _LONGEST_SILENCE)
+    return f"{what} — {silence[:1].lower()}{silence[1:]}"
 
 
 def _how_to_answer(notice: Notice, answers_at: str | None, needed: Sight) -> list[str]:
@@ -387,11 +404,29 @@ def _context(context: Mapping[str, JsonValue], room: MailBudget) -> Iterator[tup
         yield "…", f"{left_out} more on the page"
 
 
-def _action(notice: Notice, room: MailBudget) -> ActionView | None:
-    action = notice.action
+def _setting(notice: Notice, question: str, choices: Sequence[Choosable], room: MailBudget, needed: Sight) -> Setting:
+    actions = _ways_to_write(notice.action, room)
+    hidden = bool(actions) and hides(actions[0])
+    open_first = needed is not Sight.MESSAGE
+    return set_for_a_phone(
+        Asked(_silence_line(notice), question, actions, choices, open_first, bool(notice.risk), hidden)
+    )
+
+
+def _ways_to_write(action: ShownAction | None, room: MailBudget) -> Sequence[str]:
+    """The most readable one first. What is cut is written in one way alone."""
     if action is None:
+        return ()
+    if action.is_longer_than(room.action):
+        return (action.text(room.action) + "…",)
+    dense = action.text(levels=1)
+    return action.text(), action.text(levels=2), f"{{ {dense[4:-2]} }}" if dense.startswith("{\n  ") else dense
+
+
+def _action(notice: Notice, setting: Setting) -> ActionView | None:
+    action, text = notice.action, setting.action
+    if action is None or text is None:
         return None
-    text = action.text(room.action) + ("…" if action.is_longer_than(room.action) else "")
     return ActionView(action.heading, action.digest, text, HIDDEN if hides(text) else None)
 
 

@@ -322,7 +322,7 @@ class Tries:
 
     def _notice(self, shown: Suspension, attempt: int, links: Links, to: Address) -> Notice:
         """With the times of wherever its one reader lives."""
-        return build_notice(shown, attempt, links, to.person, self._zone(to))
+        return build_notice(shown, attempt, links, to.person, self._zone(to), self.clock.now())
 
     def _zone(self, to: Address) -> tzinfo | None:
         return None if to.person is None else self.responders.time_zone(to.person)

@@ -44,12 +44,13 @@ class ShownAction:
     def heading(self) -> str:
         return f"{HEADING} (sha256 {self.digest})"
 
-    def text(self, most: int | None = None) -> str:
-        """Indented JSON in the agent's own order; its first ``most`` characters."""
+    def text(self, most: int | None = None, levels: int = _INDENTED) -> str:
+        """Indented JSON in the agent's own order; its first ``most`` characters. What is deeper than so many ``levels``
+        stands on one line."""
         if most is None:
-            return "".join(_pieces(dict(self.value)))
+            return "".join(_pieces(dict(self.value), levels))
         kept, room = [], most
-        for piece in _pieces(dict(self.value)):
+        for piece in _pieces(dict(self.value), levels):
             kept.append(piece[:room])
             room -= len(piece)
             if room <= 0:
@@ -72,7 +73,7 @@ def hides(text: str) -> bool:
     return any(opening in text for opening in OPENINGS)
 
 
-def _pieces(value: JsonValue) -> Iterator[str]:
+def _pieces(value: JsonValue, levels: int) -> Iterator[str]:
     """``value`` as JSON, piece by piece: whoever has enough stops reading. No recursion, however deep it is."""
     opened: list[tuple[Iterator[tuple[str, JsonValue]], str]] = []
     todo, separator = value, ""
@@ -89,10 +90,10 @@ def _pieces(value: JsonValue) -> Iterator[str]:
             item = next(items, None)
             if item is not None:
                 name, todo = item
-                yield f"{separator}{_line_end(len(opened), separator)}{name}"
+                yield f"{separator}{_line_end(len(opened), separator, levels)}{name}"
                 break
             opened.pop()
-            yield f"{_line_end(len(opened)) if len(opened) < _INDENTED else ''}{closing}"
+            yield f"{_line_end(len(opened), '', levels) if len(opened) < levels else ''}{closing}"
             separator = ","
         else:
             return
@@ -105,8 +106,8 @@ def _items(value: dict[str, JsonValue] | list[JsonValue]) -> tuple[Iterator[tupl
     return (("", one) for one in value), "]"
 
 
-def _line_end(depth: int, separator: str = "") -> str:
-    if depth <= _INDENTED:
+def _line_end(depth: int, separator: str, levels: int) -> str:
+    if depth <= levels:
         return "\n" + "  " * depth
     return " " if separator else ""
 

@@ -36,6 +36,7 @@ from core.domain.suspension import (
 from core.domain.wording import (
     AgentTold,
     Risk,
+    Silence,
     agent_told,
     next_step,
     notes,
@@ -97,6 +98,7 @@ class Notice:
     ``notes`` say what has happened to it among people (``core.domain.wording``). ``silence`` is what comes of it if
     nobody answers, ``next_step`` what comes before that. ``zone`` is the reader's, where it is known; ``stakes`` is the
     risk that the agent has stated, ``None`` if it said nothing of it, and ``risk`` what is shown of it in words.
+    ``unanswered`` is ``silence`` in a few words, and ``made_at`` the time that these go by, where it is known.
     ``severity`` is what the attempt's rung says of a page, ``None`` if it says nothing.
     """
 
@@ -127,6 +129,20 @@ class Notice:
     earlier: tuple[EarlierAnswer, ...] = ()
     """What was answered before to the same action, the latest first. A message has room for a few of them
     (``core.domain.earlier_answers.in_message``)."""
+    unanswered: Silence | None = None
+    made_at: datetime | None = None
+
+    @property
+    def in_short(self) -> str:
+        """What comes of silence, in one line."""
+        return self.silence if self.unanswered is None else self.unanswered.told(self.made_at, self.zone)
+
+    @property
+    def in_brief(self) -> str:
+        """The same without how long that is."""
+        if self.unanswered is None:
+            return self.silence
+        return self.unanswered.told(self.made_at, self.zone, with_span=False)
 
     @property
     def negatives(self) -> tuple[NoticeChoice, ...]:
@@ -297,10 +313,15 @@ class Message:
 
 
 def build_notice(
-    suspension: Suspension, attempt: int, links: Links, reader: str | None = None, zone: tzinfo | None = None
+    suspension: Suspension,
+    attempt: int,
+    links: Links,
+    reader: str | None = None,
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
 ) -> Notice:
     """The notice of ``attempt`` for the recipient that ``links`` belong to: the person ``reader``, who lives in
-    ``zone``, as far as that is known.
+    ``zone``, as far as that is known. ``now`` is when it is made, if it is to say how long there is.
     """
     ask = suspension.ask
     stakes = stated_risk(ask.decision_record, ask.context)
@@ -329,6 +350,8 @@ def build_notice(
         in_part=suspension.in_part,
         to_reveal=suspension.to_reveal,
         earlier=tuple(map(shown, suspension.earlier)),
+        unanswered=silence_of(suspension),
+        made_at=now,
     )
 
 
@@ -366,12 +389,34 @@ def what_silence_means(suspension: Suspension, zone: tzinfo | None = None) -> st
     if suspension.expires_at is None:
         return "The agent waits until somebody answers."
     deadline = told_at(suspension.expires_at, zone)
-    if ask.kind is Kind.VETO:
-        return f"If nobody objects by {deadline}, the agent goes ahead."
-    unless = f"If {too_few(suspension, 'answers', 'answer')} by {deadline}"
-    if ask.policy.final_fallback_policy.continues:
-        return f"{unless}, the agent goes on with “{shown_value(suspension, ask.fallback_value)}”."
-    return f"{unless}, the agent stops."
+    unless = "nobody objects" if ask.kind is Kind.VETO else too_few(suspension, "answers", "answer")
+    fallback = _fallback(suspension)
+    then = _without_answer(suspension) if fallback is None else f"the agent goes on with “{fallback}”"
+    return f"If {unless} by {deadline}, {then}."
+
+
+def silence_of(suspension: Suspension) -> Silence:
+    """:func:`what_silence_means` in a few words."""
+    if suspension.asks_back is not None:
+        return Silence("The deadline waits for the agent until", suspension.asks_back.until)
+    if suspension.expires_at is None:
+        return Silence("No deadline", then="the agent waits")
+    needed, fallback = suspension.ask.answers_required, _fallback(suspension)
+    opening = "Silence until" if needed == 1 else f"Fewer than {needed} answers by"
+    then = _without_answer(suspension) if fallback is None else fallback.strip() or "“”"
+    return Silence(opening, suspension.expires_at, then)
+
+
+def _fallback(suspension: Suspension) -> str | None:
+    """What the agent goes on with after silence; ``None`` if that is nothing."""
+    ask = suspension.ask
+    if ask.kind is Kind.VETO or not ask.policy.final_fallback_policy.continues:
+        return None
+    return shown_value(suspension, ask.fallback_value)
+
+
+def _without_answer(suspension: Suspension) -> str:
+    return "the agent goes ahead" if suspension.ask.kind is Kind.VETO else "the agent stops"
 
 
 def shown_value(suspension: Suspension, value: JsonValue) -> str:

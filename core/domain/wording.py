@@ -1,6 +1,7 @@
 """Wording: sentences about a question that every channel shows alike. Pure.
 
-- instants: UTC to the minute, with the reader's local time before it if their zone is known;
+- instants: UTC to the minute, with the reader's local time before it if their zone is known; and how far off they are;
+- silence: what comes of it, in a few words;
 - the next step: what the ladder does if nobody answers, and when;
 - notes: how many answers are needed, who has given one, who was handed the question, what was clarified. What
   somebody answered is not said, so that whoever answers next makes up their own mind;
@@ -14,7 +15,8 @@ Source: RFC-0026 §4.1 (the ladder); API.md §3 (its times); RFC-0025 §7 (``ris
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from urllib.parse import urlsplit
 
@@ -35,6 +37,59 @@ def told_at(at: datetime, zone: tzinfo | None = None) -> str:
         return f"{_to_the_minute(utc)} UTC"
     short = f"{utc:%H:%M}" if utc.date() == there.date() else _to_the_minute(utc)
     return f"{_to_the_minute(there)} {_zone_name(there)} ({short} UTC)"
+
+
+_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+
+
+def told_soon(at: datetime, now: datetime | None, zone: tzinfo | None = None) -> str:
+    """``13:00`` of the reader's clock, ``12:00 UTC`` if their zone is not known. The day stands before it unless it is
+    today's, or the time comes within half a day of ``now``."""
+    there = at.astimezone(zone or UTC)
+    clock = "" if there.utcoffset() else " UTC"
+    is_near = now is not None and (abs(at - now) < _DAY / 2 or now.astimezone(zone or UTC).date() == there.date())
+    return f"{there:%H:%M}{clock}" if is_near else f"{_to_the_minute(there)}{clock}"
+
+
+def span(length: timedelta) -> str:
+    """``less than a minute``, ``42 min``, ``3 h 20 min``, ``2 days 5 h``; rounded down."""
+    if length < _MINUTE:
+        return "less than a minute"
+    if length < _HOUR:
+        return f"{length // _MINUTE} min"
+    if length < 2 * _DAY:
+        return _two(length // _HOUR, "h", length % _HOUR // _MINUTE, "min")
+    return _two(length // _DAY, "days", length % _DAY // _HOUR, "h")
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """What comes of silence in a few words: how they begin, until when it lasts, and what happens ``then``."""
+
+    opening: str
+    until: datetime | None = None
+    then: str = ""
+
+    def told(self, now: datetime | None, zone: tzinfo | None = None, *, with_span: bool = True) -> str:
+        """``Silence until 13:00 (in 2 h): Deny refund``. ``now`` is when it is told, as far as that is known."""
+        return ": ".join(filter(None, (f"{self.opening}{self._when(now, zone, with_span)}", self.then)))
+
+    def _when(self, now: datetime | None, zone: tzinfo | None, with_span: bool) -> str:
+        if self.until is None:
+            return ""
+        ahead = timedelta() if now is None else self.until - now
+        beside = f" (in {span(_to_a_minute(ahead))})" if with_span and ahead > timedelta() else ""
+        return f" {told_soon(self.until, now, zone)}{beside}"
+
+
+def _to_a_minute(length: timedelta) -> timedelta:
+    """The nearest whole minute: a mail that goes out a second late has its two hours yet."""
+    return max((length + _MINUTE / 2) // _MINUTE * _MINUTE, _MINUTE)
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    rest = f" {small} {small_unit}" if small else ""
+    return f"{large} {large_unit}{rest}"
 
 
 def _to_the_minute(at: datetime) -> str:

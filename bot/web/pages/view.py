@@ -21,9 +21,9 @@ from core.domain.short_messages import recorded_partly
 from core.domain.signature_lines import SignatureOffer
 from core.domain.suspension import Ended, ResponseType, Sight, Status, Suspension
 from core.domain.wire import instant
-from core.domain.wording import AgentTold, evidence, told_at, told_host, told_status
+from core.domain.wording import AgentTold, evidence, span, told_at, told_host, told_status
 
-_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,6 @@ def moment(at: datetime, now: datetime, zone: tzinfo | None = None) -> Moment:
         is_past=ahead <= timedelta(),
         is_soon=timedelta() < ahead < 15 * _MINUTE,
     )
-
-
-def span(length: timedelta) -> str:
-    """``less than a minute``, ``42 min``, ``3 h 20 min``, ``2 days 5 h``; rounded down."""
-    if length < _MINUTE:
-        return "less than a minute"
-    if length < _HOUR:
-        return f"{length // _MINUTE} min"
-    if length < 2 * _DAY:
-        return _two(length // _HOUR, "h", length % _HOUR // _MINUTE, "min")
-    return _two(length // _DAY, "days", length % _DAY // _HOUR, "h")
-
-
-def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
-    rest = f" {small} {small_unit}" if small else ""
-    return f"{large} {large_unit}{rest}"
 
 
 _MAY_NOT = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bot.web.pages.cookies import Seal
 from bot.web.pages.forms import MOST_FIELDS, BadPost, parse_form
 from bot.web.pages.urls import INBOX, Site, onward, sign_in_place
-from bot.web.pages.view import span
+from core.domain.wording import span
 
 SEAL = Seal(b"a key")
 

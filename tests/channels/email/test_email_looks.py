@@ -126,16 +126,6 @@ def test_nothing_of_a_quoted_mail_is_taken_for_the_readers_own_words(example: Ex
         assert own_words(f"Yes\n\n{whole}").lines == ("Yes",)
 
 
-@pytest.mark.parametrize("name", NOTICES)
-def test_what_a_list_of_mails_shows_says_until_when_and_is_ours_alone(name: str) -> None:
-    notice = replace(NOTICES[name], question="approve", choices=(NoticeChoice(0, "approve", "approve"),))
-    [hidden] = page_of(mail_of(notice)).xpath("//span[contains(@style, 'display:none')]")
-
-    assert "approve" not in hidden.text_content()
-    if notice.expires_at:
-        assert "by 2026-11-21 13:00 CET (12:00 UTC)." in hidden.text_content()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", ["a", "字", "&", '"', "👍", "\n"])
 def test_no_mail_is_so_long_that_gmail_cuts_it_off(letter: str) -> None:

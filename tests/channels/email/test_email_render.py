@@ -23,6 +23,7 @@ from channels.grammar.reader import Matched, read_answer
 from core.domain.notice import Links, Message, Notice, NoticeChoice, Purpose
 from core.domain.people import Address
 from core.domain.suspension import ResponseType, Style
+from core.domain.wording import Silence
 from core.errors import ConfigError
 from tests.channels.email.incoming import OURS, TOKEN
 
@@ -45,6 +46,8 @@ NOTICE = Notice(
     silence="If nobody answers by 2026-11-21 12:00 UTC, the agent stops.",
     links=Links("https://h.test/q/HR-7F3K", "https://h.test/a/pagetoken", TOKEN),
     next_step="If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.",
+    unanswered=Silence("Silence until", datetime(2026, 11, 21, 12, tzinfo=UTC), "the agent stops"),
+    made_at=datetime(2026, 11, 21, 10, tzinfo=UTC),
 )
 
 
@@ -76,12 +79,9 @@ def test_the_text_holds_everything_a_terminal_needs() -> None:
         "— reply above this line · HR-7F3K —\n"
         "\n"
         "Reminder (2 of 3)\n"
+        "Silence until 12:00 UTC (in 2 h): the agent stops\n"
         "\n"
         "Refund order 12345?\n"
-        "\n"
-        "  order_id: 12345\n"
-        "  amount: 499.99\n"
-        "  customer: name: Bo\n"
         "\n"
         "  1) Approve refund\n"
         "     All of it\n"
@@ -90,11 +90,15 @@ def test_the_text_holds_everything_a_terminal_needs() -> None:
         "Reply with the number or the name of your choice on the first line.\n"
         "Reply “on it” to hold further reminders back while you look.\n"
         "\n"
-        "If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.\n"
-        "If nobody answers by 2026-11-21 12:00 UTC, the agent stops.\n"
-        "\n"
         "Answer in the browser:\n"
         "https://h.test/a/pagetoken\n"
+        "\n"
+        "  order_id: 12345\n"
+        "  amount: 499.99\n"
+        "  customer: name: Bo\n"
+        "\n"
+        "If nobody has answered by 2026-11-21 11:00 UTC, the question goes out again: by mail.\n"
+        "If nobody answers by 2026-11-21 12:00 UTC, the agent stops.\n"
         "\n"
         "Asked by refund-agent at 2026-11-21 09:00 UTC.\n"
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from core.domain.machine import decide
 from core.domain.notice import Links, Notice, build_ending, build_notice, shown_choices, shown_value
 from core.domain.suspension import Choice, FallbackPolicy, Kind, ResponseType, Style, Suspension
-from core.domain.vocabulary import Cancelled, DeadlineReached
+from core.domain.vocabulary import AskedBack, Cancelled, DeadlineReached
 from tests.core.examples import HOUR, a_question, after, an_answer, answered, hourly, look, opened
 
 LINKS = Links("https://hand.example/q/HR-7F3K", "https://hand.example/a/token", "replytoken")
@@ -77,6 +78,46 @@ def test_choices_keep_their_order_and_are_numbered_from_one() -> None:
 )
 def test_a_notice_says_what_silence_means(question: object, sentence: str) -> None:
     assert notice_of(opened(question)).silence == sentence  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        (a_question(), "No deadline: the agent waits"),
+        (a_question(timeout=HOUR), "Silence until 10:00 UTC (in 50 min): the agent stops"),
+        (
+            a_question(timeout=HOUR, fallback_policy=FallbackPolicy.COMPLETE_WITH_FALLBACK, fallback_value="deny"),
+            "Silence until 10:00 UTC (in 50 min): Deny refund",
+        ),
+        (a_question(kind=Kind.VETO, timeout=HOUR), "Silence until 10:00 UTC (in 50 min): the agent goes ahead"),
+        (a_question(timeout=72 * HOUR), "Silence until 2026-03-27 09:00 UTC (in 2 days 23 h): the agent stops"),
+    ],
+)
+def test_a_notice_says_in_one_line_what_silence_means_and_how_long_there_is(question: object, line: str) -> None:
+    asked = opened(question)  # type: ignore[arg-type]
+    assert build_notice(asked, 1, LINKS, now=after(minutes=10)).in_short == line
+
+
+def test_that_line_tells_the_time_of_the_readers_clock_and_the_day_if_it_is_another() -> None:
+    asked = opened(a_question(timeout=HOUR))
+    berlin, tokyo = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Tokyo")
+
+    told = build_notice(asked, 1, LINKS, zone=berlin, now=after(seconds=3)).in_short
+    assert told == "Silence until 11:00 (in 1 h): the agent stops"
+    over_midnight = opened(a_question(timeout=7 * HOUR))
+    told = build_notice(over_midnight, 1, LINKS, zone=tokyo, now=after()).in_short
+    assert told == "Silence until 01:00 (in 7 h): the agent stops"
+    assert build_notice(asked, 1, LINKS, zone=berlin).in_short == "Silence until 2026-03-24 11:00: the agent stops"
+
+
+def test_of_two_who_have_to_answer_that_line_says_so_and_while_the_agent_is_asked_that_all_waits() -> None:
+    two = opened(a_question(answers_required=2, timeout=HOUR))
+    waiting = decide(two, AskedBack("Which card?", "alice@example.com"), after()).suspension
+
+    line = build_notice(two, 1, LINKS, now=after()).in_short
+    assert line == "Fewer than 2 answers by 10:00 UTC (in 1 h): the agent stops"
+    line = build_notice(waiting, 1, LINKS, now=after()).in_short
+    assert line == "The deadline waits for the agent until 10:00 UTC (in 1 h)"
 
 
 def test_where_two_have_to_answer_one_answer_is_no_end_of_the_silence() -> None:
