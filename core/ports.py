@@ -311,6 +311,10 @@ class Responders(Protocol):
         """Where ``identity`` lives, as far as the directory says."""
         ...
 
+    def language(self, identity: str) -> str | None:
+        """What ``identity`` writes, as a code of two letters, as far as the directory says."""
+        ...
+
 
 class Clock(Protocol):
     """The one source of time. Instants are aware and UTC."""

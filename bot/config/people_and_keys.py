@@ -35,6 +35,8 @@ from bot.config.values import (
 from core.domain.hours import Hours, parse_week
 from core.domain.people import Role
 
+Language = Literal["de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "sv"]
+"""Those in which answers are read."""
 OperatorsRead = Literal["all", "own_groups"]
 
 
@@ -73,6 +75,9 @@ class PersonEntry(Section):
     """The groups that they are in: ``group:NAME`` asks all of a group."""
     time_zone: TimeZone | None = None
     """Their IANA time zone. Hours and holidays need it."""
+    language: Annotated[Language, Word] | None = None
+    """What they write, if a word of theirs means something else in another language: a "tak" alone is a yes in Polish,
+    and thanks in Danish."""
     hours: WeekHours | None = None
     """When they work, by days of the week. Attempts that are quiet wait for it. Absent: always."""
     holidays: Annotated[tuple[Holiday, ...], Listed] = ()

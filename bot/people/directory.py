@@ -64,6 +64,7 @@ class _Contents:
     by_pagerduty: Mapping[str, Person]
     hours: Mapping[str, Hours | None]
     zones: Mapping[str, ZoneInfo]
+    languages: Mapping[str, str]
     services: frozenset[str]
     pagers: frozenset[str]
     keys: Mapping[str, Sequence[ApiKey]]
@@ -89,6 +90,7 @@ class _Contents:
             by_pagerduty={person.pagerduty_user_id: person for person in people.values() if person.pagerduty_user_id},
             hours={canonical(entry.email): entry.opening_hours for entry in settings.people},
             zones={canonical(one.email): ZoneInfo(one.time_zone) for one in settings.people if one.time_zone},
+            languages={canonical(one.email): one.language for one in settings.people if one.language},
             services=services,
             pagers=frozenset(settings.own_routing_keys),
             keys=_keys_of(settings, owners),
@@ -396,6 +398,9 @@ class Directory:
 
     def time_zone(self, identity: str) -> tzinfo | None:
         return self._now.zones.get(self.identity_of(identity))
+
+    def language(self, identity: str) -> str | None:
+        return self._now.languages.get(self.identity_of(identity))
 
     def _is_known(self, recipient: Recipient) -> bool:
         """Whether the directory has it: a person by any of their addresses, a group, a PagerDuty service."""

@@ -6,6 +6,7 @@ Source: API.md §6 ("What a reply means").
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.bot.mail_world import (
     written_back,
 )
 from tests.vendors.mail import Mail
-from tests.world import World
+from tests.world import World, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -270,6 +271,19 @@ async def test_ok_is_a_yes_unless_the_risk_is_high(quiet_room: World, risk: str)
     await quiet_room.mailbox.reply(mail, "OK, thanks")
 
     assert await is_open(quiet_room, asked) is (risk == "high")
+
+
+@pytest.mark.parametrize("language", [None, "pl", "sv"])
+async def test_tak_is_a_yes_by_the_language_of_the_directory(
+    tmp_path: Path, sqlite_url: str, language: str | None
+) -> None:
+    alice = {"name": "Alice", "email": "alice@example.com", "language": language}
+    people = [{name: one for name, one in alice.items() if one}, {"name": "Bob", "email": "bob@example.com"}]
+    async with running(tmp_path, sqlite_url, people=people) as world:
+        asked, mail = await ask_by_mail(world)
+        await world.mailbox.reply(mail, "Tak")
+
+        assert await is_open(world, asked) is (language != "pl")
 
 
 # --- Forms --------------------------------------------------------------------------------------------------------

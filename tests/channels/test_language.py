@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from bot.config.people_and_keys import Language
 from channels.grammar.language import first_known, language_of
+from channels.grammar.phrases import LANGUAGES
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,7 @@ def test_the_first_text_that_shows_one_counts_and_else_it_is_english() -> None:
     assert first_known(["1"], ["Soll die Rechnung bezahlt werden?"]) == "de"
     assert first_known(["Je ne peux pas"], ["Soll die Rechnung bezahlt werden?"]) == "fr"
     assert first_known(["1"], ["4711?"]) == "en"
+
+
+def test_the_directory_takes_each_of_them_and_no_other() -> None:
+    assert set(get_args(Language)) == set(LANGUAGES)

@@ -198,11 +198,13 @@ class Replies:
 
     async def _known(self, mail: Inbound, holder: Holder) -> Circumstances:
         """What the person may have had before their eyes: the mail that this one answers, and the last one to them. If
-        it answers no echo, that is the question itself, too. An echo is answered in its own language."""
+        it answers no echo, that is the question itself, too. An echo is answered in its own language, anything else
+        in what the directory says of them."""
         told = await self._mail.echoed(holder.suspension.id, holder.address)
         answered = [one for one in told if one.delivery in mail.answers_to][-1:]
         seen = [one.proposal for one in (*answered, *told[-1:])]
-        language = answered[0].language if answered else None
+        directory = self._permissions.responders.language(holder.actor.identity)
+        language = answered[0].language if answered else directory
         signature = NOTHING_CALLED if self._is_shared(holder) else await self._signatures.known(holder.actor.identity)
         okay = okay_is_yes(holder.suspension.ask)
         return Circumstances(seen if answered else [None, *seen], language, okay, signature)
