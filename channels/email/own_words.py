@@ -86,6 +86,19 @@ def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWo
     return OwnWords(_stripped(lines))
 
 
+def quoted_from(text: str) -> int | None:
+    """The first line of ``text`` that is quoted, or says that all below is: everything from there on is not read.
+    ``None`` if there is none."""
+    lines = _visible(text[:_LONGEST_TEXT])
+    near, held = _near_quotes(lines), _held("\n".join(lines))
+    for position, line in enumerate(lines):
+        if position in near and line and _quote_begins(lines, position):
+            return position
+        if line and not _says_nothing_special(line, held) and _everything_after_is_quoted(lines, position):
+            return position
+    return None
+
+
 _FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
 
 

@@ -243,5 +243,4 @@ SIGNATURE_IDS = frozenset(
     }
 )
 STRUCK = frozenset({"s", "strike", "del"})
-STRUCK_STYLE = re.compile(r"\btext-decoration(?:-line)?\s*:[^;]{0,80}\bline-through\b", re.IGNORECASE)
 """Crossed out: said and taken back."""
