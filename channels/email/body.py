@@ -21,6 +21,7 @@ from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
+from channels.email.wordless import REACTION, kind_of
 from channels.grammar.signatures import parted
 
 _MEANT = {
@@ -125,14 +126,14 @@ _BESIDE_WORDS = re.compile(r"<?\b(?:https?|mailto|cid|tel):[^\s>\]]*>?|\[(?:imag
 """Links and pictures, which a plain part shows in words."""
 _WORDS = re.compile(r"[^\W_]+|~~|[?+$€£%-]|\N{INVERTED QUESTION MARK}|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _LONGEST_STUB = 300
-REACTION = "text/vnd.google.email-reaction+json"
-"""The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
 def body_words(message: Message, sender: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
     """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
     of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
     words = _words(message, gateway_lines)
+    if (unreadable := kind_of(message, words.lines)) is not None:
+        return OwnWords(writer=sender, unreadable=unreadable)
     own, named = parted(words.lines, sender)
     doubt = "machine" if reads_like_a_machine(words.lines) else words.doubt
     return replace(words, lines=own, named=named, writer=sender, doubt=doubt)

@@ -31,6 +31,7 @@ from channels.email.body import body_words
 from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
+from channels.email.machine_forms import is_machine_mail
 from channels.email.own_words import OwnWords
 from channels.grammar.names import Names
 from channels.grammar.reader import ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
@@ -203,7 +204,10 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
         message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer, rules.gateway_lines))
+        words = body_words(message, head.writer, rules.gateway_lines)
+        if not is_machine_mail((*words.lines, *words.named)):
+            return replace(_with_sender(mail, head, rules), words=words)
+        mail = replace(mail, kind=(kind := MailKind.AUTO))
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -234,8 +238,8 @@ def read_reply(
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
     reading = read_answer(words.lines, response_type, choices, form_schema, question)
-    if isinstance(reading, Nothing) and words.below:
-        return Unclear("below_quote")
+    if isinstance(reading, Nothing) and (words.unreadable or words.below):
+        return Unclear(words.unreadable or "below_quote")
     if not isinstance(reading, Matched | ClaimWord):
         return reading
     speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, Names.of(choices))]

@@ -56,7 +56,8 @@ class OwnWords:
     ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
     there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
     ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
-    ``doubt`` is a stable code if the mail says more than these words, or something else.
+    ``doubt`` is a stable code if the mail says more than these words, or something else. ``unreadable`` says what the
+    mail is in place of words: ``reaction``, ``winmail`` or ``encrypted``.
     """
 
     lines: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ class OwnWords:
     writer: str = ""
     beside: tuple[str, ...] = ()
     doubt: str | None = None
+    unreadable: str | None = None
 
 
 def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:

@@ -146,17 +146,6 @@ def test_a_quote_goes_on_below_a_picture_in_it() -> None:
     )
 
 
-def test_a_reaction_holds_no_words_of_the_person_s() -> None:
-    """As Gmail sends one to whoever does not use Gmail."""
-    said = mixed(
-        ("text/plain", "\U0001f44d\r\n\r\nAlice reacted via Gmail"),
-        ("text/vnd.google.email-reaction+json", '{"emoji": "x", "version": 1}'),
-        ("text/html", "<p>\U0001f44d</p><p>Alice reacted via Gmail</p>"),
-    )
-
-    assert said == ()
-
-
 def test_the_sender_s_name_at_the_end_is_none_of_the_words() -> None:
     sender = {"From": "Hélène Garnier <helene@example.org>"}
 
