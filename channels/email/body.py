@@ -16,10 +16,12 @@ from dataclasses import replace
 from email.message import Message
 
 from channels.email.classify import reads_like_a_machine
+from channels.email.css import Visibility
 from channels.email.head import header
 from channels.email.html import HtmlText, read_page
 from channels.email.own_words import OwnWords, own_words
 from channels.email.quoting import STUB
+from channels.email.wordless import REACTION, kind_of
 from channels.grammar.signatures import parted
 
 _MEANT = {
@@ -124,14 +126,14 @@ _BESIDE_WORDS = re.compile(r"<?\b(?:https?|mailto|cid|tel):[^\s>\]]*>?|\[(?:imag
 """Links and pictures, which a plain part shows in words."""
 _WORDS = re.compile(r"[^\W_]+|~~|[?+$€£%-]|\N{INVERTED QUESTION MARK}|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _LONGEST_STUB = 300
-REACTION = "text/vnd.google.email-reaction+json"
-"""The mail is a "reaction" with a sign, sent by a slip of the finger; the words in its other parts are Gmail's."""
 
 
 def body_words(message: Message, sender: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
     """The person's own words: of the plain text, or of the HTML if the plain text has none. What stands below the name
     of ``sender`` ("Alice Doe <alice@example.com>") is apart from them. Whatever the mail says otherwise is a doubt."""
     words = _words(message, gateway_lines)
+    if (unreadable := kind_of(message, words.lines)) is not None:
+        return OwnWords(writer=sender, unreadable=unreadable)
     own, named = parted(words.lines, sender)
     doubt = "machine" if reads_like_a_machine(words.lines) else words.doubt
     return replace(words, lines=own, named=named, writer=sender, doubt=doubt)
@@ -145,19 +147,22 @@ def _words(message: Message, gateway_lines: Sequence[re.Pattern[str]]) -> OwnWor
     words = own_words("\n".join(map(_text, plain)), gateway_lines)
     if not pages:
         return words
-    page = read_page("\n<br>".join(map(_text, pages)))
+    is_alone = not (words.lines or words.below) or _is_stub(words.lines)
+    page = read_page("\n<br>".join(map(_text, pages)), is_alone=is_alone, is_cut=any(map(_is_cut, pages)))
     shown = own_words(page.text, gateway_lines)
-    if not (words.lines or words.below) or _is_stub(words.lines):
-        return replace(shown, doubt=shown.doubt or _doubt_of_page(page, shown))
-    if not _agree(words, shown):
+    if is_alone:
+        signed = (*shown.signed, *page.pictured)
+        return replace(shown, signed=signed, doubt=shown.doubt or _doubt_of_page(page, shown))
+    if page.sight is Visibility.HIDDEN or not _agree(words, shown):
         return replace(words, doubt="html_differs")
     return replace(words, signed=tuple(dict.fromkeys([*words.signed, *shown.signed])))
 
 
 def _doubt_of_page(page: HtmlText, shown: OwnWords) -> str | None:
-    """A page without a plain part beside it is believed only if it could hide nothing."""
-    struck = "~~" in "\n".join(shown.lines)
-    return None if page.is_plain and not struck else "html_alone"
+    """A page without a plain part beside it is believed as a browser would show it."""
+    if "~~" in "\n".join((*shown.lines, *shown.signed)):
+        return "struck_out"
+    return None if page.sight is Visibility.SHOWN else "html_alone"
 
 
 def _agree(words: OwnWords, shown: OwnWords) -> bool:
@@ -198,6 +203,11 @@ def _body_parts(message: Message) -> dict[str, list[Message]]:
 
 def _is_attached(part: Message) -> bool:
     return header(part, "Content-Disposition").strip().casefold().startswith("attachment") or bool(part.get_filename())
+
+
+def _is_cut(part: Message) -> bool:
+    payload = part.get_payload(decode=True)
+    return isinstance(payload, bytes) and len(payload) > _LONGEST_PART
 
 
 def _text(part: Message) -> str:

@@ -4,7 +4,8 @@ The order matters: sanity, bounce, automatic reply, list, loop. A mail to one of
 (``<>``), is never a reply, but may be an out-of-office note: RFC 3834 §4 sends those there.
 
 If the head says nothing, typical phrases of absences, tickets and challenges decide (:func:`reads_like_a_machine`), one
-line a language. A body only ever makes us ask back, because a person may write the same.
+line a language. A body only ever makes us ask back, because a person may write the same; but no person writes all of a
+challenge, or the form of a receipt (``channels.email.machine_forms``).
 
 Source: facts on mail §B3; RFC 3464 (delivery reports), RFC 8098 (MDN), RFC 5965 (ARF), RFC 3834 (automatic replies),
 RFC 2919 (List-Id).
@@ -13,6 +14,7 @@ RFC 2919 (List-Id).
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -23,20 +25,23 @@ _LOOKED_AT = 1_500
 
 _AWAY = (
     r"automatic reply|auto(?:matic)?[- ]?(?:reply|response|responder)|out of (?:the )?office|ooo\b|i am away"
-    r"|away from (?:the )?office|on vacation|vacation reply",  # English
-    r"automatische antwort|auto-antwort|abwesenheit|abwesend|nicht im büro|urlaub:",  # German
-    r"réponse automatique|absence du bureau|absent du bureau|message d['’]absence",  # French
-    r"respuesta automática|fuera de la oficina|ausencia",  # Spanish
+    r"|away from (?:the )?office|on vacation|vacation reply|auto\s?:",  # English
+    r"automatische antwort|auto-antwort|automatische nachricht|abwesenheit|abwesend|nicht im büro|urlaub:",  # German
+    r"réponse automatique|absence\s?:|absence du bureau|absent du bureau|message d['’]absence",  # French
+    r"respuesta automática|respuesta automatica|fuera de la oficina|ausencia",  # Spanish
     r"risposta automatica|fuori (?:sede|ufficio)|assenza",  # Italian
     r"resposta automática|fora do escritório|ausência|ausente",  # Portuguese
-    r"automatisch(?:e)? antwoord|afwezig",  # Dutch
+    r"automatisch(?:e)? antwoord|automatisch bericht|afwezig",  # Dutch
     r"autosvar|automatiskt svar|frånvaro",  # Swedish
     r"automatisk svar|fravær|ikke på kontoret|ikke til stede",  # Danish, Norwegian
     r"automaattinen vastaus|poissaolo",  # Finnish
-    r"automatyczna odpowiedź|autoodpowiedź|poza biurem|nieobecność",  # Polish
+    r"automatyczna odpowiedź|odpowiedź automatyczna|autoodpowiedź|poza biurem|nieobecność",  # Polish
     r"automatická odpověď|nepřítomnost|mimo kancelář",  # Czech
     r"automatická odpoveď|neprítomnosť",  # Slovak
     r"automatikus válasz|házon kívül",  # Hungarian
+    r"automatski odgovor|samodejni odgovor|автоматичен отговор|аутоматски одговор",  # Croatian … Serbian
+    r"automatinis atsakymas|automātiska atbilde|automaatvastus|automaatne vastus|sjálfvirkt svar",  # Lithuanian …
+    r"resposta automàtica|ตอบกลับอัตโนมัติ|trả lời tự động|balasan otomatis|پاسخ خودکار",  # Catalan … Persian
     r"răspuns automat|absent din birou",  # Romanian
     r"αυτόματη απάντηση|εκτός γραφείου",  # Greek
     r"автоматический ответ|автоответ|отсутствие на рабочем месте",  # Russian
@@ -52,8 +57,16 @@ _AWAY = (
 AWAY_SUBJECT = re.compile(rf"\s*(?:{'|'.join(_AWAY)})", re.IGNORECASE)
 MACHINE_SUBJECT = re.compile(
     r"\s*(?:delivery status notification|undeliverable|undelivered mail|mail delivery (?:failed|failure|subsystem)"
-    r"|returned mail|failure notice|read:|unzustellbar|\[(?:ticket|case|request|support|help ?desk)[\s#:-]*[\w-]*\d"
-    r"|(?:ticket|case|request)\s?#\s?\d|(?:please )?(?:verify|confirm) your (?:e-?mail|message)|challenge[: ])",
+    r"|returned mail|failure notice|unzustellbar|reaction (?:daily )?digest"
+    r"|(?:not )?read:|(?:nicht |un)?gelesen:|(?:non )?lue?\s?:|(?:no )?leído:|letto:|lid[oa]:|(?:niet )?gelezen:"
+    r"|(?:ej |inte )?läst:|(?:nie )?(?:odczytano|przeczytan[oe]):|(?:開封済み|未開封)\s?[:：]"
+    r"|return receipt\s*\Z|read receipt|empfangsbestätigung|lesebestätigung|accusé de (?:réception|lecture)"
+    r"|confirmación de (?:recepción|lectura)|ricevuta di ritorno|conferma di lettura|ontvangstbevestiging"
+    r"|leesbevestiging|läskvitto|potwierdzenie (?:odbioru|przeczytania)|開封確認|受信確認"
+    r"|\[(?:ticket|case|request|support|help ?desk)[\s#:-]*[\w-]*\d"
+    r"|(?:ticket|case|request)\s?#\s?\d|(?:please )?(?:verify|confirm) your (?:e-?mail|message)|challenge[: ]"
+    r"|\[?(?:boxbe|spam ?arrest|bitbounce|mailinblack)\b|sender verification|your message is (?:waiting|on hold)"
+    r"|action required to deliver)",
     re.IGNORECASE,
 )
 
@@ -140,6 +153,8 @@ _AUTO_HEADERS = frozenset(
 )
 """Their presence is enough. ``X-Auto-Response-Suppress`` is not among them: it asks others not to answer."""
 _AUTO_PRECEDENCE = frozenset({"bulk", "junk", "list", "auto_reply", "auto-reply"})
+_CHALLENGERS = frozenset({"boxbe.com", "spamarrest.com", "bitbounce.com", "bitbounce.io", "mailinblack.com"})
+"""Whose mail asks senders to show that they are people."""
 _LIST_HEADERS = frozenset({"list-id", "list-post", "mailing-list", "x-mailing-list"})
 
 
@@ -182,15 +197,22 @@ def is_away(head: MailHead) -> bool:
     (RFC 3834 §5), not by a list or a machine that nobody reads."""
     if head.author is None or _is_no_reply(head.author) or head.names & _LIST_HEADERS:
         return False
-    return head.submitted.startswith("auto-replied") or bool(AWAY_SUBJECT.match(head.subject))
+    return head.submitted.startswith("auto-replied") or bool(
+        AWAY_SUBJECT.match(unicodedata.normalize("NFC", head.subject))
+    )
 
 
 def _is_automatic(head: MailHead) -> bool:
     if head.submitted not in {"", "no"} or head.names & _AUTO_HEADERS or head.precedence in _AUTO_PRECEDENCE:
         return True
-    if head.author is not None and _is_no_reply(head.author):
+    if head.author is not None and (_is_no_reply(head.author) or head.author.partition("@")[2] in _CHALLENGERS):
         return True
-    return bool(AWAY_SUBJECT.match(head.subject) or MACHINE_SUBJECT.match(head.subject))
+    return bool(AWAY_SUBJECT.match(_subject(head)) or MACHINE_SUBJECT.match(_subject(head)))
+
+
+def _subject(head: MailHead) -> str:
+    """With each letter and its accent as one sign: some programs write them as two."""
+    return unicodedata.normalize("NFC", head.subject)
 
 
 def _is_no_reply(author: str) -> bool:

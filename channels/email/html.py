@@ -1,18 +1,22 @@
 """HTML of a reply as lines of text, with what is quoted or signed marked as in plain text. Pure.
 
 A quoted container becomes a line ``>``, a signature ``-- ``, the head of a quoted mail a separator: so one trimmer
-reads both. Text is taken whether a reader sees it or not: there are more ways to hide it than anybody can list, so it
-is held against the plain part instead (``channels.email.body``). Source: facts on mail §B4.
+reads both. All text is taken, and whether a browser would show it is told apart (``channels.email.shown``): of what is
+hidden nothing decides, and nothing is lost. Source: facts on mail §B4; docs/decisions/0100.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import accumulate
 
 from lxml import etree
 
 from channels.email import quoting
+from channels.email.css import Visibility, style_of
+from channels.email.own_words import quoted_from
+from channels.email.shown import USUAL_SIZE, Judge, could_be_laid_over, is_for_outlook
 
 _BREAK = "\0"
 """Ends a line while the page is put together: no text of a tree can hold it, so the breaks in a text stay spaces."""
@@ -25,7 +29,8 @@ _LONGEST = 300_000
 _EMBEDDED = re.compile(r"""(?<=["'(])data:[^"')]{200,}""", re.IGNORECASE)
 """Pictures inside the page; they would push the words beyond the limit."""
 
-_SKIPPED = frozenset({"head", "style", "script"})
+_UNSEEN = frozenset({"style", "script", "meta", "link", "base"})
+"""Never shown, and nothing in them is anybody's words."""
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "body", "br", "center", "dd", "div", "dl", "dt", "fieldset", "footer"}
     | {"form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "nav", "ol", "p", "pre"}
@@ -42,97 +47,202 @@ _SPACING = {
 }
 """By tag, what stands before its text and after it."""
 _RENAMED = re.compile(r"^(?:x_)+")
-_PLAIN_TAGS = frozenset(
-    {"html", "head", "meta", "title", "body", "div", "p", "br", "span", "font", "b", "strong", "i", "em", "u"}
-    | {"a", "ul", "ol", "li", "table", "tbody", "tr", "td", "pre", "hr"}
-)
-_PLAIN_IF_BARE = _PLAIN_TAGS - {"head"}
-"""Read and plain without a closer look, if they have no attributes."""
-_PLAIN_STYLE = re.compile(
-    r"(?:font-family|font-weight|font-style|margin(?:-\w+)?|padding(?:-\w+)?|text-align|direction|caret-color)"
-    r":[\w\s,.%'\"#&-]{0,200}"
-    r"|font-size:(?:[89]|[1-4]\d)(?:\.\d+)?(?:pt|px)|line-height:(?:1(?:\.\d+)?|normal|(?:1[0-9]|2[0-9])(?:pt|px))"
-    r"|color:(?:black|windowtext|#000(?:000)?|rgb\(0,\s?0,\s?0\))"
-)
-_NEGATIVE_LENGTH = re.compile(r":[^;]*-\d")
-_PLAIN_ATTRIBUTES = frozenset(
-    {"style", "dir", "lang", "href", "class", "id", "align", "http-equiv", "content", "charset"}
-)
+_NEVER_ENDS = re.compile(r"</(?=(?:body|html)\b)", re.IGNORECASE)
+"""A browser shows what comes after these two; libxml2 ends there."""
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """The ``text`` of a page, line by line. ``is_plain``: nothing above the quote could hide any of it."""
+    """The ``text`` of a page, line by line. ``sight``: whether a browser would show all of it that stands above the
+    quote. ``pictured`` are the words that pictures there are described by."""
 
     text: str = ""
-    is_plain: bool = True
+    sight: Visibility = Visibility.SHOWN
+    pictured: tuple[str, ...] = ()
 
 
-def read_page(html: str) -> HtmlText:
-    """Empty if there is no text, or it can't be read."""
-    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True)
+def read_page(html: str, *, is_alone: bool = True, is_cut: bool = False) -> HtmlText:
+    """Empty if there is no text, or it can't be read. ``is_alone``: no plain text tells what the page says, so all
+    that could hide any of it counts. ``is_cut``: the page goes on, and this is its beginning."""
+    parser = etree.HTMLParser(encoding="utf-8", remove_pis=True, no_network=True)
     page = _EMBEDDED.sub("", html) if "data:" in html.lower() else html
+    # no NUL may go: "<\0style>" is no tag
+    shown = _NEVER_ENDS.sub("</x-", page[:_LONGEST].replace("\0", "\ufffd"))
     try:
-        root = etree.fromstring(page[:_LONGEST].replace("\0", "").encode("utf-8", "replace"), parser)
+        root = etree.fromstring(shown.encode("utf-8", "replace"), parser)
     except etree.LxmlError:
         return HtmlText()
     if root is None:
         return HtmlText()
-    pieces: list[str] = []
-    is_plain = _collect(root, pieces)
-    lines = "".join(pieces).removesuffix(_BREAK).split(_BREAK)
-    return HtmlText("\n".join([" ".join(line.split()) if line else "" for line in lines]), is_plain)
+    collected = _Collected(Judge.of(root, is_alone=is_alone), is_alone)
+    collected.collect(root)
+    if is_alone and "<style" in page[_LONGEST:].lower():
+        collected.doubts.append((0, Visibility.UNSURE))  # its rules count for what stands above
+    goes_on = is_cut or len(page) > _LONGEST or bool(parser.error_log.filter_from_fatals())
+    return collected.read(Visibility.UNSURE if goes_on else Visibility.SHOWN)
 
 
-def _collect(root: etree._Element, pieces: list[str]) -> bool:
-    """Depth first, without recursion: a reply may be nested as deep as the parser lets it. Tells whether everything
-    above the first quote is plain."""
-    element: etree._Element | None = root
-    parents: list[tuple[etree._Element, str, bool]] = []
-    is_plain, above, quotable = True, True, True
-    while element is not None:
-        tag, is_read, quotable_inside = element.tag, True, quotable
+@dataclass(slots=True)
+class _Open:
+    """An element whose children are gone through: what closes it, whether a quote of ours may begin in it, how large
+    its letters are, and the number of its next item if it is a numbered list."""
+
+    element: etree._Element
+    closing: str
+    quotable: bool
+    size: float
+    number: int | None
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The pieces of a page's text. ``doubts`` and ``pictured`` have the number of the piece that follows them.
+    ``is_above``: no quote of ours has begun."""
+
+    judge: Judge
+    is_alone: bool
+    pieces: list[str] = field(default_factory=list)
+    doubts: list[tuple[int, Visibility]] = field(default_factory=list)
+    pictured: list[tuple[int, str]] = field(default_factory=list)
+    is_above: bool = True
+    is_judged: bool = False
+    judgements: int = 0
+
+    def read(self, rest: Visibility) -> HtmlText:
+        """What was collected; ``rest`` is how much is seen of what could not be."""
+        lines = "".join(self.pieces).removesuffix(_BREAK).split(_BREAK)
+        text = "\n".join([" ".join(line.split()) if line else "" for line in lines])
+        quoted = quoted_from(text)
+        line_of = list(accumulate((piece.count(_BREAK) for piece in self.pieces), initial=0))
+        end = len(lines) if quoted is None else quoted
+        sights = [sight for at, sight in self.doubts if line_of[at] < end]
+        below = [rest] if quoted is None else []
+        pictured = dict.fromkeys(said for at, said in self.pictured if line_of[at] < end)
+        return HtmlText(text, max([self.judge.sight, *sights, *below]), tuple(pictured))
+
+    def _doubt(self, sight: Visibility) -> None:
+        """The first is enough: it stands above every other."""
+        if sight is not Visibility.SHOWN:
+            self.doubts.append((len(self.pieces), sight))
+            self.is_judged = self.is_judged or sight >= self.judge.enough
+
+    def _count(self) -> None:
+        self.judgements += 1
+        if self.judgements > _MOST_JUDGED:
+            self.is_judged = True
+            self._doubt(Visibility.UNSURE)
+
+    def collect(self, root: etree._Element) -> None:
+        """Depth first, without recursion: a reply may be nested as deep as the parser lets it."""
+        element: etree._Element | None = root
+        parents = [_Open(root, "", quotable=True, size=USUAL_SIZE, number=None)]
+        while element is not None:
+            closing, inside = self._enter(element, parents[-1])
+            if inside is not None and len(element):
+                parents.append(inside)
+                element = element[0]
+                continue
+            self.pieces.append(closing)
+            while (following := element.getnext()) is None and len(parents) > 1:
+                done = parents.pop()
+                element = done.element
+                self.pieces.append(done.closing)
+            element = following
+
+    def _enter(self, element: etree._Element, around: _Open) -> tuple[str, _Open | None]:
+        """Takes what stands before an element and its text. Returns what closes it and, if it is read, what is open
+        then."""
+        tag = element.tag
+        if not isinstance(tag, str):
+            if self.is_above and is_for_outlook(element):
+                self._doubt(Visibility.UNSURE)
+            return element.tail or "", None
         opening, closing = _SPACING.get(tag, _INLINE)
-        if element.keys() or tag not in _PLAIN_IF_BARE:
+        mark, quotable, size = None, around.quotable, around.size
+        if element.keys() or tag not in _BARE or self.judge.looks_at_all:
             mark = _mark(element, tag)
-            above = above and mark not in {_QUOTE, _REST}
-            is_plain = is_plain and (not above or _is_plain(element, tag))
             if mark == _QUOTE and not (quotable and _quotes_us(element)):
-                mark, quotable_inside = None, False  # nor is anything inside it a quote of ours
+                mark, quotable = None, False  # nor is anything inside it a quote of ours
+            self.is_above = self.is_above and mark not in {_QUOTE, _REST}
+            size = self._judged(element, tag, size, is_whole=mark is not None)
             is_read = mark is None or mark == _SIGNATURE
-            opening, closing = _drawn(element, tag) if is_read else _INLINE
-            opening = (mark or "") + opening
-        pieces.append(opening)
-        if is_read and (text := element.text):
-            pieces.append(text)
-        if tail := element.tail:
-            closing += tail
-        if is_read and len(element):
-            parents.append((element, closing, quotable))
-            element, quotable = element[0], quotable_inside
-            continue
-        pieces.append(closing)
-        while parents and (following := element.getnext()) is None:
-            element, closing, quotable = parents.pop()
-            pieces.append(closing)
-        element = following if parents else None
-    return is_plain
+            opening, closing = self._drawn(element, tag, around) if is_read else _INLINE
+        closing += element.tail or ""
+        self.pieces.append((mark or "") + opening)
+        if mark == _QUOTE and self.is_alone and (behind := _behind_quote(element)):
+            self.pieces.append(behind + _BREAK)
+        if mark is not None and mark != _SIGNATURE:
+            return closing, None
+        self.pieces.append(element.text or "")
+        return closing, _Open(element, closing, quotable, size, _first_number(element) if tag == "ol" else None)
+
+    def _judged(self, element: etree._Element, tag: str, size: float, *, is_whole: bool) -> float:
+        """Returns the size of the letters in it. ``is_whole``: nothing in it is gone through."""
+        if tag in _UNSEEN - {"script"} or _is_title(element, tag):
+            return size
+        if not self.is_above:
+            if any(map(could_be_laid_over, element.iter(etree.Element) if is_whole else [element])):
+                self.doubts.append((0, Visibility.UNSURE))
+            return size
+        if self.is_judged:
+            return size
+        self._count()
+        sight, inner = self.judge.judge(element, tag, size)
+        self._doubt(sight)
+        return inner
+
+    def _drawn(self, element: etree._Element, tag: str, around: _Open) -> tuple[str, str]:
+        """What a reader sees before the text of an element and after it: also a sign sent as a picture, a field that
+        is filled in, the number of an item."""
+        opening, closing = _SPACING.get(tag, _INLINE)
+        if tag == "img":
+            described = element.get("alt") or ""
+            opening = " ".join(_SIGN.findall(described))
+            if self.is_above and _DESCRIBES.search(described) and not _NAMES_FILE.fullmatch(described.strip()):
+                self.pictured.append((len(self.pieces), " ".join(described.split())))
+        elif tag == "input":
+            opening = element.get("value") or ""
+        elif tag == "li" and around.number is not None:
+            number = _number(element.get("value"), around.number)
+            around.number = number + 1
+            opening += f"{number}. "
+        style = element.get("style") or ""
+        could_strike = self.is_above and tag not in quoting.STRUCK and _COULD_STRIKE.search(style)
+        if could_strike and style_of(style).struck:
+            opening, closing = opening + _STRUCK, _STRUCK + closing
+        return opening, closing
 
 
+_MOST_JUDGED = 2_000
+"""Elements above the quote that are looked at. A page with more of them is a doubt."""
+_BARE = frozenset(
+    {"html", "body", "div", "p", "br", "span", "b", "i", "u", "em", "strong", "a", "center", "pre", "ul"}
+    | {"table", "tbody", "tr", "td", "th"}
+)
+"""Without attributes these are read as they are."""
+_COULD_STRIKE = re.compile(r"line-|\\", re.IGNORECASE)
 _SIGN = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_DESCRIBES = re.compile(r"[^\W_]")
+_NAMES_FILE = re.compile(
+    r"[\w() -]{1,60}\.(?:png|jpe?g|gif|bmp|svg|webp)|(?:image|picture|logo|bild|grafik|photo|icon)[\w ]{0,12}",
+    re.IGNORECASE,
+)
+"""What programs describe a picture by: it says nothing."""
+_LARGEST_NUMBER = 9_999
 
 
-def _drawn(element: etree._Element, tag: str) -> tuple[str, str]:
-    """What a reader sees before the text of an element and after it: also a sign sent as a picture, a field that is
-    filled in."""
-    opening, closing = _SPACING.get(tag, _INLINE)
-    if tag == "img":
-        opening = " ".join(_SIGN.findall(element.get("alt") or ""))
-    elif tag == "input":
-        opening = element.get("value") or ""
-    if tag not in quoting.STRUCK and quoting.STRUCK_STYLE.search(element.get("style") or ""):
-        opening, closing = opening + _STRUCK, _STRUCK + closing
-    return opening, closing
+def _first_number(element: etree._Element) -> int:
+    return _number(element.get("start"), 1)
+
+
+def _number(said: str | None, otherwise: int) -> int:
+    found = re.match(r"\s*(-?\d{1,4})(?!\d)", said or "")
+    return int(found[1]) if found else min(otherwise, _LARGEST_NUMBER)
+
+
+def _is_title(element: etree._Element, tag: str) -> bool:
+    above = element.getparent() if tag == "title" else None
+    return above is not None and above.tag == "head"
 
 
 def _quotes_us(element: etree._Element) -> bool:
@@ -141,21 +251,20 @@ def _quotes_us(element: etree._Element) -> bool:
     return quoting.MARKER[:5] in text and quoting.MARKER in " ".join(text.split())
 
 
-def _is_plain(element: etree._Element, tag: str) -> bool:
-    """Whether the element can't hide anything: of the known few, in a size and colour that is seen."""
-    if tag not in _PLAIN_TAGS or not set(element.attrib) <= _PLAIN_ATTRIBUTES:
-        return False
-    if tag == "head" and not all(child.tag in _PLAIN_TAGS for child in element):
-        return False
-    rules = [rule.strip() for rule in (element.get("style") or "").lower().split(";") if rule.strip()]
-    return all(
-        _PLAIN_STYLE.fullmatch(re.sub(r"\s*:\s*", ":", rule)) and not _NEGATIVE_LENGTH.search(rule) for rule in rules
-    )
+def _behind_quote(element: etree._Element) -> str:
+    """What stands in a container behind the quote of our mail in it: somebody wrote it there."""
+    parts: list[str] = []
+    inner = next((one for one in element.iter("blockquote") if one is not element and _quotes_us(one)), None)
+    while inner is not None and inner is not element:
+        parts.append(inner.tail or "")
+        parts += [str(etree.tostring(one, method="text", encoding="unicode")) for one in inner.itersiblings()]
+        inner = inner.getparent()
+    return "" if element.tag == "blockquote" else " ".join("".join(parts).split())
 
 
 def _mark(element: etree._Element, tag: str) -> str | None:
     """What stands for an element that is not read: a quote, a signature, nothing. ``None`` if it is read."""
-    if tag in _SKIPPED or not isinstance(tag, str):
+    if tag in _UNSEEN or _is_title(element, tag):
         return ""
     if tag == "blockquote":
         return _QUOTE

@@ -32,6 +32,7 @@ from channels.email.called_lines import without_called
 from channels.email.classify import MailKind, classify, is_away
 from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
+from channels.email.machine_forms import is_machine_mail
 from channels.email.own_words import OwnWords
 from channels.grammar.language import language_of
 from channels.grammar.names import Names
@@ -205,7 +206,10 @@ def _read(digest: str, message: Message, rules: MailRules, sender: str | None, r
         message_id=head.message_id,
     )
     if kind is MailKind.REPLY:
-        return replace(_with_sender(mail, head, rules), words=body_words(message, head.writer, rules.gateway_lines))
+        words = body_words(message, head.writer, rules.gateway_lines)
+        if not is_machine_mail((*words.lines, *words.named)):
+            return replace(_with_sender(mail, head, rules), words=words)
+        mail = replace(mail, kind=(kind := MailKind.AUTO))
     if kind is MailKind.AUTO:
         return replace(_with_sender(mail, head, rules), is_away=is_away(head))
     if kind in {MailKind.BOUNCE, MailKind.RECEIPT, MailKind.COMPLAINT}:
@@ -242,7 +246,8 @@ def read_reply(
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:
         case Nothing():
-            return Unclear("below_quote") if words.below else reading
+            why = words.unreadable or ("below_quote" if words.below else None)
+            return reading if why is None else Unclear(why)
         case Unclear():
             return replace(reading, first=_proposable(words, names, reading.first))
         case Matched() | ClaimWord():

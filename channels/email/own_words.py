@@ -15,6 +15,7 @@ from channels.email.quoting import (
     ADDS,
     AMOUNT,
     ATTRIBUTION_OPENS,
+    DASHED,
     DATED,
     DISCLAIMER,
     FOOTER,
@@ -40,6 +41,9 @@ _FEW_QUOTED = 2
 """Lines. Our own mail, quoted, has more."""
 _HEAD_LINES = 3
 _MOST_BESIDE = 40
+_MOST_INTRODUCING = 3
+_NAME_AND_VERB = 6
+"""Words of "Some One wrote:", in any language."""
 _WRAPPED_OVER = 4
 _WRAPPED_AT = 60
 """A quoted line at least this long may have been wrapped again, and the rest of it lost its ``>``."""
@@ -52,7 +56,8 @@ class OwnWords:
     ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
     there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
     ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
-    ``doubt`` is a stable code if the mail says more than these words, or something else.
+    ``doubt`` is a stable code if the mail says more than these words, or something else. ``unreadable`` says what the
+    mail is in place of words: ``reaction``, ``winmail`` or ``encrypted``.
     """
 
     lines: tuple[str, ...] = ()
@@ -62,6 +67,7 @@ class OwnWords:
     writer: str = ""
     beside: tuple[str, ...] = ()
     doubt: str | None = None
+    unreadable: str | None = None
 
 
 def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWords:
@@ -72,7 +78,7 @@ def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWo
         if not line:
             continue
         if position in near and _quote_begins(lines, position):
-            words = _below(lines) if _wrote_below(lines[position:]) else OwnWords(_stripped(lines[:position]))
+            words = _below(lines) if _wrote_below(lines[position:]) else _above(lines, position)
             may_be_amount = AMOUNT.match(line) is not None and sum(map(_is_quoted, lines[position:])) <= _FEW_QUOTED
             return replace(words, doubt="amount_or_quote") if may_be_amount else words
         if _says_nothing_special(line, held):
@@ -80,10 +86,79 @@ def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWo
         if _is_mark(line):
             return _signed(lines, position)
         if _disclaims(lines, position) or FOOTER.match(line[:_LONGEST_MARK]):
-            return OwnWords(_stripped(lines[:position]))
+            return _own(lines[:position])
         if _everything_after_is_quoted(lines, position):
-            return OwnWords(_stripped(lines[:position]))
-    return OwnWords(_stripped(lines))
+            return _above(lines, position)
+    return _own(lines)
+
+
+def _above(lines: Sequence[str], position: int) -> OwnWords:
+    """What stands above the quote that begins there. A line that says whose it is belongs to the quote, if it stands
+    right above it and can be nothing else; if it may be the writer's, that is a doubt."""
+    own = _without_introduction(lines[:position])
+    words = _own(own)
+    return words if words.doubt or not _may_introduce(own) else replace(words, doubt="quoted_head")
+
+
+def _without_introduction(lines: Sequence[str]) -> Sequence[str]:
+    own = list(lines)
+    for _ in range(_MOST_INTRODUCING):
+        at = next((at for at in range(len(own) - 1, -1, -1) if own[at]), -1)
+        if at >= 0 and _only_introduces(own[at]):
+            own = own[:at]
+        elif at > 0 and _ENDS_IN_ADDRESS.search(own[at - 1]) and _only_introduces(" ".join(own[at - 1 : at + 1])):
+            own = own[: at - 1]
+    return own
+
+
+_ENDS_IN_ADDRESS = re.compile(r"<[^\s<>]*>?\Z")
+_BESIDE_VERB = r"(?:(?:a|ha|hat|has|heeft|har|het|volgende|the|following|tarihinde|şunu|nous)\s+){0,4}"
+_UNDATED = re.compile(
+    rf"(?P<before>[^<>@]{{0,80}})<?{ADDRESS.pattern}>?,?\s*(?P<after>{_BESIDE_VERB}[^\s<>@]{{0,20}}?)\s*[:：]"
+)
+
+
+def _only_introduces(line: str) -> bool:
+    """Whether it says that a quote follows and nothing else: nothing but the verb stands behind the address, or it
+    begins with the verb."""
+    if not _introduces(line) or (found := _UNDATED.fullmatch(line.strip())) is None:
+        return DASHED.fullmatch(line[:_LONGEST_MARK]) is not None
+    after = found["after"]
+    return WROTE.search(after) is not None or (not after and WROTE.match(found["before"].strip()) is not None)
+
+
+def _may_introduce(lines: Sequence[str]) -> bool:
+    """ "Handraise wrote:" without an address, or a sentence of the writer's own."""
+    last = next((line for line in reversed(lines) if line), "")
+    return last.endswith((":", "：")) and len(last.split()) <= _NAME_AND_VERB and WROTE.search(last) is not None
+
+
+def _introduces(line: str) -> bool:
+    """Whether a line says that a quote follows, by words between two rules or "Some One <someone@example.com> wrote:"
+    without a date."""
+    if len(line) > _LONGEST_MARK:
+        return False
+    if DASHED.fullmatch(line):
+        return True
+    return line.endswith((":", "：")) and WROTE.search(line) is not None and ADDRESS.search(line) is not None
+
+
+def _own(lines: Sequence[str]) -> OwnWords:
+    """All of these are the writer's, unless one of them begins a quote that can't be told from their words."""
+    return OwnWords(_stripped(lines), doubt="quoted_head" if any(map(_introduces, lines)) else None)
+
+
+def quoted_from(text: str) -> int | None:
+    """The first line of ``text`` that is quoted, or says that all below is: everything from there on is not read.
+    ``None`` if there is none."""
+    lines = _visible(text[:_LONGEST_TEXT])
+    near, held = _near_quotes(lines), _held("\n".join(lines))
+    for position, line in enumerate(lines):
+        if position in near and line and _quote_begins(lines, position):
+            return position
+        if line and not _says_nothing_special(line, held) and _everything_after_is_quoted(lines, position):
+            return position
+    return None
 
 
 _FIRST_WORD = re.compile(r"[ \t]*([A-Za-z\u00c0-\u024f]+(?:[-'][A-Za-z]+)?)")
@@ -111,8 +186,11 @@ def _signed(lines: Sequence[str], position: int) -> OwnWords:
         return _below(lines)
     ends = (at for at in range(len(rest)) if rest[at] and (_quote_begins(rest, at) or _ends_mail(rest, at)))
     end = next(ends, len(rest))
-    signed = [*rest[:end], *(_signed(rest, end).signed if end < len(rest) and _is_mark(rest[end]) else ())]
-    return OwnWords(_stripped(lines[:position]), signed=_stripped(signed))
+    signed = [
+        *_without_introduction(rest[:end]),
+        *(_signed(rest, end).signed if end < len(rest) and _is_mark(rest[end]) else ()),
+    ]
+    return replace(_own(lines[:position]), signed=_stripped(signed))
 
 
 def _is_mark(line: str) -> bool:
@@ -199,7 +277,8 @@ def _attributes_undated(lines: Sequence[str], position: int) -> bool:
     below = next((one for one in lines[position + 1 : position + 3] if one), "")
     if len(line) > _LONGEST_MARK or not below.lstrip().startswith((">", "|")) or not WROTE.search(line[-40:]):
         return False
-    return bool(ADDRESS.search(line)) or bool(DATED.search(line) and ATTRIBUTION_OPENS.match(line))
+    closed = line if line.endswith((":", "：")) else f"{line}:"
+    return _only_introduces(closed) or bool(DATED.search(line) and ATTRIBUTION_OPENS.match(line))
 
 
 def _ends_address(lines: Sequence[str], last: int) -> bool:

@@ -55,11 +55,16 @@ _SEPARATED = (
     r"Ursprungligt meddelande|Originalmeddelande|Vidarebefordrat meddelande|Original meddelande",
     r"Wiadomość oryginalna|Oryginalna wiadomość|Przekazana wiadomość|Pierwotna wiadomość|Wiadomość przekazana",
     r"元のメッセージ|元のメール|転送メッセージ|転送されたメッセージ|Original Message",
-    r"Opprinnelig melding|Oprindelig meddelelse|Original besked|Orijinal (?:İleti|Mesaj)|Özgün İleti",
+    r"Opprinnelig (?:melding|e-post)|Oprindelig (?:meddelelse|besked|mail|e-mail)|Original besked"
+    r"|Videresendt (?:besked|meddelelse|melding)|Orijinal (?:İleti|Mesaj)|Özgün İleti",
     r"Исходное сообщение|Пересылаемое сообщение|Оригинальное сообщение|Вихідне повідомлення|Переслане повідомлення",
     r"Původní (?:e-mail|zpráva)|Pôvodná správa|Eredeti (?:üzenet|levél)|Alkuperäinen viesti|Mesaj original"
     r"|Mesajul original|Αρχικό μήνυμα|Přeposlaná zpráva|Välitetty viesti|Továbbított üzenet",
-    r"원본 메시지|원본 메일|原始邮件|原邮件|原始郵件|الرسالة الأصلية|הודעה מקורית|मूल संदेश",
+    r"(?:Izvorna|Originalna|Proslijeđena|Prosleđena) poruka|Izvirno sporočilo|Posredovano sporočilo|Missatge original"
+    r"|(?:Pradinis|Originalus) (?:laiškas|pranešimas)|Sākotnējais ziņojums|Algne (?:kiri|sõnum)|Upprunaleg skilaboð"
+    r"|(?:Оригинално|Препратено) съобщение|Оригинална порука|Thư gốc|Pesan asli|ข้อความต้นฉบับ|پیام اصلی",
+    r"원본 메시지|원본 메일|원래 메시지|전달된 메시지|原始邮件|原邮件|原始郵件|原始信息|转发邮件|轉寄郵件"
+    r"|الرسالة الأصلية|הודעה מקורית|मूल संदेश",
 )
 SEPARATOR = re.compile(
     rf"\s*(?:[-_*=－―—]{{2,}}\s*(?:{'|'.join(_SEPARATED)})\s*[-_*=－―—]*"
@@ -96,6 +101,9 @@ HEAD_SENDER = re.compile(rf"[\s>*|]*(?:{_SENDERS})\s?[*]?\s*[:：].*", re.IGNORE
 """The head of a quoted mail: three such lines one after the other, a sender among them."""
 RULED = re.compile(r"\s*-{3,}\s.{1,300}\s-{3,}\s*")
 """Zoho: ``---- On Sat, 21 Nov 2026 09:31:00 +0100 Handraise <handraise@example.com> wrote ----``"""
+DASHED = re.compile(r"\s*[-_*=－―—─]{5,}\s?\w.{0,80}\w\s?[-_*=－―—─]{5,}\s*")
+"""Words between two rules, in any language: Samsung's "-------- Oprindelig besked --------". Somebody may also write a
+headline so, and only what stands below it tells."""
 NOTES_HEAD = re.compile(r"\s*\S.{0,80}---\s?\d{1,4}[./-]\d{1,2}[./-]\d{1,4} .{0,40}---.*")
 """Lotus Notes: ``Handraise ---21/11/2026 09:31:52---Refund order 12345?``"""
 
@@ -243,5 +251,4 @@ SIGNATURE_IDS = frozenset(
     }
 )
 STRUCK = frozenset({"s", "strike", "del"})
-STRUCK_STYLE = re.compile(r"\btext-decoration(?:-line)?\s*:[^;]{0,80}\bline-through\b", re.IGNORECASE)
 """Crossed out: said and taken back."""

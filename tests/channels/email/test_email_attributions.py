@@ -70,3 +70,71 @@ def test_a_footer_or_a_rule_signs(footer: str) -> None:
 @pytest.mark.parametrize("own", ["Bob wrote it", "He wrote:\nno", "On it", "Til Bob", "Kime?", "От него: да"])
 def test_a_sentence_that_looks_like_it_is_the_writer_s(own: str) -> None:
     assert own_words(f"{own}\n").lines == tuple(own.split("\n"))
+
+
+SOMEBODY = "Some One <some.one@x.example>"
+UNDATED = [
+    f"{SOMEBODY} wrote:",
+    f"{SOMEBODY} schrieb:",
+    f"schrieb {SOMEBODY}:",
+    f"{SOMEBODY} a écrit :",
+    f"{SOMEBODY} escribió:",
+    f"{SOMEBODY} ha scritto:",
+    f"{SOMEBODY} escreveu:",
+    f"schreef {SOMEBODY}:",
+    f"{SOMEBODY} heeft het volgende geschreven:",
+    f"{SOMEBODY} skrev:",
+    f"skrev {SOMEBODY}:",
+    f"{SOMEBODY} napisał(a):",
+    f"{SOMEBODY}さんは書きました:",
+    f"{SOMEBODY} пишет:",
+    f"{SOMEBODY} yazdı:",
+    f"{SOMEBODY}\nwrote:",
+    "some.one@x.example wrote:",
+    "-------- Oprindelig besked --------",
+    "-------- Opprinnelig melding --------",
+    "-------- Alkuperäinen viesti --------",
+    "-------- Původní zpráva --------",
+    "-------- Исходное сообщение --------",
+    "-------- Orijinal mesaj --------",
+    "-------- 原始邮件 --------",
+    "-------- 원본 메시지 --------",
+    "-------- Skilaboð frá þér --------",
+    "========== Ujumbe wa awali ==========",
+]
+"""None has a date, and the last two are in no list."""
+
+
+@pytest.mark.parametrize("head", UNDATED)
+@pytest.mark.parametrize(
+    "quoted", [QUOTED, f"\n{BARE}", f"From: {US}\nSent: Saturday\nTo: Alice\nSubject: x\n\n{BARE}"]
+)
+def test_a_head_without_a_date_is_no_part_of_a_text(head: str, quoted: str) -> None:
+    words = own_words(f"We ship on Monday.\n\nBest\n\n{head}\n{quoted}\n")
+
+    assert words.lines == ("We ship on Monday.", "", "Best")
+    assert words.doubt is None
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Handraise wrote:",
+        "Please tell Bob <bob@x.example> what Alice wrote:",
+        "I wrote Bob <bob@x.example>:",
+        "Tell bob@x.example what\nAlice wrote:",
+    ],
+)
+def test_a_line_that_may_be_the_writer_s_is_kept_and_asked_about(own: str) -> None:
+    words = own_words(f"{own}\n{QUOTED}\n")
+
+    assert words.lines == tuple(own.split("\n"))
+    assert words.doubt == "quoted_head"
+
+
+@pytest.mark.parametrize("head", [f"{SOMEBODY} wrote:", "-------- Note to the customer --------"])
+def test_a_head_with_other_words_below_it_is_asked_about(head: str) -> None:
+    words = own_words(f"Please send this:\n{head}\nWe ship on Monday.\n\n{QUOTED}\n")
+
+    assert words.lines == ("Please send this:", head, "We ship on Monday.")
+    assert words.doubt == "quoted_head"

@@ -84,6 +84,93 @@ def test_automatic_replies_are_no_replies(changes: dict[str, str]) -> None:
     assert read(changes=changes).kind is MailKind.AUTO
 
 
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Automatic reply: Refund?",
+        "Automatische Antwort: Refund?",
+        "Réponse automatique\u00a0: Refund?",
+        "Re\u0301ponse automatique : Refund?",
+        "Respuesta automática: Refund?",
+        "Risposta automatica: Refund?",
+        "Resposta automática: Refund?",
+        "Automatisch antwoord: Refund?",
+        "Autosvar: Refund?",
+        "Automatiskt svar: Refund?",
+        "Odpowiedź automatyczna: Refund?",
+        "自動応答: Refund?",
+        "Automatisk svar: Refund?",
+        "Automaattinen vastaus: Refund?",
+        "Automatická odpověď: Refund?",
+        "Automatski odgovor: Refund?",
+        "Auto: Refund?",
+        "Return Receipt",
+        "Gelesen: Refund?",
+        "Lu : Refund?",
+        "Leído: Refund?",
+        "Not read: Refund?",
+        "開封済み: Refund?",
+        "Reaction Daily Digest - Saturday, November 21, 2026",
+        "Please verify your email to Alice Doe",
+        "Your message is waiting",
+    ],
+)
+def test_a_subject_that_only_a_machine_writes_is_automatic(subject: str) -> None:
+    assert read(changes={"Subject": subject}).kind is MailKind.AUTO
+
+
+def test_a_challenger_s_mail_is_automatic() -> None:
+    assert read(changes={"From": "Alice Doe via Boxbe <notification@boxbe.com>"}).kind is MailKind.AUTO
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Your message to alice@example.org is waiting. Click here to show that you are not a spammer:\nhttps://x.test",
+        "I use a spam filter. Your e-mail has been placed on hold until you verify that you are a person. Please click "
+        "the link below.",
+        "Ihre Nachricht wurde noch nicht zugestellt. Bitte klicken Sie hier und bestätigen, dass Sie ein Mensch sind.",
+        "Votre message est en attente. Cliquez ici pour confirmer que vous êtes un humain.",
+        "Su mensaje está en espera. Haga clic aquí para confirmar que no es spam.",
+        "Il tuo messaggio è in attesa. Clicca qui per confermare che sei umano.",
+        "A sua mensagem aguarda. Clique aqui para provar que não é um robot.",
+        "Uw bericht wacht. Klik hier om te bevestigen dat u een mens bent.",
+        "Ditt meddelande väntar. Klicka här för att bekräfta att du är en människa.",
+        "Twoja wiadomość oczekuje. Kliknij tutaj, aby potwierdzić, że jesteś człowiekiem.",
+        "あなたのメールは保留されています。こちらをクリックして確認してください。",
+    ],
+)
+def test_a_challenge_is_automatic(body: str) -> None:
+    assert read(body).kind is MailKind.AUTO
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Return Receipt\n\nYour document: Refund?\nwas received by: Alice Doe/ACME\nat: 21/11/2026 09:31:52\n",
+        "Return Receipt\n\n   Your       Re: Refund?\n   document:\n\n   was        Alice Doe/ACME\n   received\n   by:"
+        "\n\n   at:        21.11.2026 09:31:52\n",
+        "Empfangsbestätigung\n\nIhr Dokument: Refund?\nwurde empfangen von: Alice Doe/ACME\nam: 21.11.2026 09:31:52\n",
+        "Accusé de réception\n\nVotre document : Refund?\na été reçu par : Alice Doe\nà : 21/11/2026 09:31\n",
+    ],
+)
+def test_a_receipt_of_notes_is_automatic(body: str) -> None:
+    assert read(body).kind is MailKind.AUTO
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Return receipt",
+        "Accusé de réception : oui",
+        "Tell them that their parcel is waiting at the post office, and to click the link in the mail.",
+        "Please confirm that your message was received by a person.",
+    ],
+)
+def test_what_a_person_may_write_is_no_receipt_and_no_challenge(body: str) -> None:
+    assert read(body).kind is MailKind.REPLY
+
+
 @pytest.mark.parametrize("name", ["List-Id", "List-Post", "Mailing-List"])
 def test_mail_by_way_of_a_list_is_no_reply(name: str) -> None:
     assert read(changes={name: "<ops.example.org>"}).kind is MailKind.LIST

@@ -95,6 +95,12 @@ def _bodies() -> dict[str, bytes]:
         "angle brackets": body(b"text/html", b"8bit", b"<"),
         "attributes": body(b"text/html", b"8bit", b"<div a=b c=d "),
         "entities": body(b"text/html", b"8bit", b"&amp;"),
+        "rules within rules": body(b"text/html", b"8bit", b"<style>" + b"@media all{" * 9_000),
+        "rules for many": body(
+            b"text/html", b"8bit", b"<style>" + b"p.a{opacity:0}" * 90 + b"</style>" + b"<p class=b>" * 25_000
+        ),
+        "styles": body(b"text/html", b"8bit", b"<p style='font:((((((((((((((((((((((((a'>"),
+        "comments for Outlook": body(b"text/html", b"8bit", b"<!--[if mso]>" + b"<" * 9_000 + b"-->"),
     }
 
 
