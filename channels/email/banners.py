@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 
 from channels.grammar.phrases import APPROVE, DENY, Line
+from channels.grammar.signatures import could_speak
 
 _MOST_LINES = 6
 """A banner is wrapped over at most so many lines."""
@@ -95,6 +96,31 @@ _WHOLE = [
 _BANNER = re.compile("|".join(f"(?:{one})" for one in _WHOLE), re.IGNORECASE)
 
 
+_OUTSIDE = re.compile(
+    r"\bexternal\b|\bexterne?[nrs]?\b|\bexternt?\b|\bextern[oa]\b|\bestern[oa]\b|\bextérieure?\b|\bzewnętrzn\w{1,4}\b|社外|外部",
+    re.IGNORECASE,
+)
+_MAIL = re.compile(
+    r"\be-?mail|\bmails?\b|\bmessages?\b|\bsender|\bnachricht|\babsender|\bexpéditeur|\bcourriel|\bcorreo|\bremitente"
+    r"|\bmensa(?:je|gem)|\bremetente|\bmessaggio|\bmittente|\bbericht|\bafzender|\bmeddelande|\bavsändare|\bwiadomość"
+    r"|\bnadawc|メール|送信",
+    re.IGNORECASE,
+)
+_LONGEST_OWN = 100
+"""Characters of a banner that an organisation words itself."""
+_IN_JAPANESE = re.compile(
+    r"[\[【(]?(?:社外|外部)メール[\]】)]?(?:このメールは(?:社外|外部)から送信されて(?:い|おり)ます。?)?"
+)
+
+
+def _is_worded(text: str) -> bool:
+    """Whether it says that a mail comes from outside, in an organisation's own words, and nothing that could be about
+    the answer."""
+    if len(text) > _LONGEST_OWN or not _OUTSIDE.search(text) or not _MAIL.search(text):
+        return False
+    return _IN_JAPANESE.fullmatch(text) is not None or not could_speak(text)
+
+
 def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str]] = ()) -> list[str]:
     """``lines`` without the banners at their top, and without each line that one of ``gateway_lines`` matches as a
     whole."""
@@ -116,7 +142,7 @@ def _banner_at(lines: Sequence[str], first: int) -> int:
         text = " ".join(" ".join(block[:size]).split())
         if (
             len(text) <= _LONGEST
-            and _BANNER.fullmatch(text.replace("’", "'"))
+            and (_BANNER.fullmatch(text.replace("’", "'")) or _is_worded(text))
             and not _DECIDING.places(Line.of(text).words)
         ):
             return size

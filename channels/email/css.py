@@ -60,7 +60,7 @@ def _least(one: float | None, other: float | None) -> float | None:
 NOTHING = frozenset[str]()
 BOXES = frozenset(["width", "height", "min-width", "min-height", "max-width", "max-height", "float", "vertical-align"])
 """What hides nothing in a picture, in a rule or in a part of a table: that grows with what stands in it."""
-BLANK = BOXES | {"line-height", "font-size", "overflow"}
+BLANK = BOXES | {"line-height", "font-size", "overflow", "background", "background-color", "color"}
 """What hides nothing where no text is: programs draw rules and gaps so."""
 _LONGEST_STYLE = 4_000
 

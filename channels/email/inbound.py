@@ -34,10 +34,19 @@ from channels.email.delivery_reports import Report, read_report
 from channels.email.head import MailHead, read_head
 from channels.email.machine_forms import is_machine_mail
 from channels.email.own_words import OwnWords
+from channels.email.quoting import MARKER
 from channels.grammar.language import language_of
 from channels.grammar.names import Names
 from channels.grammar.reader import UNKNOWN, Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
-from channels.grammar.signatures import begins_with_name, beside_name, could_speak, is_contact, without_farewell
+from channels.grammar.signatures import (
+    begins_with_name,
+    beside_name,
+    bids_farewell,
+    could_speak,
+    decides_by_law,
+    is_contact,
+    without_farewell,
+)
 from core.domain.notice import NoticeChoice
 from core.domain.suspension import ResponseType
 
@@ -241,7 +250,7 @@ def read_reply(
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
     words = without_called(words, known.signature, choices)
-    around = (*words.lines[1:], *words.named, *words.signed)
+    around = (*words.lines[1:], *words.named, *words.signed, *words.quoted[:_MOST_OF_HEAD])
     known = replace(known, language=language_of(around) or known.language)
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:
@@ -257,6 +266,8 @@ def read_reply(
 def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: ResponseType, names: Names) -> Reading:
     """``reading``, unless the mail says more than that, or something else."""
     speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, names)]
+    if response_type is ResponseType.TEXT and _quotes_another(words):
+        return Unclear("quoted_head", reading.value if isinstance(reading, Matched) else None)
     belonging = ["below_name"] if _may_belong(words, response_type) else []
     doubt = next(iter([*filter(None, [words.doubt]), *speaking, *belonging]), None)
     if doubt is None:
@@ -271,6 +282,22 @@ def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: 
     return Unclear(doubt, None if doubt == "machine" else whole)
 
 
+def _quotes_another(words: OwnWords) -> bool:
+    """Whether what was taken for a quote of ours is none, as far as can be seen: it may be a part of the text."""
+    for line in words.quoted:
+        if MARKER[:5] in line.casefold():
+            return False
+        if not _HEAD.search(line):
+            return True
+    return len(words.quoted) > _BARE_QUOTE
+
+
+_HEAD = re.compile(r"[:：@>＞|]|\d{4}|-{5}|_{5}|^\s*[-–—]")
+"""What the lines between a text and our own mail's first one have in them: who wrote, when, and a rule."""
+_BARE_QUOTE = 2
+"""Lines. HTML that quotes us is no more than its mark."""
+
+
 def _proposable(words: OwnWords, names: Names, first: int | None) -> int | None:
     """``first``, if the mail is what it seems to be and no line around its words has another option in it."""
     if first is None or words.doubt is not None or names.name_another((*words.named, *words.signed), first):
@@ -279,7 +306,10 @@ def _proposable(words: OwnWords, names: Names, first: int | None) -> int | None:
 
 
 def _signatures(words: OwnWords) -> Sequence[tuple[str, Sequence[str]]]:
-    return ("below_name", words.named), ("below_signature", words.signed)
+    """What stands below the writer's words, with the code of a doubt about it. Of a disclaimer, which always speaks, it
+    is what gives or takes an approval."""
+    decided = [line for line in words.disclaimed if decides_by_law(line)]
+    return ("below_name", words.named), ("below_signature", words.signed), ("below_signature", decided)
 
 
 def _speaks(lines: Sequence[str], writer: str, names: Names) -> bool:
@@ -294,6 +324,8 @@ def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
     beside = beside_name(words.named, words.writer)
     match response_type:
         case ResponseType.TEXT:
+            if _follows_farewell(words):
+                return False
             listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, beside))
             return listed or any(map(_is_sentence, words.signed))
         case ResponseType.FORM:
@@ -303,6 +335,14 @@ def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
             return False
 
 
+def _follows_farewell(words: OwnWords) -> bool:
+    """Whether a farewell and an empty line part the name from the text: then what can't speak there is a signature."""
+    last = next((line for line in reversed(words.lines) if line.strip()), "")
+    return bool(words.named) and bids_farewell(last)
+
+
+_MOST_OF_HEAD = 4
+"""Lines of a quote that tell the language of a mail program."""
 _PAIR = re.compile("[:：=]")
 _LONGEST_SIGNATURE = 60
 """Lines below a signature mark. Nobody's is longer."""

@@ -42,6 +42,9 @@ _FEW_QUOTED = 2
 _HEAD_LINES = 3
 _MOST_BESIDE = 40
 _MOST_INTRODUCING = 3
+_MOST_QUOTED = 14
+"""The head of a quote, and the line by which a mail of ours is known."""
+_MOST_DISCLAIMED = 60
 _NAME_AND_VERB = 6
 """Words of "Some One wrote:", in any language."""
 _WRAPPED_OVER = 4
@@ -56,8 +59,9 @@ class OwnWords:
     ``below`` tells that they wrote under the quote or between its lines: then there are no ``lines``, for what stands
     there may be the answer, or take back the one above. ``named`` are the lines from the name of the ``writer`` on,
     ``signed`` those between a signature mark and the quote, ``beside`` what stands below it: none of them decides.
-    ``doubt`` is a stable code if the mail says more than these words, or something else. ``unreadable`` says what the
-    mail is in place of words: ``reaction``, ``winmail`` or ``encrypted``.
+    ``disclaimed`` are the lines of a legal disclaimer, ``quoted`` the first ones of the quote. ``doubt`` is a stable
+    code if the mail says more than these words, or something else. ``unreadable`` says what the mail is in place of
+    words: ``reaction``, ``winmail`` or ``encrypted``.
     """
 
     lines: tuple[str, ...] = ()
@@ -66,6 +70,8 @@ class OwnWords:
     signed: tuple[str, ...] = ()
     writer: str = ""
     beside: tuple[str, ...] = ()
+    disclaimed: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     doubt: str | None = None
     unreadable: str | None = None
 
@@ -86,7 +92,7 @@ def own_words(text: str, gateway_lines: Sequence[re.Pattern[str]] = ()) -> OwnWo
         if _is_mark(line):
             return _signed(lines, position)
         if _disclaims(lines, position) or FOOTER.match(line[:_LONGEST_MARK]):
-            return _own(lines[:position])
+            return replace(_own(lines[:position]), disclaimed=_disclaimed(lines[position:]))
         if _everything_after_is_quoted(lines, position):
             return _above(lines, position)
     return _own(lines)
@@ -96,7 +102,7 @@ def _above(lines: Sequence[str], position: int) -> OwnWords:
     """What stands above the quote that begins there. A line that says whose it is belongs to the quote, if it stands
     right above it and can be nothing else; if it may be the writer's, that is a doubt."""
     own = _without_introduction(lines[:position])
-    words = _own(own)
+    words = replace(_own(own), quoted=tuple(filter(None, lines[len(own) :]))[:_MOST_QUOTED])
     return words if words.doubt or not _may_introduce(own) else replace(words, doubt="quoted_head")
 
 
@@ -190,7 +196,18 @@ def _signed(lines: Sequence[str], position: int) -> OwnWords:
         *_without_introduction(rest[:end]),
         *(_signed(rest, end).signed if end < len(rest) and _is_mark(rest[end]) else ()),
     ]
-    return replace(_own(lines[:position]), signed=_stripped(signed))
+    disclaimed = _disclaimed(rest[end:]) if end < len(rest) and not _is_mark(rest[end]) else ()
+    return replace(_own(lines[:position]), signed=_stripped(signed), disclaimed=disclaimed)
+
+
+def _disclaimed(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a disclaimer, down to the quote."""
+    ends = (at for at in range(len(lines)) if lines[at] and _quote_or_head_begins(lines, at))
+    return tuple(filter(None, lines[: next(ends, len(lines))]))[:_MOST_DISCLAIMED]
+
+
+def _quote_or_head_begins(lines: Sequence[str], position: int) -> bool:
+    return _quote_begins(lines, position) or _everything_after_is_quoted(lines, position)
 
 
 def _is_mark(line: str) -> bool:

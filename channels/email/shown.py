@@ -69,7 +69,7 @@ class Judge:
         """Of an element in letters of ``size`` pixels, with the size of the letters in it."""
         is_box = tag in _BOXES
         own = style_of(element.get("style") or "", without=BOXES if is_box else NOTHING)
-        if own.sight is not Visibility.SHOWN and len(element) and not _has_text(element):
+        if own.sight is not Visibility.SHOWN and not _has_text(element):
             own = style_of(element.get("style") or "", without=BLANK)
         ruled = self.sheet.style_for(tag, _names(element), is_box=is_box) if self.sheet.rules else TextStyle()
         sight = max(own.sight, ruled.sight, _sight_of_attributes(element))

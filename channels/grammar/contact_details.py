@@ -58,19 +58,19 @@ _REGISTER = re.compile(
 
 _STREETS = (
     "st|street|rd|road|ave|avenue|lane|ln|drive|dr|way|square|sq|court|ct|place|pl|parkway|pkwy|blvd|boulevard|terrace"
-    "|close|quay|wharf|park|highway|hwy|row|mews|hill|gardens|rue|allée|allee|impasse|quai|cours|chemin|route|passage"
+    "|close|quay|wharf|view|walk|crescent|park|highway|hwy|row|mews|hill|gardens|rue|allée|allee|impasse|quai|cours|chemin|route|passage"
     "|calle|c/|avda|avenida|av|paseo|plaza|carrer|camino|ronda|via|viale|piazza|corso|largo|vicolo|strada|rua|travessa"
     "|praça|alameda|estrada|ul|ulica|al|aleja|aleje|plac|os|osiedle|am|an der|auf der|im|zum|zur|unter den"
 )
 _ENDINGS = (
-    r"stra(?:ß|ss)e|str\.|weg|gasse|platz|allee|ring|damm|ufer|markt|hof|chaussee|straat|laan|plein|kade|gracht|singel"
+    r"stra(?:ß|ss)e|str\.|weg|park|gasse|platz|allee|ring|damm|ufer|markt|hof|chaussee|straat|laan|plein|kade|gracht|singel"
     r"|dijk|gatan|gata|vägen|torget|gränd|gränden|kaj|kajen"
 )
 _STOREYS = "floor|fl|og|etage|stock|étage|etg|piano|planta|piso|andar|verdieping|vån|tr|piętro"
 _ROOMS = (
     r"desk|floor|fl|level|suite|ste|unit|room|rm|building|bldg|block|tower|gate|door|box|po box|p\.o\. box|postfach|bp"
     r"|cs|cedex|boîte postale|apartado|casella postale|caixa postal|postbus|skr\. poczt|haus|gebäude|bau|turm|étage"
-    r"|bâtiment|bât|edificio|piso|planta|local|oficina|puerta|scala|interno|palazzina|edifício|sala|bloco|toren|etage"
+    r"|bâtiment|bât|gebouw|verdieping|ebene|edificio|piso|planta|local|oficina|puerta|scala|interno|palazzina|edifício|sala|bloco|toren|etage"
     r"|våning|lok|m|pok|p"
 )
 _ORDINAL = r"\d{1,3}(?:st|nd|rd|th|\.|e|er|ème|o|a)?|first|second|third|fourth|fifth|ground|top"
@@ -83,7 +83,7 @@ _STREET = re.compile(
             rf"\b{_NUMBER},?\s(?:(?:bis|ter|quater),?\s)?{_WORDS}{{0,4}}(?:{_STREETS})\b\.?",  # 2 Example Street
             rf"\b(?:{_STREETS})\b\.?\s{_WORDS}{{0,5}}?(?:n[.ro]{{0,3}}\s?)?{_NUMBER}(?:,?\s?\d{{1,2}}[ao]\b)?",
             rf"\b(?:{_ROOMS})\b\.?\s?(?:n[.ro]{{0,3}}\s?)?\d{{1,5}}[a-z]?\b",  # Suite 2, PO Box 2
-            r"[0-9]{1,4}(?:丁目|番地|番|号室|号|階|F)|(?<=[^\W\d_])[0-9]{1,4}-[0-9]{1,4}(?:-[0-9]{1,4})?",
+            r"[0-9]{1,4}(?:丁目|番地|番|号室|号|階|F)|第[0-9]{1,3}[部課室係]|(?<=[^\W\d_])[0-9]{1,4}-[0-9]{1,4}(?:-[0-9]{1,4})?",
         ]
     ),
     re.IGNORECASE,
@@ -111,11 +111,25 @@ _POSTCODE = re.compile(
     r"\b(?:[A-Z]{1,2}-)?\d{4,6}(?:[ -]\d{3,4})?\b|\b\d{3} ?\d{2}\b|\b\d{2}-\d{3}\b|\b\d{4} ?[A-Z]{2}\b"
     r"|\b[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}\b|〒\s?\d{3}-?\d{4}"
 )
+_MONTHS = (
+    r"jan(?:uary|uar|vier|uari)?|feb(?:ruary|ruar|ruari)?|f[ée]vr(?:ier)?|mar(?:ch|s|zo|ço|zec|ca)?|märz|maart|apr(?:il|ile)?"
+    r"|avril|abril|kwietnia|may|mai|mayo|maio|maggio|mei|maj|maja|june?|juni|juin|junio|junho|giugno|czerwca|july?|juli"
+    r"|juillet|julio|julho|luglio|lipca|aug(?:ust|usti|ustus)?|août|agosto|sierpnia|sept?(?:ember|embre|iembre|tembro)?"
+    r"|settembre|setembro|września|o[ck]t(?:ober|obre|ubre|ubro)?|outubro|ottobre|października|nov(?:ember|embre|iembre|embro)?"
+    r"|listopada|de[cz](?:ember|embre|iembre|embro)?|décembre|dicembre|grudnia|stycznia|lutego|gennaio|febbraio|enero|febrero"
+    r"|janeiro|fevereiro"
+)
+_DATES = re.compile(
+    rf"\b\d{{1,2}}\.?(?:\s?[-–]\s?\d{{1,2}}\.?)?\s(?:de\s)?(?:{_MONTHS})\b|\b(?:{_MONTHS})\s\d{{1,2}}(?:\s?[-–]\s?\d{{1,2}})?\b",
+    re.IGNORECASE,
+)
 _FIGURES = re.compile(r"\b\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{2})?\b|\b\d{4,}[-/.]\d{1,3}\b|\b\d{1,3}\.?[oa]\b")
 """Large figures, numbers of a file, "2.º"."""
 _BIS = re.compile(
     r"(?<=\d )(?:bis|ter|quater)(?=,? (?:rue|av|avenue|bd|boulevard|place|chemin|allée|quai|route|cours)\b)"
 )
+_PROVINCE = re.compile(r"\bREA\s(?:n\.?\s?)?[A-Z]{2}\b")
+"""In an Italian register's number."""
 _NUMERO = re.compile(r"\bno\b\.?\s?(?=(?:(?-i:[A-Z]{2})\s?)?\d)", re.IGNORECASE)
 """An abbreviation, and no denial."""
 _ORDINALS = str.maketrans({"º": "o", "ª": "a", "°": "o"})
@@ -125,7 +139,7 @@ def without_addresses(line: str) -> str:
     """``line`` without what has words that mean something elsewhere: mailboxes, sites, "No. 5", storeys, opening hours.
     No other word is taken out: in a street or a register it may be a condition."""
     text = line
-    for kind in (_NUMERO, _BIS, _HOURS, CONTACT, _STOREY):
+    for kind in (_NUMERO, _PROVINCE, _BIS, _HOURS, CONTACT, _STOREY):
         text = kind.sub(" ", text)
     return text
 
@@ -133,7 +147,7 @@ def without_addresses(line: str) -> str:
 def without_numbers(line: str) -> str:
     """``line`` without the numbers that name a place, a company, an hour or a way to reach somebody."""
     text = line
-    for kind in (_HOURS, _REGISTER, CONTACT, _STOREY, _STREET, _POSTCODE, _FIGURES):
+    for kind in (_HOURS, _DATES, _REGISTER, CONTACT, _STOREY, _STREET, _POSTCODE, _FIGURES):
         text = kind.sub(" ", text)
     return text
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from channels.grammar.phrases import FALSE, POLITE, TRUE, Line, hedges, plain, questions_in
+from channels.grammar.phrases import FALSE, POLITE, SPEAKING, TRUE, Line, hedges, plain, questions_in
 from core.domain.json_schema import field_problem
 from core.domain.known_fields import ALLOWED, KnownKind, allowed_by, fits, known_kind
 
 _PAIR = re.compile(r"\s*(?:[-*•・]\s+)?[*_]{0,2}([^:：=]{1,80}?)[*_]{0,2}\s*[:：=][*_]{0,2}\s*(.*)\Z", re.DOTALL)
+_NEGATION, _FEW_WORDS = SPEAKING["negation"], 3
 _LOOKED_AT = 4_000
 """Characters of one field. A longer text is no answer by mail."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
@@ -137,7 +138,12 @@ def _may_be_remark(value: JsonValue) -> bool:
     """Whether a text says how sure its writer is, or something aside."""
     texts = value if isinstance(value, list) else [value]
     lines = [Line.of(one) for text in texts if isinstance(text, str) for one in text[:_LOOKED_AT].split("\n")]
-    return any({"(", ")"} & {*line.words} or hedges(line) for line in lines)
+    return any({"(", ")"} & {*line.words} or hedges(line) or _denies(line) for line in lines)
+
+
+def _denies(line: Line) -> bool:
+    """ "not DE" may be a country, or what it is not."""
+    return 1 < len(line.words) <= _FEW_WORDS and line.words[:1] in _NEGATION
 
 
 def _is_text(field: JsonValue) -> bool:

@@ -173,6 +173,8 @@ class Words:
     """May stand beside anything. No entry may change what it stands beside."""
     own_yes: Phrases = NOTHING
     """A bare yes only from somebody who is known to write this language."""
+    own_else: Phrases = NOTHING
+    """What from such a person is no answer, though it is one in another language."""
 
 
 def _lists(file: Path) -> Mapping[str, Phrases]:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from channels.grammar.forms import BadForm, read_form
 from channels.grammar.names import Named, Names, Said
-from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON, Line, questions_in
+from channels.grammar.phrases import ANY, BUSY, CLAIM, LANGUAGES, POLITE, REASON, SOFT, Line, Phrase, questions_in
 from channels.grammar.salutations import unaddressed
 from channels.grammar.signatures import without_farewell
 from core.domain.notice import NoticeChoice, Proposal
@@ -204,7 +204,7 @@ def _read_choice(lines: Sequence[str], names: Names, known: Circumstances = UNKN
     if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
         return Unclear("too_long")
     said = [Line.of(line) for line in unaddressed(above, names.phrases)]
-    readings = {one for language in LANGUAGES if (one := _read_in(language, said, names, known)) is not None}
+    readings = _readings(said, names, known)
     text = "\n".join(block)
     if len({(one.indices if isinstance(one, Named) else one) for one in readings}) != 1:
         return Unclear(_why_not(text, said, readings))
@@ -217,6 +217,18 @@ def _read_choice(lines: Sequence[str], names: Names, known: Circumstances = UNKN
     if len(found.indices) != 1 or any(isinstance(one, Matched) and one.index not in found.indices for one in beside):
         return Unclear("two_choices")
     return Matched("\n".join(above), index=min(found.indices), reason=reason or None, spoken=found.spoken)
+
+
+def _readings(said: Sequence[Line], names: Names, known: Circumstances) -> set[Named | Said]:
+    """What the lines say in each language; nothing if one of them means something else in their writer's own."""
+    own = LANGUAGES.get(known.language or "")
+    if own is not None and any(_bare(line) in own.own_else for line in said):
+        return set()
+    return {one for language in LANGUAGES if (one := _read_in(language, said, names, known)) is not None}
+
+
+def _bare(line: Line) -> Phrase:
+    return tuple(word for word in line.words if word not in SOFT)
 
 
 def _read_in(language: str, lines: Sequence[Line], names: Names, known: Circumstances) -> Named | Said | None:

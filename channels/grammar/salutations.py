@@ -13,6 +13,8 @@ from channels.grammar.phrases import ANY, FAREWELL, POLITE, SOFT, Line, Phrase, 
 from channels.grammar.signatures import has_speaking_word
 
 _MOST_NAMES = 3
+_LONGEST_GREETING = 5
+"""Words."""
 _NAME = re.compile(r"[^\W\d_]{3,}(?:['’.-][^\W\d_]+)*|[^\W\d_]\.")
 _GREETING = ANY["greeting"]
 _BEFORE_NAMES = FAREWELL | POLITE
@@ -25,18 +27,19 @@ def unaddressed(lines: Sequence[str], options: Collection[Phrase] = ()) -> list[
     for line in lines:
         if found and _bids_farewell(found[-1]) and _are_names(plain(line).split(), options):
             continue  # on the line below a farewell
-        found.append(_without_thanked(_without_greeted(line, options), options))
+        if _greets(line, options) and len(lines) > 1:
+            continue  # in whatever language
+        found.append(_without_thanked(line, options))
     return found
 
 
-def _without_greeted(line: str, options: Collection[Phrase]) -> str:
-    """Without the names in a line that greets somebody and says nothing else."""
-    words = plain(line).rstrip(",:! ").split()
-    for size in range(min(3, len(words)), 0, -1):
+def _greets(line: str, options: Collection[Phrase]) -> bool:
+    """Whether it greets somebody, and says nothing else."""
+    words = plain(line).rstrip(",:!. ").split()
+    for size in range(min(_LONGEST_GREETING, len(words)), 0, -1):
         if Line.of(" ".join(words[:size])).words in _GREETING:
-            names = words[size:]
-            return "Hi," if not names or _are_names(names, options, greeted=True) else line
-    return line
+            return size == len(words) or _are_names(words[size:], options, greeted=True)
+    return False
 
 
 def _without_thanked(line: str, options: Collection[Phrase]) -> str:

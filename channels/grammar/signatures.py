@@ -70,6 +70,8 @@ _POSTSCRIPT = re.compile(
     r"\s*\W?\s*(?:p\.?\s?){1,3}[sd]\b\.?\s*(?:[:：\-–—.]|\s|$)|追伸|\bN\.?B\.?\b[:.]?", re.IGNORECASE
 )
 _WITHIN = tuple(one for (one, *_) in SPEAKING["within"].listed)
+_APPROVAL = SPEAKING["approval"]
+_APPROVAL_WITHIN = tuple(one for (one, *_) in _APPROVAL.listed if not one.isascii() and "\u3040" <= one[0] <= "\u9fff")
 _COMMON = frozenset({("y",), ("n",), ("dale",), ("on",), ("go",), ("vale",), ("prima",)})
 """Words that say yes or no in one language, and are names or join nouns in another."""
 
@@ -94,9 +96,9 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzäöüßàâæçéèêëîïôœ
 def without_farewell(text: str) -> str:
     """``text`` without the farewells that it ends in."""
     lines = text.rstrip().split("\n")
-    while len(lines) > 1 and (not lines[-1].strip() or _bids_farewell(lines[-1])):
+    while len(lines) > 1 and (not lines[-1].strip() or bids_farewell(lines[-1])):
         lines.pop()
-    return "" if len(lines) == 1 and _bids_farewell(lines[0]) else "\n".join(lines).strip("\n").rstrip()
+    return "" if len(lines) == 1 and bids_farewell(lines[0]) else "\n".join(lines).strip("\n").rstrip()
 
 
 def parted(lines: Sequence[str], sender: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -125,7 +127,7 @@ def _closes(line: str) -> bool:
 
 def beside_name(named: Sequence[str], sender: str) -> list[str]:
     """What of the second part of :func:`parted` is neither the line with the name nor a farewell."""
-    lines = [line for line in named if line.strip() and not _bids_farewell(line)]
+    lines = [line for line in named if line.strip() and not bids_farewell(line)]
     at = next((at for at, line in enumerate(lines) if _signed_at(line, sender) is not None), len(lines))
     return lines[:at] + lines[at + 1 :]
 
@@ -139,7 +141,12 @@ def could_speak(line: str, names: Collection[Phrase] = (), numbers: Collection[s
         return True
     signed = _signed_at(line, known)
     text = plain(spelled(line if signed is None else signed[1]))
-    return not _bids_farewell(line) and _says_something(text, numbers, _names(known))
+    return not bids_farewell(line) and _says_something(text, numbers, _names(known))
+
+
+def decides_by_law(line: str) -> bool:
+    """Whether a line of a disclaimer gives or takes an approval, as no form of it does by itself."""
+    return bool(_APPROVAL.places(Line.of(line).words)) or any(one in line for one in _APPROVAL_WITHIN)
 
 
 def has_speaking_word(line: str) -> bool:
@@ -195,7 +202,8 @@ def _kana(word: str) -> int:
     return sum("\u3040" <= mark <= "\u309f" for mark in word)
 
 
-def _bids_farewell(line: str) -> bool:
+def bids_farewell(line: str) -> bool:
+    """Whether the line is a farewell without a name."""
     words = Line.of(line[:200].replace(" / ", ", ")).words
     return FAREWELL.make_up(words) and not SOFT.issuperset(words)
 

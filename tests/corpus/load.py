@@ -61,6 +61,9 @@ _REASON = 'what stands behind "Reason:" is the reason, and goes to the agent wit
 DISPUTED = {
     **dict.fromkeys(("b044", "t001", "t034", "t095", "t102", "t250", "f048", "h029"), _WHOLE),
     **dict.fromkeys(("t026", "t229"), _REASON),
+    **dict.fromkeys(("l027", "l031", "l047", "l053", "l208", "l213", "l244"), _WHOLE),
+    **dict.fromkeys(("l063", "l124", "l338", "l403"), "what is quoted is nobody's words, whatever was changed in it"),
+    **dict.fromkeys(("l095", "l175", "l401"), "who has written is told by the address in From, not by the name"),
     "f039": "a field for a text takes any words: the form's own schema says no more",
 }
 """Expectations of those who wrote the blind ones that the contract reads otherwise (docs/reference/mail-replies.md)."""
