@@ -23,7 +23,7 @@ from tinycss2.ast import (
     SquareBracketsBlock,
 )
 
-from channels.email.css_values import LENGTH, PIXELS, UNSET, is_background, is_dark, is_harmless_length
+from channels.email.css_values import LENGTH, PIXELS, UNSET, is_background, is_dark, is_harmless_length, is_light
 
 
 class Visibility(IntEnum):
@@ -182,8 +182,8 @@ def _is_harmless(name: str, value: str, tokens: Sequence[Node]) -> bool:
         case "border":
             return "url(" not in value and not name.startswith("border-image")
         case "background":
-            known = name in {"background", "background-color"}
-            return known and all(is_background(token.serialize().strip().lower()) for token in tokens)
+            lies = name == "background" and all(is_background(token.serialize().strip().lower()) for token in tokens)
+            return lies or (name == "background-color" and is_light(value))  # here a bare 1 is #000001 to a browser
         case _ if name in {"color", "-webkit-text-fill-color", "-moz-text-fill-color"}:
             return is_dark(value)
         case _:

@@ -35,6 +35,7 @@ STYLES = [
     "color:transparent",
     "color:#000;background:#000",
     "color:var(--x)",
+    "background-color:1",
     "-webkit-text-fill-color:transparent",
     "position:absolute;left:-9999px",
     "position:fixed;top:0",
