@@ -23,7 +23,10 @@ _LONGEST = 1_000
 _DECIDING = APPROVE | DENY
 """No gateway says any of these."""
 
-_ALARM = "external|extern|externe|externer|externo|esterno|zewnętrzny|caution|warning|attention|achtung|vorsicht"
+_ALARM = (
+    "external|extern|externe|externer|externo|externt|esterno|zewnętrzny|caution|warning|attention|achtung|vorsicht"
+    "|uwaga|atenção|attenzione|atención|varning|obs|let op"
+)
 _OF_WHAT = "[ -](?:e-?mail|mail|sender|message|source|absender|nachricht|expéditeur|correo|afzender)"
 _TAG = rf"[\[(*<\s]{{0,4}}(?:{_ALARM})(?:{_OF_WHAT})?[\])*>:!\s]{{0,4}}"
 _TAG_ALONE = rf"[\[(*<]{{1,4}}\s?(?:{_ALARM})(?:{_OF_WHAT})?\s?[\])*>]{{1,4}}[:!]?|(?:{_ALARM}){_OF_WHAT}[:!]?"
@@ -79,6 +82,24 @@ _SENTENCES = [
         r"(?: (?:de|uw|onze) organisatie| afzender)?(?: (?:verzonden|afkomstig))?[.!]?",
         "klik|open|wees|let|controleer",
         "links?|koppelingen|bijlagen?|afzender|voorzichtig",
+    ),
+    (
+        r"ta wiadomość pochodzi (?:od nadawcy zewnętrznego|spoza (?:organizacji|firmy))[.!]?"
+        r"|wiadomość pochodzi (?:od nadawcy zewnętrznego|spoza (?:organizacji|firmy))[.!]?",
+        "nie|zachowaj|proszę|uważaj",
+        "linki|linków|załączników|załączniki|nadawcy|nadawcę|ostrożność|treści",
+    ),
+    (
+        r"(?:esta|este) (?:mensagem|e-?mail|correio) (?:vem|provém|foi enviad[ao]|teve origem)(?: (?:de|por))?"
+        r"(?: um)?(?: remetente)? (?:fora|extern[oa])(?: d[ae] (?:organização|empresa|sua organização))?[.!]?",
+        "não|tenha|por favor|verifique",
+        "links?|ligações|anexos?|remetente|conteúdo|cuidado",
+    ),
+    (
+        r"(?:detta|det här) (?:meddelandet|mejlet|e-?postmeddelandet) (?:kommer|skickades)(?: från)?(?: en)?"
+        r" (?:extern avsändare|utanför (?:organisationen|företaget))[.!]?",
+        "klicka inte|öppna inte|var|kontrollera",
+        "länkar|bilagor|avsändaren|innehållet|försiktig",
     ),
 ]
 """That the mail comes from outside; and by which words advice behind it begins, and what it is about."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from channels.email.own_words import OwnWords
 from channels.grammar.names import Names
-from channels.grammar.reader import is_polite, option_alone
-from channels.grammar.signatures import could_speak
+from channels.grammar.reader import UNKNOWN, Circumstances, is_polite, option_alone
+from channels.grammar.signatures import could_speak, decides_by_law
 from core.domain.notice import NoticeChoice
 from core.domain.signature_lines import KnownLines, Side, SignatureOffer, signature_offer
 
@@ -31,24 +31,27 @@ def without_called(words: OwnWords, called: KnownLines, choices: Sequence[Notice
     start = next((at for at, one in enumerate(lines) if one.strip() and not is_called(one, Side.ABOVE)), None)
     if start is None or not called.digests:
         return words
-    named, signed, below = (
+    named, signed, disclaimed, below = (
         tuple(one for one in some if not is_called(one, Side.BELOW))
-        for some in (words.named, words.signed, lines[start + 1 :])
+        for some in (words.named, words.signed, words.disclaimed, lines[start + 1 :])
     )
-    return replace(words, lines=(lines[start], *below), named=named, signed=signed)
+    return replace(words, lines=(lines[start], *below), named=named, signed=signed, disclaimed=disclaimed)
 
 
-def offer_of(words: OwnWords, choices: Sequence[NoticeChoice], first: int | None) -> SignatureOffer | None:
+def offer_of(
+    words: OwnWords, choices: Sequence[NoticeChoice], first: int | None, known: Circumstances = UNKNOWN
+) -> SignatureOffer | None:
     """The lines around the one line that is an option by itself, if there is one such: what could speak, above it or
     below. ``first`` is the option that may be confirmed with them."""
     names = Names.of(choices)
-    found = [at for at, line in enumerate(words.lines) if option_alone(line, names) is not None]
+    found = [at for at, line in enumerate(words.lines) if option_alone(line, names, known) is not None]
     if len(found) != 1 or words.doubt is not None:
         return None
     at = found[0]
     above = [line for line in words.lines[:at] if not is_polite(line)]
     signed = [line for line in (*words.named, *words.signed) if _speaks(line, names, words.writer)]
-    below = [*(line for line in words.lines[at + 1 :] if not is_polite(line)), *signed]
+    decided = [line for line in words.disclaimed if decides_by_law(line)]
+    below = [*(line for line in words.lines[at + 1 :] if not is_polite(line)), *signed, *decided]
     options = [form for one in choices for form in (one.value, one.label, str(one.number))]
     return signature_offer(above, below, first=words.lines[at], options=options, choice=first)
 

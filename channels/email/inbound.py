@@ -250,8 +250,7 @@ def read_reply(
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
     words = without_called(words, known.signature, choices)
-    around = (*words.lines[1:], *words.named, *words.signed, *words.quoted[:_MOST_OF_HEAD])
-    known = replace(known, language=language_of(around) or known.language)
+    known = with_language(words, known)
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:
         case Nothing():
@@ -261,6 +260,13 @@ def read_reply(
             return replace(reading, first=_proposable(words, names, reading.first))
         case Matched() | ClaimWord():
             return _beyond_doubt(words, reading, response_type, names)
+
+
+def with_language(words: OwnWords, known: Circumstances) -> Circumstances:
+    """What is known of who writes, with the language that all but their answer is in; or else, if it is not known, that
+    of their mail program."""
+    own = language_of((*words.lines[1:], *words.named, *words.signed))
+    return replace(known, language=own or known.language or language_of(words.quoted[:_MOST_OF_HEAD]))
 
 
 def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: ResponseType, names: Names) -> Reading:

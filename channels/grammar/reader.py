@@ -154,9 +154,9 @@ def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> in
     return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
 
 
-def option_alone(line: str, names: Names) -> int | None:
+def option_alone(line: str, names: Names, known: Circumstances = UNKNOWN) -> int | None:
     """The option that ``line`` is by itself."""
-    reading = _read_choice([line], names)
+    reading = _read_choice([line], names, known)
     return reading.index if isinstance(reading, Matched) and reading.reason is None else None
 
 

@@ -35,6 +35,8 @@ from channels.grammar.phrases import (
 
 LONGEST_BLOCK = 15
 """Lines of a signature below a name. More than that is a letter."""
+_MOST_LINES = 400
+"""That are searched for a name. A longer text is no answer that is signed."""
 _LONGEST_LINE = 400
 _LONGEST_CLOSING = 5
 """Words of a farewell."""
@@ -104,7 +106,7 @@ def without_farewell(text: str) -> str:
 def parted(lines: Sequence[str], sender: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What stands above the name of ``sender`` ("Alice Doe <alice@example.com>"), and the rest of ``lines``, which the
     name begins. Without a name, or with one in the first line alone, there is no rest."""
-    at = _name_at(lines, sender)
+    at = _name_at(lines, sender) if len(lines) <= _MOST_LINES else None
     if at is None:
         return tuple(lines), ()
     at = _below_words(lines, at)

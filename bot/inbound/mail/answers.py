@@ -32,7 +32,7 @@ from bot.inbound.mail.texts import (
 from channels.email.authentication import SenderAuth
 from channels.email.called_lines import offer_of
 from channels.email.classify import MailKind
-from channels.email.inbound import Inbound, MailRules, read_reply
+from channels.email.inbound import Inbound, MailRules, read_reply, with_language
 from channels.grammar.forms import as_lines, form_schema_of
 from channels.grammar.language import first_known
 from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, is_polite
@@ -176,9 +176,9 @@ class Replies:
         known = await self._known(mail, holder)
         reading = _reading(mail, holder.suspension, await self._shown(holder.suspension), known)
         log.info("mail.read", mail=mail.digest[:12], ref=holder.suspension.ask.ref, reading=_name(reading))
-        return await self._carry_out(mail, reading, holder)
+        return await self._carry_out(mail, reading, holder, known)
 
-    async def _carry_out(self, mail: Inbound, reading: Reading, holder: Holder) -> _Reaction:
+    async def _carry_out(self, mail: Inbound, reading: Reading, holder: Holder, known: Circumstances) -> _Reaction:
         match reading:
             case Matched():
                 return await self._answer(mail, reading, holder)
@@ -188,7 +188,7 @@ class Replies:
                     return await self._refused(claimed, holder)
                 return _Reaction(None, "claimed", claimed, partial(claimed_mail, zone=self._zone(holder)))
             case Unclear():
-                return await self._echo(mail, reading, holder)
+                return await self._echo(mail, reading, holder, known)
             case Nothing():
                 return await self._echo(mail, Unclear("empty"), holder)
             case _ as unknown:
@@ -213,8 +213,10 @@ class Replies:
         """Whether several people write from there: what one of them calls their signature would be another's words."""
         return self._permissions.is_shared_mailbox(holder.suspension, holder.address)
 
-    async def _echo(self, mail: Inbound, reading: Unclear, holder: Holder) -> _Reaction:
-        """Nothing is recorded, and they are asked once more."""
+    async def _echo(
+        self, mail: Inbound, reading: Unclear, holder: Holder, known: Circumstances | None = None
+    ) -> _Reaction:
+        """Nothing is recorded, and they are asked once more. By what is ``known`` of them their words were read."""
         current = await self._queries.get(holder.suspension.id)
         if current is not None and not current.is_open:
             return await self._too_late(current, holder)
@@ -222,7 +224,9 @@ class Replies:
         must_open = await self._channel_views.must_open(CHANNEL, suspension)
         echo = self._read_as(mail, reading, await self._shown(suspension), must_open=must_open)
         choices = shown_choices((await self._shown(suspension)).ask)
-        offered = None if self._is_shared(holder) else offer_of(mail.words, choices, reading.first)
+        offered = None
+        if known is not None and not self._is_shared(holder):
+            offered = offer_of(mail.words, choices, reading.first, with_language(mail.words, known))
         echo = replace(echo, zone=self._zone(holder), offers=offered is not None)
         words, instead = partial(echo_mail, echo=echo), partial(page_mail, language=echo.language)
         return _Reaction(reading.reason, "echo", suspension, words, instead, offered)
