@@ -145,13 +145,18 @@ def agrees(lines: Sequence[str], language: str | None = None) -> bool:
 def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> int | None:
     """The option that the first of ``lines`` names by itself, below a greeting at most. ``None`` if another one of them
     has another option in it."""
-    said = [line for line in lines if line.strip()]
+    said = list(filter(str.strip, unaddressed(lines, names.phrases)))
     at = next((at for at, line in enumerate(said) if not is_polite(line)), len(said))
     alone = said[at : at + 1]
     first = _beside(_read_choice(alone, names, known), alone, known)
     if not isinstance(first, Matched) or first.index is None or first.reason is not None:
         return None
     return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
+
+
+def first_line(lines: Sequence[str]) -> str:
+    """The first of ``lines`` that is no greeting; empty if there is none."""
+    return next((line for line in unaddressed(lines) if line.strip() and not is_polite(line)), "")
 
 
 def option_alone(line: str, names: Names, known: Circumstances = UNKNOWN) -> int | None:

@@ -35,7 +35,7 @@ from channels.email.classify import MailKind
 from channels.email.inbound import Inbound, MailRules, read_reply, with_language
 from channels.grammar.forms import as_lines, form_schema_of
 from channels.grammar.language import first_known
-from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, is_polite
+from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, first_line
 from core.domain.answers import GivenAnswer
 from core.domain.copies import replace
 from core.domain.notice import Message, Proposal, shown_choices
@@ -235,11 +235,10 @@ class Replies:
         """What was read, as a mail may show it."""
         words = mail.words
         own = words.lines or words.beside
-        first = next((line for line in own if line.strip() and not is_polite(line)), "")
         return Echo(
             reading.reason,
             own=self._text("\n".join(own)[:_LOOKED_AT]),
-            first=self._text(first[:_LOOKED_AT]),
+            first=self._text(first_line(own)[:_LOOKED_AT]),
             proposal=_proposal(reading, shown, must_open=must_open),
             fields=None if reading.meant is None else self._text(as_lines(reading.meant)),
             unfit=None if reading.said is None else self._text(reading.said),

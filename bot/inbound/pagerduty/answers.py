@@ -20,7 +20,7 @@ from bot.inbound.pagerduty import texts as words
 from bot.inbound.pagerduty.identity import CHANNEL, PagerDutyPeople
 from bot.inbound.pagerduty.incident_lookup import FoundQuestions, Lookup, Needs
 from channels.grammar.forms import as_lines
-from channels.grammar.reader import NOT_PROPOSED, Circumstances, ClaimWord, Matched, Reading, Unclear, is_polite
+from channels.grammar.reader import NOT_PROPOSED, Circumstances, ClaimWord, Matched, Reading, Unclear, first_line
 from channels.pagerduty.incidents import incident_place
 from channels.pagerduty.webhooks import (
     Annotated,
@@ -162,8 +162,8 @@ class PagerDutyAnswers:
             return words.proposed_own(shown, Proposal(None, reading.meant), said, page)
         if reading.first is None:
             return None
-        first = next(line for line in note.text.splitlines() if line.strip() and not is_polite(line))
-        return words.proposed(shown, reading.first, self.channel_views.text_on(CHANNEL, first), page)
+        first = self.channel_views.text_on(CHANNEL, first_line(note.text.splitlines()))
+        return words.proposed(shown, reading.first, first, page)
 
     async def _claim(self, event: WebhookEvent, said: Annotated, question: Suspension, person: Actor) -> None:
         """A note that says "I'm on it", and nothing else, does what an acknowledgement of that question does, and

@@ -35,6 +35,11 @@ BANNERS = [
     "Este correo electrónico proviene de fuera de la organización. No abra enlaces ni archivos adjuntos.",
     "Questa email proviene dall'esterno. Non cliccare sui link.",
     "Deze e-mail is afkomstig van buiten de organisatie. Klik niet op links.",
+    "UWAGA: wiadomość pochodzi spoza organizacji. Nie klikaj linków i nie otwieraj załączników.",
+    "[EXTERNO] Mensagem de remetente externo.",
+    "EXTERNT: meddelandet kommer från en extern avsändare.",
+    "External mail – handle with care",
+    "【社外メール】このメールは社外から送信されています。",
 ]
 
 
