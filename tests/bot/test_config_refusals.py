@@ -95,7 +95,10 @@ A_LISTENER = "email.listen must look like lmtp://127.0.0.1:2424 or smtp://127.0.
 AN_ACCOUNT = "email.imap_url must look like imap://user:password@host:143/INBOX or imaps://user:password@host"
 ONE_WAY_TO_LOG_IN = "email.imap_url needs a password or email.imap_token_file, and not both"
 
+GONE = "is gone since 0.2.0: nothing guesses at replies any more; please take the setting out"
+
 WRONG = [
+    ("answers: {proposer: 'ours:Model'}", f"answers.proposer {GONE}"),
     *[
         (f"{MAILBOX}listen: '{url}'}}", A_LISTENER)
         for url in (
@@ -416,6 +419,7 @@ VARIABLES = [
         "x",
         "unknown variable HANDRAISE_DATABASE__URL; did you mean HANDRAISE_DATABASE_URL?",
     ),
+    ("HANDRAISE_ANSWERS__PROPOSER", "ours:Model", f"HANDRAISE_ANSWERS__PROPOSER {GONE}"),
     ("HANDRAISE_API_KEYS", "a", "HANDRAISE_API_KEYS: api_keys can only be given in the file"),
     ("HANDRAISE_SLACK__SIGNING_SECRET", "x", "HANDRAISE_SLACK__BOT_TOKEN is missing"),
     (
