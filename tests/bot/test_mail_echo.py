@@ -215,6 +215,16 @@ async def test_the_echo_is_in_the_language_of_the_reply(quiet_room: World, words
     assert "Nothing has been recorded" not in echo.text
 
 
+async def test_the_yes_that_an_echo_asks_for_is_understood_in_its_language(quiet_room: World) -> None:
+    """ "tak" alone is a yes in Polish, and thanks in Danish."""
+    asked, _, echo = await echoed(quiet_room, "3\n\nale tylko jeśli Bob się zgadza")
+    assert "„tak”" in echo.text
+
+    await quiet_room.mailbox.reply(echo, "tak")
+
+    assert (await quiet_room.told(asked))["data"]["value"] == "deny"
+
+
 async def test_a_reply_without_a_language_is_echoed_in_that_of_the_question(quiet_room: World) -> None:
     _, _, echo = await echoed(quiet_room, "4711", question="Soll die Rechnung von Bob bezahlt werden?")
 
