@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from channels.grammar.phrases import APPROVE, DENY, Line
-from channels.grammar.signatures import could_speak
+from channels.grammar.phrases import APPROVE, DENY, Line, Phrases
 
 _MOST_LINES = 6
 """A banner is wrapped over at most so many lines."""
@@ -117,29 +116,38 @@ _WHOLE = [
 _BANNER = re.compile("|".join(f"(?:{one})" for one in _WHOLE), re.IGNORECASE)
 
 
-_OUTSIDE = re.compile(
-    r"\bexternal\b|\bexterne?[nrs]?\b|\bexternt?\b|\bextern[oa]\b|\bestern[oa]\b|\bextérieure?\b|\bzewnętrzn\w{1,4}\b|社外|外部",
-    re.IGNORECASE,
+_WORDED = Phrases.read(
+    """external, extern, externe, externer, externen, externt, externo, externa, esterno, esterna, extérieur,
+    extérieure, zewnętrzny, zewnętrzna, zewnętrznego, outside, warning, caution, attention, achtung, vorsicht,
+    atención, atenção, attenzione, uwaga, varning, obs, mail, e-mail, email, e, mails, message, sender, source,
+    nachricht, absender, quelle, absenders, courriel, expéditeur, correo, electrónico, mensaje, remitente,
+    mensagem, remetente, messaggio, mittente, bericht, afzender, meddelande, meddelandet, avsändare, wiadomość,
+    nadawca, nadawcy, this, is, from, an, a, the, comes, came, sent, by, diese, von, einem, einer, ist, stammt,
+    kommt, aus, ce, cet, est, provient, d'un, d'une, un, une, este, es, de, proviene, esta, é, vem, do, da,
+    questa, questo, è, proveniente, uno, una, deze, dit, komt, van, een, detta, det, här, kommer, från, en, är,
+    ta, jest, od, pochodzi, spoza, fora, organização, organization, organisation, company, handle, with, care"""
 )
-_MAIL = re.compile(
-    r"\be-?mail|\bmails?\b|\bmessages?\b|\bsender|\bnachricht|\babsender|\bexpéditeur|\bcourriel|\bcorreo|\bremitente"
-    r"|\bmensa(?:je|gem)|\bremetente|\bmessaggio|\bmittente|\bbericht|\bafzender|\bmeddelande|\bavsändare|\bwiadomość"
-    r"|\bnadawc|メール|送信",
-    re.IGNORECASE,
+"""All words of the lines that organisations word themselves."""
+_MARKS_MAIL = Phrases.read(
+    """mail, e-mail, email, mails, message, nachricht, courriel, correo, mensaje, mensagem, messaggio, bericht,
+    sender, absender, expéditeur, remitente, remetente, mittente, afzender, avsändare, nadawca, nadawcy,
+    meddelande, meddelandet, wiadomość"""
 )
-_LONGEST_OWN = 100
-"""Characters of a banner that an organisation words itself."""
+_FEWEST_WORDED = 3
+_OUTSIDE = ("extern", "estern", "extér", "zewn", "outside")
 _IN_JAPANESE = re.compile(
     r"[\[【(]?(?:社外|外部)メール[\]】)]?(?:このメールは(?:社外|外部)から送信されて(?:い|おり)ます。?)?"
 )
 
 
 def _is_worded(text: str) -> bool:
-    """Whether it says that a mail comes from outside, in an organisation's own words, and nothing that could be about
-    the answer."""
-    if len(text) > _LONGEST_OWN or not _OUTSIDE.search(text) or not _MAIL.search(text):
-        return False
-    return _IN_JAPANESE.fullmatch(text) is not None or not could_speak(text)
+    """Whether it says that a mail comes from outside, in words that are only used for that."""
+    if _IN_JAPANESE.fullmatch(text):
+        return True
+    words = [word for word in Line.of(text).words if any(map(str.isalnum, word))]
+    says_outside = any(word.startswith(_OUTSIDE) for word in words)
+    says_mail = any((word,) in _MARKS_MAIL for word in words)
+    return says_outside and says_mail and len(words) >= _FEWEST_WORDED and all((word,) in _WORDED for word in words)
 
 
 def without_banners(lines: Sequence[str], gateway_lines: Sequence[re.Pattern[str]] = ()) -> list[str]:
@@ -163,7 +171,7 @@ def _banner_at(lines: Sequence[str], first: int) -> int:
         text = " ".join(" ".join(block[:size]).split())
         if (
             len(text) <= _LONGEST
-            and (_BANNER.fullmatch(text.replace("’", "'")) or _is_worded(text))
+            and (_BANNER.fullmatch(text.replace("’", "'")) or (size == 1 and _is_worded(text)))
             and not _DECIDING.places(Line.of(text).words)
         ):
             return size

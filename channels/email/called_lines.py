@@ -15,7 +15,7 @@ from dataclasses import replace
 from channels.email.own_words import OwnWords
 from channels.grammar.names import Names
 from channels.grammar.reader import UNKNOWN, Circumstances, is_polite, option_alone
-from channels.grammar.signatures import could_speak, decides_by_law
+from channels.grammar.signatures import could_speak, decides_by_law, has_speaking_word
 from core.domain.notice import NoticeChoice
 from core.domain.signature_lines import KnownLines, Side, SignatureOffer, signature_offer
 
@@ -52,8 +52,18 @@ def offer_of(
     signed = [line for line in (*words.named, *words.signed) if _speaks(line, names, words.writer)]
     decided = [line for line in words.disclaimed if decides_by_law(line)]
     below = [*(line for line in words.lines[at + 1 :] if not is_polite(line)), *signed, *decided]
+    above, below = ([line for line in some if not _is_curt(line)] for some in (above, below))
     options = [form for one in choices for form in (one.value, one.label, str(one.number))]
     return signature_offer(above, below, first=words.lines[at], options=options, choice=first)
+
+
+def _is_curt(line: str) -> bool:
+    """ "Don't", "wait": nobody signs so."""
+    return len(line.split()) <= _CURT_WORDS and len(line) <= _CURT and has_speaking_word(line)
+
+
+_CURT_WORDS, _CURT = 2, 16
+"""Words, and characters."""
 
 
 def _speaks(line: str, names: Names, writer: str) -> bool:

@@ -60,8 +60,12 @@ def _least(one: float | None, other: float | None) -> float | None:
 NOTHING = frozenset[str]()
 BOXES = frozenset(["width", "height", "min-width", "min-height", "max-width", "max-height", "float", "vertical-align"])
 """What hides nothing in a picture, in a rule or in a part of a table: that grows with what stands in it."""
-BLANK = BOXES | {"line-height", "font-size", "overflow", "background", "background-color", "color"}
-"""What hides nothing where no text is: programs draw rules and gaps so."""
+GAP = BOXES | {"line-height", "font-size", "overflow"}
+"""What hides nothing where there are line breaks alone: programs draw rules and gaps so."""
+BLANK = GAP - {"height", "max-height"}
+"""The same where other elements stand, but no text: they stick out of a box without height, over words below."""
+BARE = BOXES | {"line-height", "font-size", "background-color", "color"}
+"""The same in a cell that holds nothing at all."""
 _LONGEST_STYLE = 4_000
 
 
@@ -98,17 +102,19 @@ punctuation-wrap tab-stops tab-interval layout-grid-mode align-items justify-con
 -webkit-user-select -webkit-user-drag -webkit-user-modify -webkit-hyphens -webkit-locale -webkit-print-color-adjust
 -webkit-touch-callout -webkit-text-decorations-in-effect -webkit-text-decoration-color -moz-user-select
 -ms-user-select -ms-word-break -webkit-border-horizontal-spacing -webkit-border-vertical-spacing
--webkit-overflow-scrolling z-index
+-webkit-overflow-scrolling
 """
 _PLAIN = frozenset(_NAMES.split())
 """Properties that hide nothing, whatever their value."""
 _KNOWN_FUNCTIONS = frozenset({"rgb", "rgba", "hsl", "hsla"})
-_PICTURES_FOR_LETTERS = re.compile("wingdings|webdings|symbol|dingbats|marlett|mt extra|icon|awesome|barcode")
+PICTURES_FOR_LETTERS = re.compile("wingdings|webdings|symbol|dingbats|marlett|mt extra|icon|awesome|barcode|blank")
+"""Typefaces that have no letters where letters are written."""
 _VALUES = {
     name: re.compile(values)
     for names, values in (
         ("list-style list-style-type", r"(?:disc|circle|square|decimal|inside|outside|none|\s)+"),
         ("position", "static|relative"),
+        ("z-index", "auto|[0-9]{1,6}"),
         ("top left right bottom inset", r"0(?:px)?"),
         ("overflow overflow-x overflow-y", "visible"),
         ("zoom", r"1(?:\.0+)?|100%"),
@@ -120,17 +126,20 @@ _VALUES = {
         ("font-variation-settings font-feature-settings font-size-adjust", "none|normal"),
         ("outline outline-width", r"(?:.*\s)?(?:0(?:px)?|none)(?:\s.*)?"),
         ("content", "['\"]{2}"),
-        ("font-family", rf"(?!.*(?:{_PICTURES_FOR_LETTERS.pattern})).*"),
+        ("font-family", rf"(?!.*(?:{PICTURES_FOR_LETTERS.pattern})).*"),
         ("opacity", r"1(?:\.0+)?|100%"),
         ("visibility", "visible"),
         (
             "display",
             "block|inline|inline-block|list-item|flow-root|contents|table|inline-table|table-row|table-cell"
-            "|table-row-group|table-header-group|table-footer-group|table-column|flex|inline-flex",
+            "|table-row-group|table-header-group|table-footer-group|flex|inline-flex",
         ),
     )
     for name in names.split()
 }
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)[a-z]")
+_THICKEST = 100
+"""Of a border, in whatever unit."""
 _HIDES = {
     "display": re.compile("none"),
     "visibility": re.compile("hidden|collapse"),
@@ -180,7 +189,8 @@ def _is_harmless(name: str, value: str, tokens: Sequence[Node]) -> bool:
             coloured = name.endswith("color") and _MSO_COLOUR.fullmatch(value) is not None
             return coloured or not _MSO_DOUBTFUL.fullmatch(name)
         case "border":
-            return "url(" not in value and not name.startswith("border-image")
+            thick = any(float(one) > _THICKEST for one in _LENGTH.findall(value))
+            return "url(" not in value and not name.startswith("border-image") and not thick
         case "background":
             lies = name == "background" and all(is_background(token.serialize().strip().lower()) for token in tokens)
             return lies or (name == "background-color" and is_light(value))  # here a bare 1 is #000001 to a browser
@@ -210,7 +220,7 @@ def _sized(name: str, value: str) -> TextStyle:
     if name == "font-size":
         return _size(value)
     found = _FONT.fullmatch(value)
-    if found is None or _PICTURES_FOR_LETTERS.search(found["family"]):
+    if found is None or PICTURES_FOR_LETTERS.search(found["family"]):
         return TextStyle(Visibility.UNSURE)
     line = found["line"]
     return _size(found["size"]) | TextStyle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from lxml import etree
 
@@ -197,12 +197,12 @@ class _Collected:
         opening, closing = _SPACING.get(tag, _INLINE)
         if tag == "img":
             described = element.get("alt") or ""
-            opening = " ".join(_SIGN.findall(described))
+            opening = described.strip() if _SIGNS.fullmatch(described.strip()) and _is_plain_picture(element) else ""
             if self.is_above and _DESCRIBES.search(described) and not _NAMES_FILE.fullmatch(described.strip()):
                 self.pictured.append((len(self.pieces), " ".join(described.split())))
         elif tag == "input":
             opening = element.get("value") or ""
-        elif tag == "li" and around.number is not None:
+        elif tag == "li" and around.number is not None and _has_words(element):
             number = _number(element.get("value"), around.number)
             around.number = number + 1
             opening += f"{number}. "
@@ -221,7 +221,8 @@ _BARE = frozenset(
 )
 """Without attributes these are read as they are."""
 _COULD_STRIKE = re.compile(r"line-|\\", re.IGNORECASE)
-_SIGN = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_SIGNS = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]{1,6}")
+_MOST_TEXTS = 50
 _DESCRIBES = re.compile(r"[^\W_]")
 _NAMES_FILE = re.compile(
     r"[\w() -]{1,60}\.(?:png|jpe?g|gif|bmp|svg|webp)|(?:image|picture|logo|bild|grafik|photo|icon)[\w ]{0,12}",
@@ -229,6 +230,17 @@ _NAMES_FILE = re.compile(
 )
 """What programs describe a picture by: it says nothing."""
 _LARGEST_NUMBER = 9_999
+
+
+def _has_words(element: etree._Element) -> bool:
+    return any(str(one).strip() for one in islice(element.itertext(), _MOST_TEXTS))
+
+
+def _is_plain_picture(element: etree._Element) -> bool:
+    """Whether a picture of a sign is seen, and is no button: that is a part of a signature."""
+    linked = any(above.tag == "a" for above in element.iterancestors())
+    unseen = style_of(element.get("style") or "").sight is not Visibility.SHOWN
+    return not linked and not unseen and "0" not in {element.get("width"), element.get("height")}
 
 
 def _first_number(element: etree._Element) -> int:

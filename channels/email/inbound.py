@@ -37,11 +37,20 @@ from channels.email.own_words import OwnWords
 from channels.email.quoting import MARKER
 from channels.grammar.language import language_of
 from channels.grammar.names import Names
-from channels.grammar.reader import UNKNOWN, Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, read_answer
+from channels.grammar.reader import (
+    UNKNOWN,
+    Circumstances,
+    ClaimWord,
+    Matched,
+    Nothing,
+    Reading,
+    Unclear,
+    option_alone,
+    read_answer,
+)
 from channels.grammar.signatures import (
     begins_with_name,
     beside_name,
-    bids_farewell,
     could_speak,
     decides_by_law,
     is_contact,
@@ -249,7 +258,8 @@ def read_reply(
     known: Circumstances = UNKNOWN,
 ) -> Reading:
     """As :func:`channels.grammar.reader.read_answer`. A doubt about the mail itself leaves nothing that decides."""
-    words = without_called(words, known.signature, choices)
+    if response_type in _BY_CHOICES:
+        words = without_called(words, known.signature, choices)
     known = with_language(words, known)
     reading, names = read_answer(words.lines, response_type, choices, form_schema, question, known), Names.of(choices)
     match reading:
@@ -266,12 +276,13 @@ def with_language(words: OwnWords, known: Circumstances) -> Circumstances:
     """What is known of who writes, with the language that all but their answer is in; or else, if it is not known, that
     of their mail program."""
     own = language_of((*words.lines[1:], *words.named, *words.signed))
-    return replace(known, language=own or known.language or language_of(words.quoted[:_MOST_OF_HEAD]))
+    language = own or known.language or language_of(words.quoted[:_MOST_OF_HEAD])
+    return replace(known, language=language, writer=words.writer)
 
 
 def _beyond_doubt(words: OwnWords, reading: Matched | ClaimWord, response_type: ResponseType, names: Names) -> Reading:
     """``reading``, unless the mail says more than that, or something else."""
-    speaking = [code for code, lines in _signatures(words) if _speaks(lines, words.writer, names)]
+    speaking = [code for code, lines in _signatures(words, names) if _speaks(lines, words.writer, names)]
     if response_type is ResponseType.TEXT and _quotes_another(words):
         return Unclear("quoted_head", reading.value if isinstance(reading, Matched) else None)
     belonging = ["below_name"] if _may_belong(words, response_type) else []
@@ -311,10 +322,10 @@ def _proposable(words: OwnWords, names: Names, first: int | None) -> int | None:
     return first
 
 
-def _signatures(words: OwnWords) -> Sequence[tuple[str, Sequence[str]]]:
+def _signatures(words: OwnWords, names: Names) -> Sequence[tuple[str, Sequence[str]]]:
     """What stands below the writer's words, with the code of a doubt about it. Of a disclaimer, which always speaks, it
     is what gives or takes an approval."""
-    decided = [line for line in words.disclaimed if decides_by_law(line)]
+    decided = [line for line in words.disclaimed if decides_by_law(line) or option_alone(line, names) is not None]
     return ("below_name", words.named), ("below_signature", words.signed), ("below_signature", decided)
 
 
@@ -330,8 +341,6 @@ def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
     beside = beside_name(words.named, words.writer)
     match response_type:
         case ResponseType.TEXT:
-            if _follows_farewell(words):
-                return False
             listed = begins_with_name(words.lines, words.writer) or not all(map(is_contact, beside))
             return listed or any(map(_is_sentence, words.signed))
         case ResponseType.FORM:
@@ -341,12 +350,8 @@ def _may_belong(words: OwnWords, response_type: ResponseType) -> bool:
             return False
 
 
-def _follows_farewell(words: OwnWords) -> bool:
-    """Whether a farewell and an empty line part the name from the text: then what can't speak there is a signature."""
-    last = next((line for line in reversed(words.lines) if line.strip()), "")
-    return bool(words.named) and bids_farewell(last)
-
-
+_BY_CHOICES = {ResponseType.CHOICE, ResponseType.CONFIRM}
+"""A line of a text or a form may be its value, whatever its writer calls their signature."""
 _MOST_OF_HEAD = 4
 """Lines of a quote that tell the language of a mail program."""
 _PAIR = re.compile("[:：=]")

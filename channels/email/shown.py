@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from lxml import etree
 
-from channels.email.css import BLANK, BOXES, NOTHING, SMALLER, SMALLEST, TextStyle, Visibility, style_of
+from channels.email.css import (
+    BARE,
+    BLANK,
+    BOXES,
+    GAP,
+    NOTHING,
+    PICTURES_FOR_LETTERS,
+    SMALLER,
+    SMALLEST,
+    TextStyle,
+    Visibility,
+    style_of,
+)
 from channels.email.css_values import WORDS, is_dark, is_light
 from channels.email.style_sheets import Sheet, sheet_of
 
@@ -60,6 +72,13 @@ class Judge:
         linked = any("stylesheet" in (one.get("rel") or "").lower() for one in root.iter("link"))
         return cls(sheet, max(sheet.sight, Visibility.UNSURE if linked else Visibility.SHOWN), Visibility.UNSURE)
 
+    @staticmethod
+    def _without(element: etree._Element, tag: str) -> frozenset[str]:
+        """What hides nothing in an element without text."""
+        if len(element):
+            return GAP if all(one.tag == "br" for one in element) else BLANK
+        return BARE if tag in {"td", "th"} else BOXES if tag in _BOXES else NOTHING
+
     @property
     def looks_at_all(self) -> bool:
         """Whether an element without attributes has to be judged too."""
@@ -70,7 +89,10 @@ class Judge:
         is_box = tag in _BOXES
         own = style_of(element.get("style") or "", without=BOXES if is_box else NOTHING)
         if own.sight is not Visibility.SHOWN and not _has_text(element):
-            own = style_of(element.get("style") or "", without=BLANK)
+            own = style_of(element.get("style") or "", without=self._without(element, tag))
+        style = (element.get("style") or "").lower()
+        if _HUGE.search(style) or ("relative" in style and not _has_text(element)):  # this could be laid over words
+            own = replace(own, sight=max(own.sight, Visibility.UNSURE))
         ruled = self.sheet.style_for(tag, _names(element), is_box=is_box) if self.sheet.rules else TextStyle()
         sight = max(own.sight, ruled.sight, _sight_of_attributes(element))
         if tag in _EMPTY and sight is Visibility.HIDDEN:
@@ -161,9 +183,19 @@ def _is_light_attribute(value: str) -> bool:
     return not value or (_LEGACY_COLOUR.fullmatch(value) is not None and value not in WORDS and is_light(value))
 
 
+_HUGE = re.compile(r"(?<![#\w])\d{5,}")
+"""Nobody scrolls so far."""
+
+
+def _is_small(value: str) -> bool:
+    return _HUGE.search(value) is None
+
+
 _ATTRIBUTES: dict[str, Callable[[str], bool]] = {
     **dict.fromkeys(("hidden", "popover", "background", "reversed", "inert", "shadowrootmode"), lambda _: False),
     **dict.fromkeys(("color", "text", "link", "vlink", "alink"), _is_dark_attribute),
     "bgcolor": _is_light_attribute,
+    "face": lambda value: PICTURES_FOR_LETTERS.search(value) is None,
+    **dict.fromkeys(("width", "height", "border", "hspace", "vspace", "cellpadding", "cellspacing"), _is_small),
 }
 """By name, whether its value hides nothing. A browser ignores every other attribute, or it hides nothing."""

@@ -120,7 +120,7 @@ _MONTHS = (
     r"|janeiro|fevereiro"
 )
 _DATES = re.compile(
-    rf"\b\d{{1,2}}\.?(?:\s?[-–]\s?\d{{1,2}}\.?)?\s(?:de\s)?(?:{_MONTHS})\b|\b(?:{_MONTHS})\s\d{{1,2}}(?:\s?[-–]\s?\d{{1,2}})?\b",
+    rf"\b\d{{1,2}}\.?\s?[-–]\s?\d{{1,2}}\.?\s(?:de\s)?(?:{_MONTHS})\b|\b(?:{_MONTHS})\s\d{{1,2}}\s?[-–]\s?\d{{1,2}}\b",
     re.IGNORECASE,
 )
 _FIGURES = re.compile(r"\b\d{1,3}(?:[., ]\d{3})+(?:[.,]\d{2})?\b|\b\d{4,}[-/.]\d{1,3}\b|\b\d{1,3}\.?[oa]\b")

@@ -42,12 +42,14 @@ _REASON = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：]\s*(.*)")
 class Circumstances:
     """What is known of who writes, beside their words. ``seen`` is what they may have had before their eyes: proposals,
     and ``None`` for the question itself. ``language`` is what the rest of their reply is written in. ``okay``: a bare
-    "ok" is a yes, and no "I have seen it". ``signature`` are the lines that they have called theirs."""
+    "ok" is a yes, and no "I have seen it". ``signature`` are the lines that they have called theirs, ``writer`` is
+    their name and address."""
 
     seen: Sequence[Proposal | None] = ()
     language: str | None = None
     okay: bool = False
     signature: KnownLines = NOTHING_CALLED
+    writer: str = ""
 
 
 UNKNOWN = Circumstances()
@@ -113,13 +115,14 @@ def read_answer(
             reading = ClaimWord(text) if _is_claim(text) else _read_form(without_farewell(text), form_schema)
         case ResponseType.CHOICE | ResponseType.CONFIRM:
             reading = _read_choice(lines, names, known)
-    reading = _beside(reading, lines, known)
+    reading = _beside(reading, lines, known, names)
     return replace(reading, first=_first_named(own, names, known)) if isinstance(reading, Unclear) else reading
 
 
-def _beside(reading: Reading, lines: Sequence[str], known: Circumstances) -> Reading:
+def _beside(reading: Reading, lines: Sequence[str], known: Circumstances, names: Names) -> Reading:
     """A bare yes takes what was proposed, if nothing else can be meant by it, and a bare no means nothing: it may deny
-    the option, or the proposal. A number or a name is always the question's own option."""
+    the option, or the proposal. A number or a name is always the question's own option. If it may be to the question
+    itself, what a yes is there is meant, too, and a text is its answer."""
     proposals = [one for one in known.seen if one is not None]
     own = reading if isinstance(reading, Matched) else None
     if not proposals:
@@ -127,8 +130,13 @@ def _beside(reading: Reading, lines: Sequence[str], known: Circumstances) -> Rea
     if not agrees(lines, known.language):
         return Unclear(NOT_PROPOSED) if own is not None and own.spoken else reading
     meant = {repr(one.value) if one.index is None else one.index: one for one in proposals}
-    if own is not None and own.index is not None and (None in known.seen or not own.spoken):
-        meant.setdefault(own.index, Proposal(own.index, None))
+    to_question = names.going.get("yes") if None in known.seen else None
+    if own is not None and not own.spoken and own.index is not None:
+        to_question = own.index
+    if to_question is not None:
+        meant.setdefault(to_question, Proposal(to_question, None))
+    if own is not None and own.index is None and None in known.seen:
+        return Unclear(NOT_PROPOSED)
     if len(meant) != 1:
         return Unclear(NOT_PROPOSED)
     (one,) = meant.values()
@@ -145,10 +153,10 @@ def agrees(lines: Sequence[str], language: str | None = None) -> bool:
 def _first_named(lines: Sequence[str], names: Names, known: Circumstances) -> int | None:
     """The option that the first of ``lines`` names by itself, below a greeting at most. ``None`` if another one of them
     has another option in it."""
-    said = list(filter(str.strip, unaddressed(lines, names.phrases)))
+    said = list(filter(str.strip, unaddressed(lines, names.phrases, known.writer)))
     at = next((at for at, line in enumerate(said) if not is_polite(line)), len(said))
     alone = said[at : at + 1]
-    first = _beside(_read_choice(alone, names, known), alone, known)
+    first = _beside(_read_choice(alone, names, known), alone, known, names)
     if not isinstance(first, Matched) or first.index is None or first.reason is not None:
         return None
     return None if names.name_another((*said[:at], *said[at + 1 :]), first.index) else first.index
@@ -208,7 +216,7 @@ def _read_choice(lines: Sequence[str], names: Names, known: Circumstances = UNKN
     above, reason = _reasoned(block)
     if len("\n".join(above)) > _LONGEST_ANSWER or len(reason or "") > LONGEST_REASON:
         return Unclear("too_long")
-    said = [Line.of(line) for line in unaddressed(above, names.phrases)]
+    said = [Line.of(line) for line in unaddressed(above, names.phrases, known.writer)]
     readings = _readings(said, names, known)
     text = "\n".join(block)
     if len({(one.indices if isinstance(one, Named) else one) for one in readings}) != 1:

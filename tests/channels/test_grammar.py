@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from channels.grammar.phrases import CLAIM
 from channels.grammar.reader import Circumstances, ClaimWord, Matched, Nothing, Reading, Unclear, agrees, read_answer
-from core.domain.notice import NoticeChoice
+from core.domain.notice import NoticeChoice, Proposal
 from core.domain.suspension import ResponseType
 
 REFUND = (
@@ -354,9 +354,9 @@ def test_tak_is_a_yes_from_who_writes_polish_alone() -> None:
         "Hi Robin,\n\nApprove",
         "Hello Handraise,\napprove",
         "Hola:\nApprove",
-        "Dear Alice Doe,\n1",
+        "Dear Alice,\n1",
         "approve\n\nVG Robin",
-        "approve\n\nVG\nRobin Muster",
+        "approve\n\nVG\nRobin",
     ],
 )
 def test_a_name_in_a_greeting_in_thanks_or_below_a_farewell_says_nothing(text: str) -> None:
@@ -379,6 +379,57 @@ def test_a_name_in_a_greeting_in_thanks_or_below_a_farewell_says_nothing(text: s
 )
 def test_what_could_speak_is_no_name(text: str) -> None:
     assert isinstance(choose(text), Unclear)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Genehmigt, bitte Teilzahlung",
+        "1, bitte Ratenzahlung",
+        "1, graag Korting",
+        "Approve please Exclude Shipping",
+        "1, merci Remboursement Partiel",
+        "1\n\nThanks\nOption Two",
+        "1\n\nCheers\nTwo",
+        "1\n\nGrüße\nZwei",
+        "approve\n\nThanks\nDisapproved",
+        "approve\n\nThanks\nRevoke",
+        "approve\n\nLG\nStorniert",
+        "approve\n\nSaludos\nAnulado",
+        "approve\n\nThanks\nJust Kidding",
+        "approve\n\nThanks\nBob Disagrees",
+        "approve\n\nThanks\nProvisionally",
+        "approve\nHi Bob Disagrees",
+        "1\nDear Two",
+        "1\n\nCaro",
+    ],
+)
+def test_a_capital_makes_no_name(text: str) -> None:
+    assert isinstance(choose(text), Unclear)
+
+
+def test_all_names_of_the_writer_are_names() -> None:
+    known = Circumstances(writer="Robin Muster <rm@example.com>")
+
+    for text in ("approve\n\nVG\nRobin Muster", "approve, thanks Robin Muster"):
+        assert isinstance(read_answer(text.split("\n"), ResponseType.CHOICE, REFUND, known=known), Matched), text
+        assert isinstance(choose(text), Unclear), text
+
+
+@pytest.mark.parametrize("words", ["ok", "confirmed", "Yes"])
+def test_a_yes_that_may_be_to_the_question_is_no_yes_to_another_proposal(words: str) -> None:
+    """It answers the first mail, and the last one proposed to deny."""
+    known = Circumstances((None, Proposal(1, "deny")))
+    same = Circumstances((None, Proposal(0, "approve")))
+
+    assert read_answer([words], ResponseType.CHOICE, REFUND, known=known) == Unclear("not_proposed")
+    assert index_of(read_answer([words], ResponseType.CHOICE, REFUND, known=same)) == 0
+
+
+def test_a_yes_to_a_question_for_a_text_may_be_the_text() -> None:
+    known = Circumstances((None, Proposal(None, "It comes on Friday?")))
+
+    assert isinstance(read_answer(["Correct"], ResponseType.TEXT, (), known=known), Unclear)
 
 
 def test_a_name_that_is_an_option_is_no_name() -> None:

@@ -121,7 +121,8 @@ class PagerDutyAnswers:
         choices = shown_choices(shown.ask)
         place = Address(CHANNEL, incident_place(said.where.incident))
         latest = [one.proposal for one in (await self.correspondence.echoed(question.id, place))[-1:]]
-        known = Circumstances((None, *latest), okay=okay_is_yes(ask))
+        of_fields = bool(latest) and latest[0] is not None and latest[0].index is None
+        known = Circumstances(tuple(latest) if of_fields else (None, *latest), okay=okay_is_yes(ask))
         reading = read_answer_in(note, ask.response_type, choices, ask.form_schema, shown.ask.question, known)
         person = await self.people.person(said.user)
         if person is None:

@@ -84,3 +84,23 @@ def test_lines_of_ones_own_gateway_are_none_of_the_words_wherever_they_stand() -
     ours = [re.compile(r"Scanned by \w+ \d+"), re.compile("Classification: .*")]
     lines = ["Classification: internal", "Approve", "Scanned by Gate 7", "Scanned by Gate 7, deny"]
     assert without_banners(lines, ours) == ["Approve", "Scanned by Gate 7, deny"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "External mail review required",
+        "External sender\nDisapproved",
+        "External email\nbob pays fifty percent",
+        "Legal wants external message review",
+        "Voucher by external mail",
+        "[External mail]\n2",
+        "Extern mails gestoppt",
+        "El remitente externo paga todo",
+        "External messages get a voucher of twenty",
+    ],
+)
+def test_what_somebody_writes_of_external_mail_is_theirs(line: str) -> None:
+    written = [*line.split("\n"), "", "Approve"]
+
+    assert len([one for one in without_banners(written) if one]) > 1, "something stands above the answer yet"

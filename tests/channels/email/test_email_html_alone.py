@@ -79,3 +79,30 @@ def test_what_a_picture_says_is_asked_about() -> None:
     page = '<p>Approve</p>-- <br>Alice<br><img src="cid:1" alt="only if Bob agrees">'
 
     assert reading(page, "text/html") == Unclear("below_signature", first=0)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<div style="display:table-column">1</div>',
+        '<div style="background:#fff"><div style="z-index:-1;position:relative">1</div></div>',
+        '<div style="height:0"><div style="position:relative;height:40px;width:500px;background:#fff"></div></div>'
+        "<div>1</div>",
+        '<div style="border-left:60000px solid white">1</div>',
+        '<table style="width:50000px"><tr><td style="text-align:right">1</td></tr></table>',
+        '<img alt="👍" style="display:none">',
+        '<img alt="👍" width="0">',
+        '<div style="opacity:0"><img alt="👍"></div>',
+        '<div><img alt="✅ verified" src="x"></div>',
+        '<a href="https://example.org"><img alt="👍" src="like.png"></a>',
+        '<ol start="2" style="list-style:none"><li></li></ol>',
+        '<ol style="color:#fff"><li></li></ol>',
+        '<font face="Wingdings">1</font>',
+    ],
+)
+def test_what_no_browser_shows_is_no_answer(page: str) -> None:
+    assert not isinstance(reading(page, "text/html"), Matched)
+
+
+def test_a_picture_of_a_sign_is_the_sign() -> None:
+    assert isinstance(reading('<div><img alt="👍" src="cid:1"></div>', "text/html"), Matched)
