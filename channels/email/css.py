@@ -137,7 +137,7 @@ _VALUES = {
     )
     for name in names.split()
 }
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?)[a-z]")
+_LENGTH = re.compile(r"(?<![#\w.])(\d+(?:\.\d+)?)[a-z]")
 _THICKEST = 100
 """Of a border, in whatever unit."""
 _HIDES = {
