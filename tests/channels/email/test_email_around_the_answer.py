@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import pytest
 
+from channels.email.called_lines import offer_of
 from channels.email.inbound import read_reply
 from channels.grammar.reader import Circumstances, Matched, Reading, Unclear
 from core.domain.notice import shown_choices
+from core.domain.signature_lines import KnownLines, Side, digest
 from tests.channels.email.incoming import read
 from tests.corpus.load import QUESTIONS
 
@@ -79,6 +81,38 @@ def test_the_directory_is_believed_before_the_mail_program() -> None:
 def test_a_field_that_says_what_it_is_not_is_asked_about(value: str) -> None:
     assert isinstance(reading(f"iban_country: {value}\nnet_days: 30\nurgent: no" + QUOTE, "form"), Unclear)
     assert isinstance(reading("iban_country: DE\nnet_days: 30\nurgent: no" + QUOTE, "form"), Matched)
+
+
+def called(*lines: str) -> KnownLines:
+    """Alice has called them her signature, below an answer."""
+    return KnownLines("alice", frozenset(digest(b"key", "alice", Side.BELOW, line) for line in lines), b"key")
+
+
+def test_a_called_line_that_is_an_option_of_this_question_is_one() -> None:
+    signature = called("Paris", "Never stop innovating.")
+
+    assert isinstance(reading("1\n\nParis\nNever stop innovating." + QUOTE, signature=signature), Matched)
+    assert isinstance(reading("Frankfurt\n\nParis" + QUOTE, "region", signature=signature), Unclear)
+
+
+def test_a_called_line_of_a_form_or_a_text_is_its_value() -> None:
+    signature = called("urgent: no", "It comes on Friday.")
+
+    form = reading("iban_country: DE\nnet_days: 30\nurgent: no" + QUOTE, "form", signature=signature)
+    assert isinstance(form, Matched)
+    assert form.value == {"iban_country": "DE", "net_days": 30, "urgent": False}
+    text = "Say this:\nIt comes on Friday."
+    assert reading(text + QUOTE, "note", signature=signature) == Matched(text, value=text)
+
+
+@pytest.mark.parametrize("line", ["Don't", "wait", "Stop."])
+def test_one_short_word_that_speaks_is_not_offered_as_a_signature(line: str) -> None:
+    ask = QUESTIONS["refund"]
+    words = read(f"1\n\n{line}\nNever stop innovating." + QUOTE).words
+
+    offer = offer_of(words, shown_choices(ask), 0)
+    assert offer is not None
+    assert offer.below == ("Never stop innovating.",)
 
 
 @pytest.mark.parametrize(
