@@ -221,7 +221,7 @@ async def test_of_a_mail_that_is_too_large_the_header_alone_is_read_and_its_writ
         await until(lambda: marks(mx) == [DONE])
     assert await is_open(world, asked)
     (told,) = await words_back(world, asked)
-    assert told.startswith("Your reply was not recorded")
+    assert told.startswith("Nothing has been recorded. No words of your own")
 
 
 async def test_a_mail_that_vanished_meanwhile_is_passed_over(mx: MailServers, world: World) -> None:

@@ -78,15 +78,15 @@ async def test_the_page_shows_all_of_it_and_takes_the_answer(strict: World) -> N
     assert (await strict.told(asked))["data"]["value"] == "approve"
 
 
-INVITES = ("Reply 1", "Reply 2", "reply with one number", "Reply “ok”", "reply once more", "mailto:")
+INVITES = ("Reply 1", "Reply 2", "Reply with one number", "Reply “ok”", "reply once more", "mailto:")
 
 
 @pytest.mark.parametrize(
     ("words", "seems"),
     [
-        ("approve, I think", "Nothing has been recorded. You seem to mean 1. Approve refund."),
-        ("What is this about?", "Your reply was not recorded."),
-        ("", "Your reply was not recorded."),
+        ("approve, I think", "Nothing has been recorded. As a whole, it is none of the choices."),
+        ("What is this about?", "Nothing has been recorded. It asks something"),
+        ("", "Nothing has been recorded. No words of your own"),
     ],
 )
 async def test_no_mail_about_a_question_that_was_cut_asks_for_a_reply(words: str, seems: str, strict: World) -> None:
@@ -108,7 +108,7 @@ async def test_a_form_that_was_cut_is_echoed_with_its_page(strict: World) -> Non
     await strict.mailbox.reply(await strict.mailbox.expect(to=ALICE), "I looked it up.\namount: 250")
     assert await is_open(strict, asked)
     [told] = strict.mailbox.mails[came:]
-    assert "You seem to mean:\n\namount: 250" in told.text
+    assert "The fields as they were understood:\n\namount: 250" in told.text
     assert "can be approved only on its page" in told.text
     assert [one for one in INVITES if one in told.text or one in told.html] == []
 
@@ -123,7 +123,7 @@ async def test_a_reply_that_nobody_vouches_for_is_told_the_page_alone(strict: Wo
     assert "reply from the mailbox" not in told.text
 
 
-@pytest.mark.parametrize("words", ["approve, I think", "Has anybody looked at this?"])
+@pytest.mark.parametrize("words", ["approve\nI think", "Has anybody looked at this?"])
 async def test_no_note_about_a_question_that_was_cut_asks_for_a_note(words: str, strict: World) -> None:
     asked = await strict.ask(**BY_PAGER, **LONG)
     incident = await strict.pager.expect_incident(asked["ref"])
@@ -134,7 +134,7 @@ async def test_no_note_about_a_question_that_was_cut_asks_for_a_note(words: str,
     for one in said:
         assert one.endswith(f"answer at {strict.service.settings.public_url}/q/{asked['ref']}")
         assert "dd a note" not in one
-    assert any("You seem to mean 1. Approve refund." in one for one in said) == words.startswith("approve")
+    assert any("You wrote “approve”, and more around it." in one for one in said) == words.startswith("approve")
 
 
 async def test_a_form_on_an_incident_that_was_cut_is_echoed_with_its_page(strict: World) -> None:
@@ -143,7 +143,7 @@ async def test_a_form_on_an_incident_that_was_cut_is_echoed_with_its_page(strict
     await strict.pager.add_note(incident, PAGER_ALICE, f"{asked['ref']}\nI looked it up.\namount: 250")
     assert await is_open(strict, asked)
     said = [note.content for note in incident.notes if note.content.startswith("Handraise: ")]
-    assert any("You seem to mean:\namount: 250\n" in one for one in said)
+    assert any("This was read:\namount: 250\n" in one for one in said)
     for one in said:
         assert one.endswith(f"answer at {strict.service.settings.public_url}/q/{asked['ref']}")
         assert "dd a note" not in one

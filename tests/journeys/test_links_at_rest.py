@@ -77,7 +77,7 @@ async def last_word(world: World, asked: Asked) -> Mail:
 async def everything_that_is_sent(world: World) -> tuple[str, str]:
     """Have each kind of message go out; returns a ref of a question that is still open, and what an admin got."""
     asked, mail = await ask_by_mail(world, retry_policy=HOURLY, timeout_seconds=10800, answers_required=2)
-    for words, back in (("hm", "Please reply with one number"), ("rather deny it, too late", "You seem to mean")):
+    for words, back in (("hm", "Reply with one number"), ("1\nif Bob agrees", "You wrote “1”")):
         await world.mailbox.reply(mail, words)
         said = await last_word(world, asked)
         assert back in said.text

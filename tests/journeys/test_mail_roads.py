@@ -175,10 +175,10 @@ async def test_what_decides_nothing_is_proposed_back_and_the_number_resumes_the_
         asked = await world.ask(channel_hint="email", responders=[ALICE], notify_to=ALICE)
         (question,) = await until(lambda: arrived(mx, "alice"))
 
-        await reply(mx, world, question, "Well, deny it, he is too late.")
+        await reply(mx, world, question, "2\n\nif he is really too late")
 
         _, echo = await until(lambda: found if len(found := arrived(mx, "alice")) == 2 else None)
-        assert "Nothing has been recorded. You seem to mean 2. Deny refund. Reply 2 to confirm it" in echo.text
+        assert "You wrote “2”, and more around it. Reply “yes” or “2” to take it" in echo.text
         assert echo.header("X-Handraise-Proposal") == "deny"
         assert not world.agent.told_of(asked)
 

@@ -81,6 +81,8 @@ def _how(shown: Suspension, echo: Echo, words: ReplyWords) -> Iterator[str]:
     """What to write so that it decides."""
     kind, choices = shown.ask.response_type, shown_choices(shown.ask)
     if echo.must_open:
+        if echo.fields is not None:
+            yield f"{words['fields' if kind is ResponseType.FORM else 'wrote']}\n\n{echo.fields}"
         if numbers := _numbers([one for one in choices if one.negative], words):
             yield words["open_negatives"].format(numbers=numbers)
     elif kind in _BY_LIST:
