@@ -44,14 +44,20 @@ def bare(code: str, choice: NoticeChoice, choices: Sequence[NoticeChoice]) -> li
 def closed(code: str, choice: NoticeChoice, choices: tuple[NoticeChoice, ...]) -> re.Pattern[str]:
     polite, yes = rf"(?:{any_of(listed('polite', code))}|{GAP})*", listed("yes", code)
     number, label = str(choice.number), shown(choice.label)
-    numbers = [number, f"{number})", f"({number})", f"#{number}"]
-    exact = "|".join(map(re.escape, [*numbers, f"{number}) {label}", label, shown(choice.value)]))
+    numbers = [number, f"{number})", f"({number})", f"#{number}", f"[{number}]"]
+    printed = [f"{number}{mark} {label}" for mark in (")", ".", ":", " -", " –", "")] + [f"[{number}] {label}"]
+    exact = "|".join(map(re.escape, [*numbers, *printed, label, shown(choice.value)]))
     counted = rf"{any_of(listed('number', code))}[ ,.!:*_、。-]*(?:{'|'.join(map(re.escape, numbers))})"
     spoken = bare(code, choice, choices)
+    alone = [re.escape(one).replace(r"\ ", " ?") for one in listed("alone")] if set(yes) <= set(spoken) else []
+    exact = "|".join([*alone, exact])
     also = any_of(yes if set(yes) <= set(spoken) else [])
     twice = rf"(?:{also}{polite})*(?:{any_of(spoken)}|{exact})(?:{polite}{also})*"
     name = rf"(?:(?<!\w)(?:{exact})(?![a-z0-9])|{counted}|{twice})"
-    return re.compile(rf"(?:{polite}\n)*{polite}{name}{polite}(?:\n(?:{any_of(listed('farewell'))}|{polite})*)*\s*")
+    greeting = rf"{any_of(listed('greeting'))}[ \w,.:!']*"
+    return re.compile(
+        rf"(?:(?:{polite}|{greeting})\n)*{polite}{name}{polite}(?:\n(?:{any_of(listed('farewell'))}|{polite})*)*\s*"
+    )
 
 
 def means(text: str, choices: tuple[NoticeChoice, ...]) -> set[int]:
